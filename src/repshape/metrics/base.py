@@ -1,0 +1,165 @@
+"""What every shape metric shares: preparation, alignment, distance and held-out scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from repshape.errors import InputError
+from repshape.groups import Transform
+from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+
+FloatArray = npt.NDArray[np.float64]
+P = TypeVar("P", bound="Prepared")
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The best transform of one pair of networks, with its distance and its certificate.
+
+    Attributes
+    ----------
+    distance : float
+        The distance at this transform; an upper bound of the true minimum.
+    lower_bound : float
+        No transform of the group brings the two networks closer than this.
+    mean_distance, covariance_distance : float
+        Root of the weighted mean over conditions of the squared distance between means and
+        between covariances, both at this transform. NaN for metrics without such parts.
+    converged : bool
+        True only if the gradient on the group fell below the tolerance.
+    n_iterations : int
+        Gradients of the best start, over all conditions.
+    n_starts : int
+        Starting points that were tried.
+    """
+
+    distance: float
+    lower_bound: float
+    mean_distance: float
+    covariance_distance: float
+    converged: bool
+    n_iterations: int
+    n_starts: int
+    _map: Transform
+    _phi: tuple[FittedPreprocess | None, FittedPreprocess | None] = (None, None)
+
+    @property
+    def transform(self) -> FloatArray:
+        """Matrix of shape (n_y, n_x): ``y @ transform`` lies on ``x`` (rows are responses)."""
+        return self._map.matrix
+
+    def apply(self, responses: npt.ArrayLike) -> FloatArray:
+        """Return ``responses @ transform`` without forming the matrix where it is huge."""
+        return self._map.apply(np.asarray(responses, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A network ready for one metric: everything that does not depend on its partner."""
+
+    phi: FittedPreprocess | None
+    n_conditions: int
+    n_neurons: int
+
+
+@dataclass(frozen=True)
+class PairResults:
+    """Results of many pairs, as arrays with one entry a pair."""
+
+    distance: FloatArray
+    lower_bound: FloatArray
+    converged: npt.NDArray[np.bool_]
+
+
+class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
+    """Base of the metrics: a ground metric, minimised over a group of transforms."""
+
+    preprocess: Preprocess | None
+
+    @abstractmethod
+    def _validate_parameters(self) -> None:
+        """Raise if a parameter is out of its range."""
+
+    @abstractmethod
+    def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:
+        """Do all work on one network that its partners share."""
+
+    @abstractmethod
+    def _align_prepared(self, x: P, y: P) -> Alignment:
+        """Solve one pair."""
+
+    @abstractmethod
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        """Distance of two preprocessed networks under a fixed transform."""
+
+    def prepare(self, network: NetworkLike) -> P:
+        """Validate and prepare one network, once for all of its pairs."""
+        self._validate_parameters()
+        checked = as_network(network)
+        if self.preprocess is None:
+            return self._prepare(checked, None)
+        phi = self.preprocess.fit(checked)
+        return self._prepare(phi.apply(checked), phi)
+
+    def align_prepared(self, x: P, y: P) -> Alignment:
+        """Return the alignment of two prepared networks."""
+        check_same_conditions(x.n_conditions, y.n_conditions)
+        return self._align_prepared(x, y)
+
+    def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
+        """Return the best alignment of ``y`` to ``x``."""
+        return self.align_prepared(self.prepare(x), self.prepare(y))
+
+    def distance(self, x: NetworkLike, y: NetworkLike) -> float:
+        """Return the distance between two networks."""
+        return self.align(x, y).distance
+
+    def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> PairResults:
+        """Solve many pairs of prepared networks, given as rows of two indices."""
+        index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
+        found = [self.align_prepared(prepared[i], prepared[j]) for i, j in index]
+        return PairResults(
+            distance=np.array([a.distance for a in found]),
+            lower_bound=np.array([a.lower_bound for a in found]),
+            converged=np.array([a.converged for a in found], dtype=bool),
+        )
+
+    def score(self, alignment: Alignment, x: NetworkLike, y: NetworkLike) -> float:
+        """Return the distance of held-out responses under an alignment found elsewhere.
+
+        The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
+        """
+        self._validate_parameters()
+        networks = [as_network(x), as_network(y)]
+        check_same_conditions(networks[0].n_conditions, networks[1].n_conditions)
+        for k, phi in enumerate(alignment._phi):
+            if phi is not None:
+                networks[k] = phi.apply(networks[k])
+        sizes = (networks[1].n_neurons, networks[0].n_neurons)
+        if sizes != alignment._map.shape:
+            raise InputError(
+                f"The alignment maps {alignment._map.shape[0]} neurons onto "
+                f"{alignment._map.shape[1]}, but y has {sizes[0]} and x has {sizes[1]}."
+            )
+        return self._evaluate(networks[0], networks[1], alignment._map)
+
+    def __call__(self, x: Any, y: Any) -> float:
+        """Return ``distance(x, y)``, so that a metric is a callable like any other."""
+        return self.distance(x, y)
+
+
+def check_same_conditions(first: int, second: int) -> None:
+    """Raise unless two networks saw the same number of conditions."""
+    if first != second:
+        raise InputError(
+            "Both networks must have the same conditions in the same order. "
+            f"Got {first} conditions and {second} conditions."
+        )
