@@ -1,0 +1,259 @@
+// Riemannian L-BFGS on the orthogonal group for one pair of networks.
+//
+// Coordinates are left-trivialised: near T every transform is T cay(W) with W skew, so tangent
+// vectors of different points are compared as they stand. With G the gradient of the objective,
+// the Riemannian gradient is R = skew(T'G), and the model that alternation optimises exactly,
+// <T cay(W), G>, has the Newton step P W + W P = 2 R with P = sym(T'G). It preconditions L-BFGS.
+#pragma once
+#include <deque>
+
+#include "blas_objective.h"
+
+namespace repshape {
+
+struct Objective {
+  Pair pair;
+  bool single = false;  // gradients in float32, for phases that a double phase finishes
+  mutable long evaluations = 0;
+
+  int n() const { return pair.x->neurons; }
+  int k() const { return pair.y->neurons; }
+
+  // Value and gradient (n x k) at the first k columns of an n x n orthogonal matrix.
+  double operator()(const Matrix& full, Matrix& gradient) const {
+    const int n_ = n(), k_ = k();
+    Matrix t(std::size_t(n_) * k_);
+    for (int i = 0; i < n_; ++i)
+      std::copy_n(full.data() + std::size_t(i) * n_, k_, t.data() + std::size_t(i) * k_);
+    return at(t, gradient);
+  }
+
+  double at(const Matrix& t, Matrix& gradient) const {
+    ++evaluations;
+    gradient.assign(t.size(), 0);
+    double value = 0;
+    const double share = 2 - pair.alpha;
+    if (share > 0) {
+      const bool lanes = pair.x->lanes && pair.y->lanes;
+      value = share * (lanes ? kernels().gradient(pair, t.data(), gradient.data(), single)
+                             : blas_objective(pair, t.data(), gradient.data()));
+      for (double& g : gradient) g *= share;
+    }
+    for (std::size_t e = 0; e < t.size(); ++e) gradient[e] += pair.mean_term[e];
+    return value + dot(pair.mean_term, t);
+  }
+};
+
+struct AscentSettings {
+  double scale = 1;          // what gradients are compared with
+  double tolerance = 1e-9;   // of the Riemannian gradient, relative to scale
+  int memory = 12;
+  bool special = false;      // stay among rotations
+};
+
+class Ascent {
+ public:
+  Ascent(const AscentSettings& settings, Matrix start) : settings_(settings), t_(std::move(start)) {}
+
+  double value() const { return value_; }
+  const Matrix& transform() const { return t_; }
+  bool converged() const { return converged_; }
+  int iterations() const { return iterations_; }
+  double gain() const { return gain_; }  // of the last accepted step
+
+  // Takes up to `budget` steps. A change of objective between calls is allowed: call restart().
+  void run(const Objective& f, int budget) {
+    n_ = f.n(), k_ = f.k();
+    if (gradient_.empty()) {
+      value_ = f(t_, gradient_);
+      ++iterations_;
+      riemannian(t_, gradient_, r_);
+    }
+    for (int step = 0; step < budget && !finished(); ++step) advance(f);
+  }
+
+  void restart() {
+    gradient_.clear();
+    history_.clear();
+    converged_ = stuck_ = false;
+  }
+
+  bool finished() {
+    converged_ = std::sqrt(dot(r_, r_)) <= settings_.tolerance * settings_.scale;
+    return converged_ || stuck_;
+  }
+
+ private:
+  struct Step {
+    Matrix s, y;
+    double inverse;
+  };
+
+  // R = skew(T'G), n x n: zero in the block of directions that neither network occupies.
+  void riemannian(const Matrix& t, const Matrix& g, Matrix& r) {
+    Matrix product(std::size_t(n_) * k_);
+    gemm(true, false, n_, k_, n_, 1, t.data(), n_, g.data(), k_, 0, product.data(), k_);
+    r.assign(std::size_t(n_) * n_, 0);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < k_; ++j) {
+        r[std::size_t(i) * n_ + j] += 0.5 * product[std::size_t(i) * k_ + j];
+        r[std::size_t(j) * n_ + i] -= 0.5 * product[std::size_t(i) * k_ + j];
+      }
+  }
+
+  // Eigenvectors of P = sym(T'G) on the k occupied directions.
+  void model() {
+    Matrix p(std::size_t(k_) * k_), product(std::size_t(k_) * k_);
+    gemm(true, false, k_, k_, n_, 1, t_.data(), n_, gradient_.data(), k_, 0, product.data(), k_);
+    for (int i = 0; i < k_; ++i)
+      for (int j = 0; j < k_; ++j)
+        p[std::size_t(i) * k_ + j] =
+            0.5 * (product[std::size_t(i) * k_ + j] + product[std::size_t(j) * k_ + i]);
+    Matrix v;
+    symmetric_eigen(k_, p, v, curvature_);
+    curvature_.resize(n_, 0);
+    basis_.assign(std::size_t(n_) * n_, 0);
+    for (int i = 0; i < k_; ++i)
+      std::copy_n(v.data() + std::size_t(i) * k_, k_, basis_.data() + std::size_t(i) * n_);
+    for (int i = k_; i < n_; ++i) basis_[std::size_t(i) * n_ + i] = 1;
+  }
+
+  // W with P W + W P = 2 R, curvatures kept positive.
+  Matrix precondition(const Matrix& r) const {
+    double largest = 0;
+    for (double c : curvature_) largest = std::max(largest, std::abs(c));
+    const double floor = std::max(1e-10 * largest, 1e-300);
+    Matrix half(r.size()), w(r.size());
+    gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, half.data(), n_);
+    gemm(false, false, n_, n_, n_, 1, half.data(), n_, basis_.data(), n_, 0, w.data(), n_);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < n_; ++j) {
+        const double c = std::max(std::abs(curvature_[i] + curvature_[j]), floor);
+        w[std::size_t(i) * n_ + j] *= (i >= k_ && j >= k_) ? 0 : 2 / c;
+      }
+    gemm(false, false, n_, n_, n_, 1, basis_.data(), n_, w.data(), n_, 0, half.data(), n_);
+    gemm(false, true, n_, n_, n_, 1, half.data(), n_, basis_.data(), n_, 0, w.data(), n_);
+    return w;
+  }
+
+  // The two-loop recursion.
+  Matrix direction() {
+    Matrix q = r_;
+    std::vector<double> along(history_.size());
+    for (std::size_t h = history_.size(); h-- > 0;) {
+      const Step& step = history_[h];
+      along[h] = step.inverse * dot(step.s, q);
+      for (std::size_t e = 0; e < q.size(); ++e) q[e] -= along[h] * step.y[e];
+    }
+    Matrix w = precondition(q);
+    if (!history_.empty()) {
+      const Step& last = history_.back();
+      const double curve = dot(last.y, precondition(last.y));
+      const double ratio = curve > 0 ? 1 / (last.inverse * curve) : 1;
+      for (double& e : w) e *= ratio;
+    }
+    for (std::size_t h = 0; h < history_.size(); ++h) {
+      const Step& step = history_[h];
+      const double back = along[h] - step.inverse * dot(step.y, w);
+      for (std::size_t e = 0; e < w.size(); ++e) w[e] += back * step.s[e];
+    }
+    return w;
+  }
+
+  // T cay(size W) = T (I - size W / 2)^-1 (I + size W / 2), with a Newton-Schulz step against drift.
+  Matrix retract(const Matrix& w, double size) const {
+    const std::size_t count = w.size();
+    Matrix left(count), right(count), next(count), gram(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      left[e] = -0.5 * size * w[e];
+      right[e] = 0.5 * size * w[e];
+    }
+    for (int i = 0; i < n_; ++i) {
+      left[std::size_t(i) * n_ + i] += 1;
+      right[std::size_t(i) * n_ + i] += 1;
+    }
+    solve_linear(n_, left, right);
+    gemm(false, false, n_, n_, n_, 1, t_.data(), n_, right.data(), n_, 0, next.data(), n_);
+    gemm(true, false, n_, n_, n_, -0.5, next.data(), n_, next.data(), n_, 0, gram.data(), n_);
+    for (int i = 0; i < n_; ++i) gram[std::size_t(i) * n_ + i] += 1.5;
+    Matrix out(count);
+    gemm(false, false, n_, n_, n_, 1, next.data(), n_, gram.data(), n_, 0, out.data(), n_);
+    return out;
+  }
+
+  void accept(Matrix t, Matrix g, double value) {
+    gain_ = value - value_;
+    t_ = std::move(t);
+    gradient_ = std::move(g);
+    value_ = value;
+  }
+
+  void advance(const Objective& f) {
+    model();
+    Matrix w = direction();
+    double slope = dot(r_, w);
+    if (!(slope > 0)) {
+      history_.clear();
+      w = precondition(r_);
+      slope = dot(r_, w);
+    }
+    const double length = std::sqrt(dot(w, w));
+    const double slack = (f.single ? 1e-6 : 1e-14) * settings_.scale;
+    double size = std::min(1.0, kLongestStep / length);
+    Matrix g, r;
+    for (int tries = 0; tries < kLineSearchTries; ++tries) {
+      Matrix t = retract(w, size);
+      const double value = f(t, g);
+      ++iterations_;
+      if (value >= value_ + 1e-4 * size * slope - slack) {
+        riemannian(t, g, r);
+        remember(w, size, r);
+        accept(std::move(t), std::move(g), value);
+        r_ = std::move(r);
+        return;
+      }
+      const double curve = 2 * (value_ + size * slope - value) / (size * size);  // of a parabola
+      size = std::min(std::max(slope / curve, 0.1 * size), 0.5 * size);
+    }
+    alternate(f);
+  }
+
+  void remember(const Matrix& w, double size, const Matrix& r) {
+    Step step{Matrix(w.size()), Matrix(w.size()), 0};
+    for (std::size_t e = 0; e < w.size(); ++e) {
+      step.s[e] = size * w[e];
+      step.y[e] = r_[e] - r[e];
+    }
+    const double curve = dot(step.s, step.y);
+    if (!(curve > 1e-12 * std::sqrt(dot(step.s, step.s) * dot(step.y, step.y)))) return;
+    step.inverse = 1 / curve;
+    history_.push_back(std::move(step));
+    if (int(history_.size()) > settings_.memory) history_.pop_front();
+  }
+
+  // One step of alternation: never descends, and is the way out when the line search fails.
+  void alternate(const Objective& f) {
+    history_.clear();
+    Matrix t = nearest_orthogonal(n_, k_, gradient_.data(), settings_.special), g;
+    const double value = f(t, g);
+    ++iterations_;
+    if (!(value > value_)) {
+      stuck_ = true;  // neither way leads up: rounding has been reached
+      return;
+    }
+    riemannian(t, g, r_);
+    accept(std::move(t), std::move(g), value);
+  }
+
+  static constexpr double kLongestStep = 2.0;  // radians, over all planes together
+  static constexpr int kLineSearchTries = 6;
+
+  AscentSettings settings_;
+  int n_ = 0, k_ = 0, iterations_ = 0;
+  double value_ = 0, gain_ = 0;
+  bool converged_ = false, stuck_ = false;
+  Matrix t_, gradient_, r_, basis_, curvature_;
+  std::deque<Step> history_;
+};
+
+}  // namespace repshape

@@ -1,0 +1,147 @@
+// A network as the solver reads it: means, and factors A with covariance A A' for every condition.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "lanes.h"
+
+namespace repshape {
+
+// Zeroed memory aligned to a Pack.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t doubles) : size_(doubles) {
+    if (!doubles) return;
+    data_.reset(static_cast<double*>(
+        ::operator new(doubles * sizeof(double), std::align_val_t(kPackBytes))));
+    std::memset(data_.get(), 0, doubles * sizeof(double));
+  }
+  double* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(double* p) const { ::operator delete(p, std::align_val_t(kPackBytes)); }
+  };
+  std::unique_ptr<double, Free> data_;
+  std::size_t size_ = 0;
+};
+
+// Above this many neurons one condition at a time goes through BLAS; below, eight through lanes.
+constexpr int kMaxLaneSize = 56;
+
+struct Network {
+  int conditions = 0, neurons = 0, rank = 0;
+  bool diagonal = false;  // the factors are diagonal matrices of standard deviations
+  bool lanes = true;
+  std::vector<double> means;     // conditions x neurons
+  Buffer factors;                // lanes: groups x (neurons x rank) Packs; else conditions x neurons x rank
+  std::vector<double> spectrum;  // conditions x rank: singular values of the factors, descending
+  std::vector<double> smallest;  // conditions: the least nonzero singular value
+  std::vector<double> ranks;     // conditions: how many there are
+  std::vector<double> variance;  // conditions: squared norm of the factors
+
+  int groups() const { return (conditions + kDoubleLanes - 1) / kDoubleLanes; }
+  std::size_t entries() const { return std::size_t(neurons) * (diagonal ? 1 : rank); }
+  const double* mean(int m) const { return means.data() + std::size_t(m) * neurons; }
+  const double* group(int g) const { return factors.data() + g * entries() * kDoubleLanes; }
+
+  // The factors of one condition as a plain row-major matrix (or diagonal).
+  void copy_condition(int m, double* out) const {
+    const std::size_t count = entries();
+    if (!lanes) {
+      std::memcpy(out, factors.data() + m * count, count * sizeof(double));
+      return;
+    }
+    const double* from = group(m / kDoubleLanes) + m % kDoubleLanes;
+    for (std::size_t e = 0; e < count; ++e) out[e] = from[e * kDoubleLanes];
+  }
+
+  Network(const double* mean_values, const double* factor_values, const double* singular,
+          int conditions_, int neurons_, int rank_, bool diagonal_)
+      : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_) {
+    lanes = neurons <= kMaxLaneSize;
+    means.assign(mean_values, mean_values + std::size_t(conditions) * neurons);
+    spectrum.assign(singular, singular + std::size_t(conditions) * rank);
+    smallest.assign(conditions, 0);
+    ranks.assign(conditions, 0);
+    variance.assign(conditions, 0);
+    for (int m = 0; m < conditions; ++m)
+      for (int k = 0; k < rank; ++k) {
+        const double value = spectrum[std::size_t(m) * rank + k];
+        if (value <= 0) continue;
+        smallest[m] = value;
+        ranks[m] += 1;
+        variance[m] += value * value;
+      }
+    const std::size_t count = entries();
+    factors = Buffer(lanes ? groups() * count * kDoubleLanes : conditions * count);
+    for (int m = 0; m < conditions; ++m)
+      for (std::size_t e = 0; e < count; ++e)
+        factors.data()[lanes ? (m / kDoubleLanes * count + e) * kDoubleLanes + m % kDoubleLanes
+                             : m * count + e] = factor_values[m * count + e];
+  }
+
+  // A total order by content, so that a pair is solved the same way round whoever comes first.
+  bool operator<(const Network& other) const {
+    if (neurons != other.neurons) return neurons > other.neurons;
+    if (rank != other.rank) return rank < other.rank;
+    if (diagonal != other.diagonal) return diagonal < other.diagonal;
+    int order = std::memcmp(means.data(), other.means.data(), means.size() * sizeof(double));
+    if (!order && factors.size())
+      order = std::memcmp(factors.data(), other.factors.data(), factors.size() * sizeof(double));
+    return order < 0;
+  }
+};
+
+// What the objective of one pair needs besides the networks: x has at least as many neurons as y.
+struct Pair {
+  const Network* x;
+  const Network* y;
+  double alpha;
+  const double* weights;          // conditions
+  std::vector<int> groups;        // groups of conditions that take part
+  double boost = 1;               // makes a subset's weights sum to one
+  std::vector<double> mean_term;  // x.neurons x y.neurons: alpha sum w mu_x mu_y'
+};
+
+// Parts of the squared distance at a fixed transform.
+struct Parts {
+  double mean = 0, covariance = 0;
+};
+
+// The routines that are compiled once for every instruction set.
+struct Kernels {
+  const char* name;
+  // The objective sum of w |A' T C|_* over the pair's groups, its gradient added into `gradient`
+  // (x.neurons x y.neurons); both without alpha and the mean term.
+  double (*gradient)(const Pair&, const double* transform, double* gradient, bool single);
+  // Sum of w |A P - T C|_F^2, the squared Bures distances from residuals.
+  double (*residual)(const Pair&, const double* transform);
+};
+
+const Kernels& kernels();            // the best that this processor runs
+const Kernels* kernels(const char*);  // by name, or null
+
+// BLAS and LAPACK, as SciPy exposes them.
+struct Lapack {
+  void (*dgemm)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+                const int*, const double*, const int*, const double*, double*, const int*) = nullptr;
+  void (*dsyrk)(const char*, const char*, const int*, const int*, const double*, const double*, const int*,
+                const double*, double*, const int*) = nullptr;
+  void (*dtrsm)(const char*, const char*, const char*, const char*, const int*, const int*, const double*,
+                const double*, const int*, double*, const int*) = nullptr;
+  void (*dpotrf)(const char*, const int*, double*, const int*, int*) = nullptr;
+  void (*dgesv)(const int*, const int*, double*, const int*, int*, double*, const int*, int*) = nullptr;
+  void (*dsyevd)(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
+                 const int*, int*) = nullptr;
+  void (*dgesdd)(const char*, const int*, const int*, double*, const int*, double*, double*, const int*,
+                 double*, const int*, double*, const int*, int*, int*) = nullptr;
+};
+Lapack& lapack();
+
+}  // namespace repshape

@@ -1,0 +1,233 @@
+// The gradient of g(T) = sum_m w_m |A_m' T C_m|_* and the residual form of the Bures distances.
+// This file is compiled once per instruction set (REPSHAPE_ISA names the copy).
+#include <vector>
+
+#include "network.h"
+#include "polar.h"
+
+#define REPSHAPE_STRING_(x) #x
+#define REPSHAPE_STRING(x) REPSHAPE_STRING_(x)
+
+namespace repshape {
+namespace REPSHAPE_ISA {
+
+namespace {
+
+// Scratch of one thread, grown once.
+template <class P>
+P* scratch(std::size_t packs, int slot) {
+  static thread_local Buffer buffers[10];
+  if (buffers[slot].size() < packs * kDoubleLanes) buffers[slot] = Buffer(packs * kDoubleLanes);
+  return reinterpret_cast<P*>(buffers[slot].data());
+}
+
+// One side of a pair for the groups at hand, in precision T: Lanes<T>::width conditions.
+template <class T>
+struct Side {
+  const Network* network;
+  Pack<T>* factors;
+  Pack<T> smallest, ranks;
+};
+
+// Double precision reads the network's own lanes; single precision converts two groups into one.
+template <class T>
+Side<T> side(const Network& net, const int* groups, int count, int slot) {
+  Side<T> out{&net, nullptr, {}, {}};
+  constexpr int width = Lanes<T>::width;
+  for (int l = 0; l < width; ++l) {
+    const int part = l / kDoubleLanes;
+    const int m = part < count ? groups[part] * kDoubleLanes + l % kDoubleLanes : net.conditions;
+    out.smallest[l] = m < net.conditions ? T(net.smallest[m]) : T(0);
+    out.ranks[l] = m < net.conditions ? T(net.ranks[m]) : T(0);
+  }
+  if constexpr (sizeof(T) == sizeof(double)) {
+    out.factors = const_cast<Pack<T>*>(reinterpret_cast<const Pack<T>*>(net.group(groups[0])));
+  } else {
+    out.factors = scratch<Pack<T>>(net.entries(), slot);
+    for (std::size_t e = 0; e < net.entries(); ++e)
+      for (int l = 0; l < width; ++l) {
+        const int part = l / kDoubleLanes;
+        out.factors[e][l] =
+            part < count ? T(net.group(groups[part])[e * kDoubleLanes + l % kDoubleLanes]) : T(0);
+      }
+  }
+  return out;
+}
+
+// Intermediate results for one set of lanes: moved = T C (n_x x r_y), cross = A' T C and its polar
+// factor, both stored with the smaller of the two ranks first.
+template <class T>
+struct Work {
+  View<Pack<T>> moved, cross, polar, small, solved, lifted;
+  int nx, ny, rx, ry;
+  bool flipped;  // cross and polar are stored transposed: r_y x r_x
+};
+
+template <class T>
+Work<T> make_work(const Network& x, const Network& y) {
+  using P = Pack<T>;
+  const int nx = x.neurons, rx = x.rank, ry = y.rank;
+  const int lo = std::min(rx, ry), hi = std::max(rx, ry);
+  Work<T> w;
+  w.nx = nx, w.ny = y.neurons, w.rx = rx, w.ry = ry;
+  w.flipped = ry < rx;
+  w.moved = rows(scratch<P>(std::size_t(nx) * ry, 0), ry);
+  w.cross = rows(scratch<P>(std::size_t(lo) * hi, 1), hi);
+  w.polar = rows(scratch<P>(std::size_t(lo) * hi, 2), hi);
+  w.small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
+  w.solved = rows(scratch<P>(std::size_t(lo) * hi, 4), hi);
+  w.lifted = rows(scratch<P>(std::size_t(nx) * ry, 5), ry);
+  return w;
+}
+
+// Least nonzero singular value of A' T C that the factors guarantee; zero where they guarantee none.
+// With A of full row rank, X'X = C'T'(AA')TC >= s_min(A)^2 C'C; likewise C where T is square.
+template <class T>
+Pack<T> guaranteed(const Side<T>& a, const Side<T>& c) {
+  Pack<T> out = {};
+  const int nx = a.network->neurons, ny = c.network->neurons;
+  for (int l = 0; l < Lanes<T>::width; ++l)
+    if (a.ranks[l] == nx || (nx == ny && c.ranks[l] == ny)) out[l] = a.smallest[l] * c.smallest[l];
+  return out;
+}
+
+template <class T>
+void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transform) {
+  using P = Pack<T>;
+  const View<const T> t = rows(transform, w.ny);
+  if (c.network->diagonal) {
+    for (int i = 0; i < w.nx; ++i)
+      for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = t.at(i, j) * c.factors[j];
+  } else {
+    multiply(w.moved, t, rows(c.factors, w.ry), w.nx, w.ry, w.ny, false);
+  }
+  const View<P> cross = w.flipped ? w.cross.transposed() : w.cross;
+  if (a.network->diagonal) {
+    for (int i = 0; i < w.rx; ++i)
+      for (int j = 0; j < w.ry; ++j) cross.at(i, j) = a.factors[i] * w.moved.at(i, j);
+  } else {
+    multiply(cross, rows(a.factors, w.rx).transposed(), w.moved, w.rx, w.ry, w.nx, false);
+  }
+  const int lo = std::min(w.rx, w.ry), hi = std::max(w.rx, w.ry);
+  for (int i = 0; i < lo; ++i)
+    for (int j = 0; j < hi; ++j) w.polar.at(i, j) = w.cross.at(i, j);
+  const P ranks = a.ranks < c.ranks ? a.ranks : c.ranks;
+  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), ranks);
+}
+
+// lifted = A P, n_x x r_y
+template <class T>
+void lift(Work<T>& w, const Side<T>& a) {
+  const View<Pack<T>> p = w.flipped ? w.polar.transposed() : w.polar;
+  if (a.network->diagonal) {
+    for (int i = 0; i < w.nx; ++i)
+      for (int j = 0; j < w.ry; ++j) w.lifted.at(i, j) = a.factors[i] * p.at(i, j);
+  } else {
+    multiply(w.lifted, rows(a.factors, w.rx), p, w.nx, w.ry, w.rx, false);
+  }
+}
+
+template <class T>
+Pack<T> lane_weights(const Pair& pair, const int* groups, int count) {
+  Pack<T> out = {};
+  for (int l = 0; l < Lanes<T>::width; ++l) {
+    const int part = l / kDoubleLanes;
+    if (part >= count) break;
+    const int m = groups[part] * kDoubleLanes + l % kDoubleLanes;
+    if (m < pair.x->conditions) out[l] = T(pair.weights[m] * pair.boost);
+  }
+  return out;
+}
+
+template <class T>
+double lane_gradient(const Pair& pair, const double* transform, double* gradient) {
+  using P = Pack<T>;
+  const Network &x = *pair.x, &y = *pair.y;
+  if (x.rank == 0 || y.rank == 0) return 0;
+  const int nx = x.neurons, ny = y.neurons;
+  std::vector<T> converted(transform, transform + std::size_t(nx) * ny);
+  Work<T> w = make_work<T>(x, y);
+  const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
+  for (int i = 0; i < nx; ++i)
+    for (int j = 0; j < ny; ++j) sum.at(i, j) = P{};
+  double value = 0;
+  constexpr int parts = Lanes<T>::width / kDoubleLanes;
+  const int total = int(pair.groups.size());
+  for (int g = 0; g < total; g += parts) {
+    const int count = std::min(parts, total - g);
+    const int* groups = pair.groups.data() + g;
+    const Side<T> a = side<T>(x, groups, count, 7), c = side<T>(y, groups, count, 8);
+    form_polar(w, a, c, converted.data());
+    const P weight = lane_weights<T>(pair, groups, count);
+    P inner = {};
+    const int lo = std::min(x.rank, y.rank), hi = std::max(x.rank, y.rank);
+    for (int i = 0; i < lo; ++i)
+      for (int j = 0; j < hi; ++j) {
+        inner += w.cross.at(i, j) * w.polar.at(i, j);
+        w.polar.at(i, j) *= weight;
+      }
+    inner *= weight;
+    for (int l = 0; l < Lanes<T>::width; ++l) value += inner[l];
+    lift(w, a);
+    if (y.diagonal) {
+      for (int i = 0; i < nx; ++i)
+        for (int j = 0; j < ny; ++j) sum.at(i, j) += w.lifted.at(i, j) * c.factors[j];
+    } else {
+      multiply(sum, w.lifted, rows(c.factors, y.rank).transposed(), nx, ny, y.rank, true);
+    }
+  }
+  for (int i = 0; i < nx; ++i)
+    for (int j = 0; j < ny; ++j)
+      for (int l = 0; l < Lanes<T>::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j)[l];
+  return value;
+}
+
+double gradient(const Pair& pair, const double* transform, double* out, bool single) {
+  return single ? lane_gradient<float>(pair, transform, out)
+                : lane_gradient<double>(pair, transform, out);
+}
+
+// |A P - T C|^2 plus the part of A that no direction of C can meet: where C has the smaller rank
+// (or the cross product is singular), P P' is a projection and |A P| falls short of |A|.
+double residual(const Pair& pair, const double* transform) {
+  using P = Pack<double>;
+  const Network &x = *pair.x, &y = *pair.y;
+  double total = 0;
+  if (x.rank == 0 || y.rank == 0) {
+    for (int g : pair.groups)
+      for (int m = g * kDoubleLanes; m < std::min((g + 1) * kDoubleLanes, x.conditions); ++m)
+        total += pair.weights[m] * pair.boost * (x.variance[m] + y.variance[m]);
+    return total;
+  }
+  Work<double> w = make_work<double>(x, y);
+  for (int g : pair.groups) {
+    const Side<double> a = side<double>(x, &g, 1, 7), c = side<double>(y, &g, 1, 8);
+    form_polar(w, a, c, transform);
+    lift(w, a);
+    P distance = {}, kept = {};
+    for (int i = 0; i < w.nx; ++i)
+      for (int j = 0; j < w.ry; ++j) {
+        const P gap = w.lifted.at(i, j) - w.moved.at(i, j);
+        distance += gap * gap;
+        kept += w.lifted.at(i, j) * w.lifted.at(i, j);
+      }
+    const P span = frobenius_squared(w.polar, std::min(w.rx, w.ry), std::max(w.rx, w.ry));
+    const P weight = lane_weights<double>(pair, &g, 1);
+    for (int l = 0; l < kDoubleLanes; ++l) {
+      const int m = g * kDoubleLanes + l;
+      if (m >= x.conditions) break;
+      // The shortfall is rounding where P spans all of A, and must not be added then.
+      const bool whole = std::abs(span[l] - x.ranks[m]) < 1e-9 * x.rank;
+      total += weight[l] * (distance[l] + (whole ? 0 : std::max(0.0, x.variance[m] - kept[l])));
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+extern const Kernels table;
+const Kernels table = {REPSHAPE_STRING(REPSHAPE_ISA), gradient, residual};
+
+}  // namespace REPSHAPE_ISA
+}  // namespace repshape

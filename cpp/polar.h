@@ -1,0 +1,115 @@
+// Polar factors by dynamically weighted Halley iterations (Nakatsukasa, Bai and Gygi 2010):
+//   X <- (b/c) X + (a - b/c) (I + c X X')^-1 X
+// maps every singular value in [l, 1] close to 1 within a few steps, by Cholesky alone.
+#pragma once
+#include "lanes.h"
+
+namespace repshape {
+
+struct Halley {
+  double a, b, c;
+};
+
+// The optimal coefficients for singular values in [lower, 1].
+inline Halley halley(double lower) {
+  const double l2 = lower * lower;
+  const double d = std::cbrt(4 * (1 - l2) / (l2 * l2));
+  const double root = std::sqrt(1 + d);
+  const double a = root + 0.5 * std::sqrt(std::max(8 - 4 * d + 8 * (2 - l2) / (l2 * root), 0.0));
+  const double b = (a - 1) * (a - 1) / 4;
+  return {a, b, a + b - 1};
+}
+
+inline double advance(const Halley& h, double lower) {
+  const double l2 = lower * lower;
+  return std::min(1.0, lower * (h.a + h.b * l2) / (1 + h.c * l2));
+}
+
+// Coefficients for a smaller bound would amplify rounding by c * eps: c = 16 000 at 1e-3. Smaller
+// singular values gain a factor of 250 a step instead, and reach 1 a few steps later.
+constexpr double kSmallestWeight = 1e-3;
+// More steps than this are never needed in double precision: 250^7 > 1e16, then four to converge.
+constexpr int kMaxHalleySteps = 12;
+
+template <class T>
+constexpr double polar_tolerance() {
+  return sizeof(T) == 8 ? 1e-14 : 1e-6;
+}
+
+namespace REPSHAPE_ISA {
+
+template <class P>
+P frobenius_squared(View<P> x, int m, int n) {
+  P sum = {};
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) sum += x.at(i, j) * x.at(i, j);
+  return sum;
+}
+
+// An upper bound of the largest singular value of each lane: the least of |.|_F and
+// sqrt(|.|_1 |.|_inf). Zero matrices get one, so that division by the bound is safe.
+template <class P>
+P norm_bound(View<P> x, int m, int n) {
+  P by_row = {}, by_column = {};
+  for (int i = 0; i < m; ++i) {
+    P sum = {};
+    for (int j = 0; j < n; ++j) sum += x.at(i, j) < 0 ? -x.at(i, j) : x.at(i, j);
+    by_row = sum > by_row ? sum : by_row;
+  }
+  for (int j = 0; j < n; ++j) {
+    P sum = {};
+    for (int i = 0; i < m; ++i) sum += x.at(i, j) < 0 ? -x.at(i, j) : x.at(i, j);
+    by_column = sum > by_column ? sum : by_column;
+  }
+  const P a = frobenius_squared(x, m, n), b = by_row * by_column;
+  const P bound = root(a < b ? a : b);
+  return bound > 0 ? bound : splat<P>(1);
+}
+
+// x (m x n, m <= n) becomes its polar factor in every lane; singular values of exactly zero stay
+// zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown);
+// `ranks` holds how many there are. s is m x m and z is m x n scratch.
+template <class T, class P>
+void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, const P& ranks) {
+  constexpr int width = Lanes<T>::width;
+  const P scale = 1 / norm_bound(x, m, n);
+  double lower = 1;
+  bool certain = true;
+  for (int l = 0; l < width; ++l) {
+    if (ranks[l] == 0) continue;
+    const double bound = smallest[l] * scale[l];
+    certain = certain && bound > 0;
+    lower = std::min(lower, bound);
+  }
+  lower = certain ? std::min(std::max(lower, 1e-300), 1.0) : kSmallestWeight;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) x.at(i, j) *= scale;
+  for (int step = 0; step < kMaxHalleySteps; ++step) {
+    if (1 - lower < polar_tolerance<T>() && certain) return;
+    gram(s, x, m, n);
+    if (1 - lower < polar_tolerance<T>()) {
+      P missing = ranks;  // sum over singular values of 1 - sigma^2: every term is positive
+      for (int i = 0; i < m; ++i) missing -= s.at(i, i);
+      double worst = 0;
+      for (int l = 0; l < width; ++l) worst = std::max(worst, double(missing[l]));
+      if (worst < 16 * m * polar_tolerance<T>()) return;
+      lower = kSmallestWeight;
+    }
+    const Halley h = halley(std::max(lower, kSmallestWeight));
+    lower = advance(h, lower);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j <= i; ++j) s.at(i, j) *= T(h.c);
+      s.at(i, i) += 1;
+    }
+    cholesky_of_shifted(s, m);
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) z.at(i, j) = x.at(i, j);
+    solve_cholesky(s, z, m, n);
+    const T keep = T(h.b / h.c), add = T(h.a - h.b / h.c);
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) x.at(i, j) = keep * x.at(i, j) + add * z.at(i, j);
+  }
+}
+
+}  // namespace REPSHAPE_ISA
+}  // namespace repshape

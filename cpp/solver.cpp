@@ -1,0 +1,380 @@
+#include "solver.h"
+
+#include <numeric>
+
+#include "ascent.h"
+
+namespace repshape {
+namespace {
+
+// A start whose value lags the leader's by more than this share of the scale after its trial steps
+// is not worth finishing.
+constexpr int kTrialIterations = 12;
+
+std::vector<int> all_groups(const Network& x) {
+  std::vector<int> groups(x.groups());
+  std::iota(groups.begin(), groups.end(), 0);
+  return groups;
+}
+
+// alpha sum w mu_x mu_y', n_x x n_y
+std::vector<double> mean_term(const Network& x, const Network& y, double alpha, const double* weights) {
+  const int nx = x.neurons, ny = y.neurons, m = x.conditions;
+  std::vector<double> out(std::size_t(nx) * ny, 0), scaled(x.means);
+  for (int c = 0; c < m; ++c)
+    for (int i = 0; i < nx; ++i) scaled[std::size_t(c) * nx + i] *= weights[c];
+  gemm(true, false, nx, ny, m, alpha, scaled.data(), nx, y.means.data(), ny, 0, out.data(), ny);
+  return out;
+}
+
+double mean_residual(const Network& x, const Network& y, const double* t, const double* weights) {
+  const int nx = x.neurons, ny = y.neurons;
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) {
+    double sum = 0;
+    for (int i = 0; i < nx; ++i) {
+      double gap = x.mean(m)[i];
+      for (int j = 0; j < ny; ++j) gap -= t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      sum += gap * gap;
+    }
+    total += weights[m] * sum;
+  }
+  return total;
+}
+
+double covariance_residual(const Pair& pair, const double* t) {
+  return pair.x->lanes && pair.y->lanes ? kernels().residual(pair, t) : blas_objective(pair, t, nullptr);
+}
+
+// Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
+double spectral_gap(const Network& x, const Network& y, const double* weights) {
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) {
+    double sum = 0;
+    for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
+      const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
+      const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
+      sum += (a - b) * (a - b);
+    }
+    total += weights[m] * sum;
+  }
+  return total;
+}
+
+double energy(const Network& x, const Settings& s) {
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m)
+    total += s.weights[m] * (s.alpha * dot(x.mean(m), x.mean(m), x.neurons) + (2 - s.alpha) * x.variance[m]);
+  return total;
+}
+
+Matrix first_columns(const Matrix& full, int n, int k) {
+  Matrix out(std::size_t(n) * k);
+  for (int i = 0; i < n; ++i)
+    std::copy_n(full.data() + std::size_t(i) * n, k, out.data() + std::size_t(i) * k);
+  return out;
+}
+
+Matrix injection(const std::vector<int>& rows, int n) {
+  const int k = int(rows.size());
+  Matrix out(std::size_t(n) * k, 0);
+  for (int j = 0; j < k; ++j) out[std::size_t(rows[j]) * k + j] = 1;
+  return out;
+}
+
+// Everything one solve works with, in canonical order.
+class PairSolver {
+ public:
+  PairSolver(const Network& x, const Network& y, const Settings& s) : x_(x), y_(y), s_(s) {
+    whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
+    scale_ = 0.5 * (energy(x, s) + energy(y, s));
+    means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
+    special_ = s.group == Group::rotation && x.neurons == y.neurons;
+  }
+
+  Solution run() {
+    best_mean_ = oracle(means_.data());
+    if (s_.group == Group::identity || x_.neurons * y_.neurons == 0)
+      settle_identity();
+    else if (s_.group == Group::permutation)
+      search_permutations();
+    else
+      search_rotations();
+    return report();
+  }
+
+ private:
+  // The transform (n x k) of the group that maximises <T, g>.
+  Matrix oracle(const double* g) const {
+    const int n = x_.neurons, k = y_.neurons;
+    if (s_.group == Group::identity) return injection(identity_rows(), n);
+    if (s_.group == Group::permutation) return injection(assign(n, k, g), n);
+    return first_columns(nearest_orthogonal(n, k, g, special_), n, k);
+  }
+
+  std::vector<int> identity_rows() const {
+    std::vector<int> rows(y_.neurons);
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  }
+
+  void settle_identity() {
+    best_ = injection(identity_rows(), x_.neurons);
+    converged_ = true;
+    starts_ = 1;
+  }
+
+  Objective subset() const {
+    Objective f = whole_;
+    const int total = x_.groups();
+    const int wanted = std::max(1, (s_.screen_conditions + kDoubleLanes - 1) / kDoubleLanes);
+    if (wanted >= total) return f;
+    f.pair.groups.clear();
+    double weight = 0;
+    for (int g = 0; g < wanted; ++g) {
+      const int group = int((2L * g + 1) * total / (2L * wanted));
+      f.pair.groups.push_back(group);
+      for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x_.conditions); ++m)
+        weight += s_.weights[m];
+    }
+    if (!(weight > 0)) return whole_;
+    f.pair.boost = 1 / weight;
+    return f;
+  }
+
+  std::vector<Matrix> start_matrices() const {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<Matrix> out;
+    if (s_.use_means) out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
+    const std::size_t count = std::size_t(n) * n;
+    for (int s = 0; s < s_.n_starts; ++s) {
+      out.emplace_back(s_.starts + s * count, s_.starts + (s + 1) * count);
+      if (special_ && negative_determinant(n, out.back()))
+        for (int i = 0; i < n; ++i) out.back()[std::size_t(i) * n] *= -1;
+    }
+    return out;
+  }
+
+  void search_rotations() {
+    AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    std::vector<Ascent> runs;
+    for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
+    starts_ = int(runs.size());
+    auto better = [](const Ascent& a, const Ascent& b) { return a.value() > b.value(); };
+    if (s_.screen && starts_ > 1) {
+      Objective few = subset();
+      few.single = s_.single;
+      for (Ascent& run : runs) run.run(few, s_.screen_iterations);
+      std::stable_sort(runs.begin(), runs.end(), better);
+      keep_distinct(runs, s_.finalists);
+      for (Ascent& run : runs) {
+        run.restart();
+        run.run(whole_, kTrialIterations);
+      }
+      evaluations_ += few.evaluations;
+      std::stable_sort(runs.begin(), runs.end(), better);
+      keep_distinct(runs, s_.finalists);
+    }
+    for (Ascent& run : runs) {
+      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
+      run.run(whole_, s_.max_iterations - run.iterations());
+    }
+    std::stable_sort(runs.begin(), runs.end(), better);
+    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
+    runs[0].finished();
+    converged_ = runs[0].converged();
+    iterations_ = runs[0].iterations();
+  }
+
+  // Starts that have met the same summit count once.
+  void keep_distinct(std::vector<Ascent>& runs, int most) const {
+    std::vector<Ascent> kept;
+    for (Ascent& run : runs) {
+      bool fresh = int(kept.size()) < most;
+      for (const Ascent& other : kept) {
+        const std::size_t count = run.transform().size();
+        double gap = 0;
+        for (std::size_t e = 0; e < count; ++e) {
+          const double d = run.transform()[e] - other.transform()[e];
+          gap += d * d;
+        }
+        fresh = fresh && gap > 1e-4;
+      }
+      if (fresh) kept.push_back(std::move(run));
+    }
+    runs = std::move(kept);
+  }
+
+  // At its present pace the run would not catch up with the leader.
+  bool hopeless(const Ascent& run, const Ascent& leader) const {
+    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * scale_);
+  }
+
+  void search_permutations() {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<Matrix> starts;
+    if (s_.use_means) starts.push_back(oracle(means_.data()));
+    starts.push_back(oracle(marginal_gain().data()));
+    for (int s = 0; s < s_.n_starts; ++s) {
+      const double* full = s_.starts + std::size_t(s) * n * n;
+      starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
+    }
+    starts_ = int(starts.size());
+    double best = -INFINITY;
+    for (Matrix& t : starts) {
+      const double value = climb(t);
+      if (value > best) best = value, best_ = t;
+    }
+    converged_ = improve(best_, best);
+    iterations_ = int(whole_.evaluations);
+  }
+
+  // alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the whole objective
+  // where both covariances are diagonal, and a good guess otherwise.
+  Matrix marginal_gain() const {
+    Matrix out = whole_.pair.mean_term, a(x_.entries()), c(y_.entries()), sx(x_.neurons), sy(y_.neurons);
+    auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
+      net.copy_condition(m, entries.data());
+      for (int i = 0; i < net.neurons; ++i)
+        sd[i] = net.diagonal ? entries[i]
+                             : std::sqrt(dot(entries.data() + std::size_t(i) * net.rank,
+                                             entries.data() + std::size_t(i) * net.rank, net.rank));
+    };
+    for (int m = 0; m < x_.conditions; ++m) {
+      deviations(x_, m, a, sx);
+      deviations(y_, m, c, sy);
+      for (int i = 0; i < x_.neurons; ++i)
+        for (int j = 0; j < y_.neurons; ++j)
+          out[std::size_t(i) * y_.neurons + j] += (2 - s_.alpha) * s_.weights[m] * sx[i] * sy[j];
+    }
+    return out;
+  }
+
+  // Alternation: never descends; ends at an assignment that is optimal for its own gradient.
+  double climb(Matrix& t) const {
+    Matrix g;
+    double value = whole_.at(t, g);
+    for (int step = 0; step < s_.max_iterations; ++step) {
+      Matrix next = oracle(g.data());
+      if (next == t) break;
+      Matrix next_gradient;
+      const double next_value = whole_.at(next, next_gradient);
+      if (!(next_value > value)) break;
+      t = std::move(next), g = std::move(next_gradient), value = next_value;
+    }
+    return value;
+  }
+
+  // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
+  bool improve(Matrix& t, double value) const {
+    const int n = x_.neurons, k = y_.neurons;
+    const long budget = 4L * n + 32;
+    long tried = 0;
+    for (bool found = true; found;) {
+      found = false;
+      Matrix g;
+      whole_.at(t, g);
+      for (const auto& [i, j] : exchanges(t, g)) {
+        if (tried++ >= budget) return false;
+        Matrix next = t, unused;
+        std::swap_ranges(next.begin() + i * k, next.begin() + (i + 1) * k, next.begin() + j * k);
+        if (whole_.at(next, unused) > value * (1 + 1e-13)) {
+          value = climb(next);
+          t = std::move(next);
+          found = true;
+          break;
+        }
+      }
+    }
+    return true;
+  }
+
+  // Pairs of rows in order of what their exchange loses to first order; at most 2 n of them.
+  std::vector<std::pair<int, int>> exchanges(const Matrix& t, const Matrix& g) const {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<std::pair<double, std::pair<int, int>>> ranked;
+    auto column = [&](int row) {
+      for (int j = 0; j < k; ++j)
+        if (t[std::size_t(row) * k + j] != 0) return j;
+      return -1;
+    };
+    std::vector<int> at(n);
+    for (int i = 0; i < n; ++i) at[i] = column(i);
+    auto gain = [&](int row, int col) { return col < 0 ? 0.0 : g[std::size_t(row) * k + col]; };
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < i; ++j)
+        if (at[i] != at[j])
+          ranked.push_back({gain(i, at[i]) + gain(j, at[j]) - gain(i, at[j]) - gain(j, at[i]), {i, j}});
+    const std::size_t most = std::min(ranked.size(), std::size_t(2 * n));
+    std::partial_sort(ranked.begin(), ranked.begin() + most, ranked.end());
+    std::vector<std::pair<int, int>> out;
+    for (std::size_t e = 0; e < most; ++e) out.push_back(ranked[e].second);
+    return out;
+  }
+
+  Solution report() {
+    Solution out;
+    const double mean = mean_residual(x_, y_, best_.data(), s_.weights);
+    const double covariance = covariance_residual(whole_.pair, best_.data());
+    out.mean_distance = std::sqrt(mean);
+    out.covariance_distance = std::sqrt(covariance);
+    out.distance = std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
+    if (s_.group == Group::identity) {
+      out.lower_bound = out.distance;
+    } else {
+      const double least_mean = mean_residual(x_, y_, best_mean_.data(), s_.weights);
+      const double bound =
+          std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(x_, y_, s_.weights));
+      out.lower_bound = std::min(bound, out.distance);
+    }
+    out.converged = converged_;
+    out.iterations = iterations_;
+    out.starts = starts_;
+    out.evaluations = evaluations_ + whole_.evaluations;
+    out.transform = best_;
+    return out;
+  }
+
+  const Network &x_, &y_;
+  const Settings& s_;
+  Objective whole_;
+  double scale_ = 1;
+  bool special_ = false;
+  std::vector<double> means_;
+  Matrix best_, best_mean_;
+  bool converged_ = false;
+  int iterations_ = 0, starts_ = 0;
+  long evaluations_ = 0;
+};
+
+}  // namespace
+
+Solution solve(const Network& x, const Network& y, const Settings& settings) {
+  const bool swapped = y < x;
+  const Network &first = swapped ? y : x, &second = swapped ? x : y;
+  Solution out = PairSolver(first, second, settings).run();
+  // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
+  // y onto x: its transpose, or itself where the two were exchanged.
+  if (!swapped) {
+    Matrix turned(out.transform.size());
+    for (int i = 0; i < first.neurons; ++i)
+      for (int j = 0; j < second.neurons; ++j)
+        turned[std::size_t(j) * first.neurons + i] = out.transform[std::size_t(i) * second.neurons + j];
+    out.transform = std::move(turned);
+  }
+  return out;
+}
+
+Parts evaluate(const Network& x, const Network& y, const double* transform, const double* weights) {
+  const bool swapped = y < x;
+  const Network &first = swapped ? y : x, &second = swapped ? x : y;
+  const int n = first.neurons, k = second.neurons;
+  Matrix t(transform, transform + std::size_t(n) * k);
+  if (!swapped)
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < k; ++j) t[std::size_t(i) * k + j] = transform[std::size_t(j) * n + i];
+  Pair pair{&first, &second, 1, weights, all_groups(first), 1, {}};
+  return {mean_residual(first, second, t.data(), weights), covariance_residual(pair, t.data())};
+}
+
+}  // namespace repshape

@@ -1,0 +1,41 @@
+// One pair of networks, whole: starts, screening, ascent, distance and lower bound.
+#pragma once
+#include "network.h"
+
+namespace repshape {
+
+enum class Group { orthogonal, rotation, permutation, identity };
+
+struct Settings {
+  Group group = Group::orthogonal;
+  double alpha = 1;
+  const double* weights = nullptr;
+  double tolerance = 1e-9;
+  int max_iterations = 500;
+  int memory = 12;
+  // Starting transforms besides the means': n_starts matrices of n x n, n the larger size. They
+  // are laid out for canonical order (x the larger network).
+  const double* starts = nullptr;
+  int n_starts = 0;
+  bool screen = true;         // else every start is finished on all conditions
+  bool use_means = true;
+  int screen_conditions = 32;
+  int screen_iterations = 6;
+  int finalists = 3;
+  bool single = false;
+};
+
+struct Solution {
+  double distance = 0, lower_bound = 0, mean_distance = 0, covariance_distance = 0;
+  bool converged = false;
+  int iterations = 0, starts = 0;
+  long evaluations = 0;
+  std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
+};
+
+Solution solve(const Network& x, const Network& y, const Settings& settings);
+
+// The parts of the squared distance at a fixed transform (n_y x n_x, any real matrix of the group).
+Parts evaluate(const Network& x, const Network& y, const double* transform, const double* weights);
+
+}  // namespace repshape

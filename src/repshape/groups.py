@@ -1,0 +1,188 @@
+"""The nuisance transforms: each group with its linear oracle, and one transform of a pair.
+
+A transform ``T`` maps responses of y onto x: it has shape (n_x, n_y) and acts on columns. Where the
+sizes differ it is the part of a square transform, of the larger size, that meets the smaller
+network: its columns are orthonormal if n_x >= n_y, its rows otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from repshape.errors import InputError, check_choice
+
+FloatArray = npt.NDArray[np.float64]
+Oracle = Callable[[FloatArray], FloatArray]
+
+# A dense transform above this many entries (2 GiB) is refused; `Transform.apply` needs none.
+LARGEST_MATRIX = 2**28
+
+
+def nearest_orthogonal(G: FloatArray) -> FloatArray:
+    """Return the orthogonal T, or part of one, that maximises <T, G>: the polar factor of G.
+
+    >>> nearest_orthogonal(np.array([[2.0, 0.0], [0.0, -3.0]])) + 0.0
+    array([[ 1.,  0.],
+           [ 0., -1.]])
+    """
+    U, _, Vt = np.linalg.svd(G, full_matrices=False)
+    return np.asarray(U @ Vt)
+
+
+def nearest_rotation(G: FloatArray) -> FloatArray:
+    """Return the rotation (determinant +1) that maximises <T, G>.
+
+    Where the sizes differ every T with orthonormal columns is part of a rotation.
+
+    >>> nearest_rotation(np.array([[2.0, 0.0], [0.0, -3.0]])) + 0.0
+    array([[-1.,  0.],
+           [ 0., -1.]])
+    """
+    U, _, Vt = np.linalg.svd(G, full_matrices=False)
+    if G.shape[0] == G.shape[1] and np.linalg.det(U @ Vt) < 0:
+        U[:, -1] *= -1  # the cheapest direction to turn round
+    return np.asarray(U @ Vt)
+
+
+def nearest_permutation(G: FloatArray) -> FloatArray:
+    """Return the permutation matrix, or injection, that maximises <T, G>.
+
+    >>> nearest_permutation(np.array([[1.0, 2.0], [4.0, 1.0], [3.0, 3.0]]))
+    array([[0., 0.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    rows, columns = linear_sum_assignment(G, maximize=True)
+    T = np.zeros(G.shape)
+    T[rows, columns] = 1.0
+    return T
+
+
+def identity(G: FloatArray) -> FloatArray:
+    """Return the identity; where the sizes differ, neurons beyond the smaller meet nothing."""
+    return np.eye(*G.shape)
+
+
+GROUPS: dict[str, Oracle] = {
+    "orthogonal": nearest_orthogonal,
+    "rotation": nearest_rotation,
+    "permutation": nearest_permutation,
+    "identity": identity,
+}
+
+
+def oracle(group: str) -> Oracle:
+    """Return the linear oracle of a group by name."""
+    return GROUPS[check_choice("group", group, GROUPS)]
+
+
+class Transform:
+    """A transform of one pair as rows use it: ``y @ matrix`` lies on x.
+
+    Networks that span few dimensions are solved in coordinates of their own, y = eta Q_y' and
+    x = xi Q_x'. This object holds the solution ``core`` (s_y, s_x) with those bases, completes it
+    to an element of the group when asked, and applies it without forming n_y x n_x numbers.
+
+    Parameters
+    ----------
+    core : array of shape (s_y, s_x)
+        The transform between the coordinates.
+    basis_y, basis_x : array of shape (n, s) or None
+        Orthonormal columns; None means the coordinates are the neurons.
+    rotation : bool
+        Complete to determinant +1.
+    """
+
+    def __init__(
+        self,
+        core: FloatArray,
+        basis_y: FloatArray | None = None,
+        basis_x: FloatArray | None = None,
+        rotation: bool = False,
+    ) -> None:
+        self._core = core
+        self._basis_y = basis_y
+        self._basis_x = basis_x
+        self._rotation = rotation
+        n_y = core.shape[0] if basis_y is None else basis_y.shape[0]
+        n_x = core.shape[1] if basis_x is None else basis_x.shape[0]
+        self.shape = (n_y, n_x)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the coordinates span all neurons, so that nothing needs completing."""
+        return self._core.shape == self.shape
+
+    @cached_property
+    def _completed(self) -> tuple[FloatArray, FloatArray]:
+        """Basis B (N, d) of both spans and orthogonal K (d, d): the transform is I + B (K - I) B'.
+
+        K is the orthogonal matrix closest to the core, seen in B; directions outside B stay put.
+        """
+        size = max(self.shape)
+        Q_y, Q_x = (_padded(Q, size) for Q in (self._basis_y, self._basis_x))
+        extra = [_direction_outside(Q_y, Q_x)] if self._rotation else []
+        B = _orthonormal_span(np.hstack([Q_y, Q_x, *extra]))
+        U, _, Vt = np.linalg.svd((B.T @ Q_y) @ self._core @ (Q_x.T @ B))
+        if self._rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0:
+            U[:, -1] *= -1  # a direction that neither network occupies
+        return B, U @ Vt
+
+    def apply(self, responses: FloatArray) -> FloatArray:
+        """Return ``responses @ matrix`` for responses of shape (..., n_y)."""
+        if self._whole:
+            inner = responses if self._basis_y is None else responses @ self._basis_y
+            moved = inner @ self._core
+            return moved if self._basis_x is None else moved @ self._basis_x.T
+        B, K = self._completed
+        n_y, n_x = self.shape
+        out = np.zeros((*responses.shape[:-1], n_x))
+        shared = min(n_y, n_x)
+        out[..., :shared] = responses[..., :shared]
+        out += (responses @ B[:n_y]) @ (K - np.eye(len(K))) @ B[:n_x].T
+        return out
+
+    def reversed(self) -> Transform:
+        """Return the transform the other way: ``x @ matrix.T`` lies on y."""
+        return Transform(self._core.T, self._basis_x, self._basis_y, self._rotation)
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """The dense matrix of shape (n_y, n_x)."""
+        if self.shape[0] * self.shape[1] > LARGEST_MATRIX:
+            raise InputError(
+                f"The transform would be a dense matrix of shape {self.shape}. "
+                "Use Alignment.apply(responses), which does not form it."
+            )
+        matrix = self.apply(np.eye(self.shape[0]))
+        matrix.flags.writeable = False
+        return matrix
+
+
+def _padded(basis: FloatArray | None, size: int) -> FloatArray:
+    if basis is None:
+        raise AssertionError("a transform without bases is whole")
+    return np.pad(basis, ((0, size - basis.shape[0]), (0, 0)))
+
+
+def _direction_outside(Q_y: FloatArray, Q_x: FloatArray) -> FloatArray:
+    """A unit vector outside one of the spans, and outside both where there is one."""
+    probe = np.cos(np.arange(1.0, len(Q_y) + 1.0))[:, None]  # generic and reproducible
+    both = _orthonormal_span(np.hstack([Q_y, Q_x]))
+    for Q in (both, Q_y, Q_x):
+        left = probe - Q @ (Q.T @ probe)
+        left -= Q @ (Q.T @ left)
+        if np.linalg.norm(left) > 1e-8 * np.linalg.norm(probe):
+            return np.asarray(left / np.linalg.norm(left))
+    return np.zeros((len(Q_y), 0))
+
+
+def _orthonormal_span(columns: FloatArray) -> FloatArray:
+    """Orthonormal basis of the span of columns of norm one."""
+    U, s, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(U[:, s > 1e-10])

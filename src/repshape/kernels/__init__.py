@@ -1,0 +1,1 @@
+"""Kernels: thin Python over the native code, and the same functions in plain NumPy."""

@@ -1,0 +1,140 @@
+"""Networks in the form the solvers read: thin factors, in few and well-chosen coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape.responses import Gaussians
+
+FloatArray = npt.NDArray[np.float64]
+
+# Singular values below this share of a condition's largest are rounding of the input, not rank.
+RANK_TOLERANCE = 1e-13
+# Eigenvalues of a covariance are known to this share of the largest.
+EIGENVALUE_TOLERANCE = 1e-15
+# Conditions that are decomposed at a time: temporaries stay small beside the input.
+CHUNK_ENTRIES = 2**21
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Means, and factors of the covariances S = A A'.
+
+    Attributes
+    ----------
+    means : array of shape (M, s)
+    factors : array of shape (M, s, r), or (M, s) standard deviations if ``diagonal``
+    spectrum : array of shape (M, r)
+        Singular values of the factors, descending; exactly zero beyond the rank.
+    diagonal : bool
+    basis : array of shape (n, s) or None
+        Orthonormal columns: neurons = basis @ coordinates. None where they are the same.
+    """
+
+    means: FloatArray
+    factors: FloatArray
+    spectrum: FloatArray
+    diagonal: bool
+    basis: FloatArray | None = None
+
+
+def factorise(network: Gaussians) -> Factors:
+    """Return thin factors of every covariance, whatever form they were given in."""
+    if network.kind == "diagonal":
+        deviations = np.sqrt(network.stored)
+        return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
+    split = _split_covariances if network.kind == "full" else _split_factors
+    M, n, width = network.stored.shape
+    step = max(1, CHUNK_ENTRIES // max(n * width, 1))
+    rank = min(n, width)
+    factors, spectrum = np.empty((M, n, rank)), np.empty((M, rank))
+    for start in range(0, M, step):
+        part = slice(start, start + step)
+        U, spectrum[part] = split(network.stored[part])
+        np.multiply(U, spectrum[part][:, None, :], out=factors[part])
+    rank = int(np.count_nonzero(spectrum, axis=1).max(initial=0))
+    factors, spectrum = (np.ascontiguousarray(a[..., :rank]) for a in (factors, spectrum))
+    return Factors(network.means, factors, spectrum, False)
+
+
+def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, U = np.linalg.eigh(S)
+    values, U = values[:, ::-1], U[:, :, ::-1]
+    n = S.shape[1]
+    values = np.where(values > n * EIGENVALUE_TOLERANCE * values[:, :1], values, 0.0)
+    return U, np.sqrt(values)
+
+
+def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if A.size == 0:
+        return A, np.zeros((A.shape[0], A.shape[2]))
+    U, s, _ = np.linalg.svd(A, full_matrices=False)
+    return U, np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
+
+
+def in_principal_axes(net: Factors, weights: FloatArray) -> Factors:
+    """Return the same network in coordinates along its principal axes of noise.
+
+    Orthogonal changes of coordinates change no distance. These ones (1) drop every dimension in
+    which the network never responds, exactly; (2) order the axes by mean noise variance and fix
+    their signs by the means, so that the identity is a good first guess of an alignment, and so
+    that a rotated copy of a network becomes the same numbers up to rounding.
+    """
+    if net.diagonal:
+        return _sorted_neurons(net, weights)
+    Q = _span(net)
+    means, factors = net.means, net.factors
+    if Q is not None:
+        means, factors = means @ Q, Q.T @ factors
+    V = _axes(means, factors, weights)
+    basis = V if Q is None else Q @ V
+    return Factors(means @ V, V.T @ factors, net.spectrum, False, basis)
+
+
+def _span(net: Factors) -> FloatArray | None:
+    """Orthonormal basis of all responses, or None if they span every neuron."""
+    M, n = net.means.shape
+    r = net.factors.shape[2]
+    if M * (r + 1) >= n:
+        second = np.einsum("mir,mjr->ij", net.factors, net.factors, optimize=True)
+        values, Q = np.linalg.eigh(second + net.means.T @ net.means)
+        if values[0] > 1e-8 * values[-1]:
+            return None
+    rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
+    if len(rows) < n:
+        Q, R = np.linalg.qr(rows.T)
+        U, s, _ = np.linalg.svd(R)
+        return np.asarray(Q @ U[:, : _count(s)])
+    R = np.linalg.qr(rows, mode="r")
+    _, s, Vt = np.linalg.svd(R)
+    return None if _count(s) == n else np.asarray(Vt[: _count(s)].T)
+
+
+def _count(s: FloatArray) -> int:
+    # A network that never responds keeps one dimension, so that there is something to align.
+    return max(1, int(np.count_nonzero(s > RANK_TOLERANCE * s.max(initial=0.0))))
+
+
+def _signs(projections: FloatArray) -> FloatArray:
+    """Signs that make a generic combination of conditions positive on every axis."""
+    generic = np.cos(1.7 * np.arange(len(projections)) + 0.3)
+    return np.where(generic @ projections < 0, -1.0, 1.0)
+
+
+def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatArray:
+    noise = np.einsum("m,mir,mjr->ij", weights, factors, factors, optimize=True)
+    signal = (means * weights[:, None]).T @ means
+    # The means only order axes along which the noise is the same.
+    _, V = np.linalg.eigh(noise + 1e-6 * signal)
+    V = V[:, ::-1]
+    return np.asarray(V * _signs(means @ V))
+
+
+def _sorted_neurons(net: Factors, weights: FloatArray) -> Factors:
+    order = np.argsort(-(weights @ net.factors**2), kind="stable")
+    basis = np.eye(len(order))[:, order] * _signs(net.means[:, order])
+    factors = np.ascontiguousarray(net.factors[:, order])
+    return Factors(net.means @ basis, factors, net.spectrum, True, basis)

@@ -1,0 +1,1 @@
+"""Shape metrics: a ground metric between distributions, minimised over a group."""

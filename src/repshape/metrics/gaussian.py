@@ -1,0 +1,230 @@
+"""The Gaussian Wasserstein shape metric, interpolated between means and covariances (eq. 5-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape import _core
+from repshape.errors import InputTypeError, check_choice, check_integer, check_real
+from repshape.groups import GROUPS, Transform
+from repshape.kernels import reference
+from repshape.kernels.factors import Factors, factorise, in_principal_axes
+from repshape.metrics.base import (
+    Alignment,
+    PairResults,
+    Prepared,
+    ShapeMetric,
+    check_same_conditions,
+    check_weights,
+)
+from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
+from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.responses import Gaussians, Trials
+from repshape.solvers.starts import AUTO_STARTS, make_starts
+
+FloatArray = npt.NDArray[np.float64]
+
+GROUP_CODES = {name: code for code, name in enumerate(GROUPS)}
+# Groups for which an orthogonal change of each network's coordinates changes nothing.
+FREE_COORDINATES = ("orthogonal", "rotation")
+
+
+@dataclass(frozen=True)
+class PreparedGaussians(Prepared):
+    """A network's factors, as a handle of the native solver."""
+
+    native: _core.Network
+    basis: FloatArray | None
+
+
+class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
+    r"""Distance between networks with Gaussian responses, minimised over a group.
+
+    .. math:: d_a(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
+              + (2-a) B(S^x_m, T S^y_m T')^2 \right]
+
+    with B the Bures distance between covariances. At ``alpha=1`` the ground metric is the
+    2-Wasserstein distance; ``alpha=2`` sees means only, ``alpha=0`` covariances only. It is a
+    metric between networks up to transforms of the group.
+
+    Parameters
+    ----------
+    alpha : float in [0, 2]
+        Weight of the means; the covariances weigh ``2 - alpha``.
+    group : {"orthogonal", "rotation", "permutation", "identity"}
+        Transforms that do not count. Where numbers of neurons differ, the smaller network is
+        matched with a part of the larger, and what is left over counts.
+    covariance : str or CovarianceEstimator
+        How covariances are estimated from trials; see `repshape.estimate_moments`.
+    preprocess : Preprocess or None
+        Applied to each network first.
+    weights : array of shape (M,) or None
+        Weights of the conditions; they are normalised to sum to one. Default: equal.
+    n_starts : "auto" or int
+        Starting points of the search. 1 is the start from the means alone; "auto" screens a few
+        dozen and finishes the best.
+    tol : float
+        The search stops when the gradient on the group falls below ``tol`` of its scale.
+    max_iter : int
+        Most gradients, over all conditions, of one start.
+    random_state : int
+        Seed of the random starts. The same seed gives the same bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(6, 50, 3))  # conditions, trials, neurons
+    >>> Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    >>> metric = GaussianShapeMetric(alpha=1.0)
+    >>> metric.distance(x, x @ Q) < 1e-7
+    True
+    >>> round(metric.distance(x, 2 * x), 3) == round(metric.distance(2 * x, x), 3)
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        group: str = "orthogonal",
+        covariance: str | CovarianceEstimator = "mle",
+        preprocess: Preprocess | None = None,
+        weights: npt.ArrayLike | None = None,
+        n_starts: int | str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 500,
+        random_state: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.group = group
+        self.covariance = covariance
+        self.preprocess = preprocess
+        self.weights = weights
+        self.n_starts = n_starts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _validate_parameters(self) -> None:
+        owner = type(self).__name__
+        check_real("alpha", self.alpha, 0, 2, owner=owner)
+        check_choice("group", self.group, GROUPS, owner=owner)
+        check_covariance(self.covariance, owner=owner)
+        check_real("tol", self.tol, 0, 1, closed="neither", owner=owner)
+        check_integer("max_iter", self.max_iter, 1, owner=owner)
+        check_integer("random_state", self.random_state, 0, owner=owner)
+        if self.n_starts != "auto":
+            check_integer("n_starts", self.n_starts, 1, owner=owner)
+        if self.preprocess is not None and not isinstance(self.preprocess, Preprocess):
+            raise InputTypeError(
+                f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
+                f"Got {self.preprocess!r} instead."
+            )
+
+    def _moments(self, network: Trials | Gaussians) -> Gaussians:
+        if isinstance(network, Gaussians):
+            return network
+        return estimate_moments(network, self.covariance, random_state=self.random_state)
+
+    def _weights(self, n_conditions: int) -> FloatArray:
+        return check_weights(self.weights, n_conditions, owner=type(self).__name__)
+
+    def _prepare(
+        self, network: Trials | Gaussians, phi: FittedPreprocess | None
+    ) -> PreparedGaussians:
+        weights = self._weights(network.n_conditions)
+        net = factorise(self._moments(network))
+        if self.group in FREE_COORDINATES:
+            net = in_principal_axes(net, weights)
+        return PreparedGaussians(
+            phi, network.n_conditions, network.n_neurons, _native(net), net.basis
+        )
+
+    def _options(
+        self, n_conditions: int, size: int, starts: FloatArray | None = None
+    ) -> _core.Options:
+        """Settings of the native solver for pairs whose larger network has ``size`` dimensions."""
+        if starts is None:
+            count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
+            starts = make_starts(size, count, int(self.random_state))
+        return _core.Options(
+            group=GROUP_CODES[self.group],
+            alpha=float(self.alpha),
+            weights=self._weights(n_conditions),
+            tolerance=float(self.tol),
+            max_iterations=int(self.max_iter),
+            starts=starts,
+            n_starts=len(starts),
+            use_means=True,
+            screen=self.n_starts == "auto",
+            screen_conditions=32,
+            screen_iterations=6,
+            finalists=3,
+            single=True,
+            memory=30,
+        )
+
+    def _align_prepared(self, x: PreparedGaussians, y: PreparedGaussians) -> Alignment:
+        size = max(x.native.neurons, y.native.neurons)
+        options = self._options(x.n_conditions, size)
+        found = _core.align(x.native, y.native, options)
+        distance, lower, mean, covariance, converged, n_iterations, n_starts, _, core = found
+        rotation = self.group == "rotation" and x.n_neurons == y.n_neurons
+        return Alignment(
+            distance=distance,
+            lower_bound=lower,
+            mean_distance=mean,
+            covariance_distance=covariance,
+            converged=converged,
+            n_iterations=n_iterations,
+            n_starts=n_starts,
+            _map=Transform(core, y.basis, x.basis, rotation),
+            _phi=(x.phi, y.phi),
+        )
+
+    def solve_pairs(
+        self, prepared: Sequence[PreparedGaussians], pairs: npt.ArrayLike
+    ) -> PairResults:
+        """Solve many pairs of prepared networks, given as rows of two indices, natively."""
+        index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
+        used = [prepared[k] for k in np.unique(index)]
+        for network in used[1:]:
+            check_same_conditions(used[0].n_conditions, network.n_conditions)
+        sizes = {network.native.neurons for network in used}
+        M = used[0].n_conditions if used else 0
+        options = {size: self._options(M, size) for size in sizes}
+        found = _core.align_pairs([network.native for network in prepared], index, options)
+        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0)
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
+        if x.n_neurons < y.n_neurons:  # the residual lives in the larger space
+            net_x, net_y, fixed = net_y, net_x, fixed.reversed()
+        weights = self._weights(x.n_conditions)
+        A, C = _dense(net_x), _dense(net_y)
+        moved = np.swapaxes(fixed.apply(np.swapaxes(C, 1, 2)), 1, 2)
+        gap = weights @ ((net_x.means - fixed.apply(net_y.means)) ** 2).sum(1)
+        P = reference.polar(np.swapaxes(A, 1, 2) @ moved)
+        wide = A.shape[2] <= C.shape[2]
+        residual = A @ P - moved if wide else A - moved @ np.swapaxes(P, 1, 2)
+        bures = weights @ (residual**2).sum((1, 2))
+        return float(np.sqrt(self.alpha * gap + (2 - self.alpha) * bures))
+
+
+def _native(net: Factors) -> _core.Network:
+    return _core.Network(
+        np.ascontiguousarray(net.means),
+        np.ascontiguousarray(net.factors),
+        np.ascontiguousarray(net.spectrum),
+        net.diagonal,
+    )
+
+
+def _dense(net: Factors) -> FloatArray:
+    return net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
+

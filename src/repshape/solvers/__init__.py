@@ -1,0 +1,1 @@
+"""Ascent on a group: the readable alternation, and where to start."""
