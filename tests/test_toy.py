@@ -151,9 +151,7 @@ def exhaustive_distance(x: rs.Gaussians, y: rs.Gaussians, alpha: float) -> float
     return float(np.sqrt(max(best, 0.0)))
 
 
-def cost(
-    angle: float, determinant: float, x: rs.Gaussians, y: rs.Gaussians, alpha: float
-) -> float:
+def cost(angle: float, determinant: float, x: rs.Gaussians, y: rs.Gaussians, alpha: float) -> float:
     """Eq. 7 squared at one orthogonal map, with the Bures term in closed form for n = 2.
 
     For 2 x 2 matrices S and R, tr sqrt(sqrt(S) R sqrt(S)) = sqrt(tr(S R) + 2 sqrt(det(S R))).
