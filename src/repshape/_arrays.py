@@ -13,6 +13,7 @@ from repshape.errors import InputError, InputTypeError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+Labels = tuple[str, ...] | None
 
 TOLERANCE = 1e-8
 """Asymmetry, or a negative eigenvalue, up to this fraction of a covariance's scale is rounding."""
@@ -53,6 +54,11 @@ def frozen(array: FloatArray) -> FloatArray:
     return array
 
 
+def symmetrized(matrices: FloatArray) -> FloatArray:
+    """Return (S + S') / 2: products that are symmetric on paper are so only up to rounding."""
+    return np.asarray(0.5 * (matrices + matrices.swapaxes(-1, -2)))
+
+
 def _is_read_only(array: npt.NDArray[Any]) -> bool:
     """Whether neither the array nor any array that it views can be written to."""
     owner: Any = array
@@ -72,7 +78,7 @@ def check_finite(array: FloatArray, what: str, axes: tuple[str, ...]) -> None:
         raise InputError(f"The {what} must be finite. Got {array[index]} at {where}.")
 
 
-def check_labels(labels: Sequence[Any] | None, n_conditions: int) -> tuple[str, ...] | None:
+def check_labels(labels: Sequence[Any] | None, n_conditions: int) -> Labels:
     """Return condition labels as a tuple of distinct strings, one per condition."""
     if labels is None:
         return None
@@ -117,7 +123,7 @@ def condition_weights(weights: npt.ArrayLike | None, n_conditions: int) -> Float
     return frozen(values / values.sum())
 
 
-def name_condition(m: int, labels: tuple[str, ...] | None) -> str:
+def name_condition(m: int, labels: Labels) -> str:
     """Return ``condition 3``, or ``condition 3 ('label')``."""
     return f"condition {m}" if labels is None else f"condition {m} ({labels[m]!r})"
 
@@ -169,9 +175,7 @@ def _check_sizes(n_conditions: int, n_neurons: int) -> None:
         raise InputError("A network must have at least one neuron. Got none.")
 
 
-def drop_missing(
-    rows: FloatArray, counts: IntArray, labels: tuple[str, ...] | None
-) -> tuple[FloatArray, IntArray]:
+def drop_missing(rows: FloatArray, counts: IntArray, labels: Labels) -> tuple[FloatArray, IntArray]:
     """Drop the rows that are NaN throughout; raise at any other NaN or infinity."""
     bad = ~np.isfinite(rows)
     if not bad.any():
@@ -239,12 +243,11 @@ def _pad_factors(arrays: list[npt.NDArray[Any]], shape: tuple[int, ...]) -> Floa
     return frozen(padded)
 
 
-def check_covariances(matrices: FloatArray, labels: tuple[str, ...] | None) -> FloatArray:
+def check_covariances(matrices: FloatArray, labels: Labels) -> FloatArray:
     """Return covariances (M, n, n) exactly symmetric, or raise if one is no covariance."""
     check_finite(matrices, "covariances", ("condition", "row", "column"))
     scale = _scales(np.abs(matrices).max(axis=(1, 2)))
-    transposed = matrices.transpose(0, 2, 1)
-    asymmetry = np.abs(matrices - transposed).max(axis=(1, 2))
+    asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
     bad = np.flatnonzero(asymmetry > TOLERANCE * scale)
     if bad.size:
         raise InputError(
@@ -252,14 +255,12 @@ def check_covariances(matrices: FloatArray, labels: tuple[str, ...] | None) -> F
             f"It differs from its transpose by {asymmetry[bad[0]]:.3g}."
         )
     if asymmetry.any():
-        matrices = frozen(0.5 * (matrices + transposed))
+        matrices = symmetrized(matrices)
     _check_semidefinite(matrices, scale, labels)
     return matrices
 
 
-def _check_semidefinite(
-    matrices: FloatArray, scale: FloatArray, labels: tuple[str, ...] | None
-) -> None:
+def _check_semidefinite(matrices: FloatArray, scale: FloatArray, labels: Labels) -> None:
     """Raise if an eigenvalue lies below ``-TOLERANCE`` of its covariance's scale.
 
     A Cholesky factor of ``S / scale + TOLERANCE * I`` exists if and only if none does, and costs
@@ -278,7 +279,7 @@ def _check_semidefinite(
             ) from None
 
 
-def check_variances(variances: FloatArray, labels: tuple[str, ...] | None) -> FloatArray:
+def check_variances(variances: FloatArray, labels: Labels) -> FloatArray:
     """Return variances (M, n) with rounding below zero set to zero, or raise if one is negative."""
     check_finite(variances, "variances", ("condition", "neuron"))
     if variances.min() >= 0:

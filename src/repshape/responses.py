@@ -12,6 +12,7 @@ import numpy.typing as npt
 from repshape._arrays import (
     FloatArray,
     IntArray,
+    Labels,
     check_covariances,
     check_factors,
     check_labels,
@@ -25,6 +26,7 @@ from repshape._arrays import (
     name_condition,
     pool_trials,
     real_array,
+    symmetrized,
 )
 from repshape.errors import InputError, InputTypeError, RepshapeError
 
@@ -80,7 +82,7 @@ class Trials(_Immutable):
     pooled: FloatArray
     n_trials: IntArray
     n_dropped: IntArray
-    conditions: tuple[str, ...] | None
+    conditions: Labels
 
     def __init__(
         self,
@@ -98,11 +100,7 @@ class Trials(_Immutable):
 
     @classmethod
     def _trusted(
-        cls,
-        pooled: FloatArray,
-        n_trials: IntArray,
-        n_dropped: IntArray,
-        conditions: tuple[str, ...] | None,
+        cls, pooled: FloatArray, n_trials: IntArray, n_dropped: IntArray, conditions: Labels
     ) -> Trials:
         """Make trials from parts that are known to be valid and owned by nobody else."""
         self = cls.__new__(cls)
@@ -197,7 +195,7 @@ class Gaussians(_Immutable):
     means: FloatArray
     kind: Kind
     stored: FloatArray
-    conditions: tuple[str, ...] | None
+    conditions: Labels
     estimator: str | None
     shrinkage: float | FloatArray | None
 
@@ -256,7 +254,7 @@ class Gaussians(_Immutable):
         means: FloatArray,
         stored: FloatArray,
         kind: Kind,
-        conditions: tuple[str, ...] | None = None,
+        conditions: Labels = None,
         estimator: str | None = None,
         shrinkage: float | FloatArray | None = None,
     ) -> Gaussians:
@@ -294,7 +292,7 @@ class Gaussians(_Immutable):
             return self.stored
         if self.kind == "diagonal":
             return frozen(self.stored[:, :, None] * np.eye(self.n_neurons))
-        return frozen(self.stored @ self.stored.transpose(0, 2, 1))
+        return frozen(symmetrized(self.stored @ self.stored.transpose(0, 2, 1)))
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -316,10 +314,11 @@ class Gaussians(_Immutable):
         return digest(self.kind, self.means, self.stored)
 
     def __repr__(self) -> str:
-        rank = 0 if self.kind != "factors" else self.stored.shape[2]
-        words = f"factors of width {rank}" if rank else "no covariance"
-        parts = [count(self.n_conditions, "condition"), count(self.n_neurons, "neuron")]
-        parts.append(words if self.kind == "factors" else f"{self.kind} covariances")
+        words = f"{self.kind} covariances"
+        if self.kind == "factors":
+            width = self.stored.shape[2]
+            words = f"factors of width {width}" if width else "no covariance"
+        parts = [count(self.n_conditions, "condition"), count(self.n_neurons, "neuron"), words]
         if self.estimator is not None:
             parts.append(f"estimator {self.estimator!r}")
         if self.shrinkage is not None:
@@ -327,8 +326,8 @@ class Gaussians(_Immutable):
         return f"Gaussians({', '.join(parts)})"
 
 
+# Whatever describes one network; as_network says how each is read.
 NetworkLike: TypeAlias = Trials | Gaussians | npt.ArrayLike | Sequence[npt.ArrayLike]
-"""Whatever describes one network; see :func:`as_network`."""
 
 
 def as_network(network: NetworkLike, name: str = "network") -> Trials | Gaussians:
@@ -387,11 +386,11 @@ def _ndim(value: Any) -> int:
 
 
 def _refusal(network: Any, name: str) -> RepshapeError:
-    wrong: type[RepshapeError]
+    wrong: type[RepshapeError] = InputError
     if hasattr(network, "shape"):
-        wrong, got = InputError, f"an array of shape {tuple(network.shape)}"
+        got = f"an array of shape {tuple(network.shape)}"
     elif isinstance(network, list | tuple):
-        wrong, got = InputError, f"a {type(network).__name__} of length {len(network)}"
+        got = f"a {type(network).__name__} of length {len(network)}"
     else:
         wrong, got = InputTypeError, type(network).__name__
     return wrong(
