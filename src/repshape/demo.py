@@ -157,7 +157,8 @@ def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
     u, v = (cloud / size).T
     features = np.column_stack([np.ones_like(u), u, v, u * u, u * v, v * v])
     fitted = features @ np.linalg.lstsq(features, values, rcond=None)[0]
-    return float(1.0 - ((values - fitted) ** 2).sum() / ((values - values.mean()) ** 2).sum())
+    unexplained = ((values - fitted) ** 2).sum() / ((values - values.mean()) ** 2).sum()
+    return max(float(1.0 - unexplained), 0.0)  # never negative but for rounding
 
 
 def _panel(alpha: float, toy: ToyNetworks, distances: DistanceMatrix) -> DemoPanel:

@@ -99,7 +99,8 @@ def estimate_moments(
     -----
     "shrinkage-cv" halves the trials of every condition at random, and takes the g that maximises
     the Gaussian log-likelihood of the second half under the mean and shrunk covariance of the
-    first, summed over trials, conditions and halvings.
+    first, summed over trials, conditions and halvings. That g is the best for half the trials,
+    so it errs to the side of shrinking too much where trials are few.
 
     References
     ----------
