@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _core
+from repshape._arrays import condition_weights
 from repshape.errors import InputTypeError, check_choice, check_integer, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.kernels import reference
@@ -19,9 +20,8 @@ from repshape.metrics.base import (
     Prepared,
     ShapeMetric,
     check_same_conditions,
-    check_weights,
 )
-from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
+from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import AUTO_STARTS, make_starts
@@ -114,7 +114,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         owner = type(self).__name__
         check_real("alpha", self.alpha, 0, 2, owner=owner)
         check_choice("group", self.group, GROUPS, owner=owner)
-        check_covariance(self.covariance, owner=owner)
+        check_estimator(self.covariance)
         check_real("tol", self.tol, 0, 1, closed="neither", owner=owner)
         check_integer("max_iter", self.max_iter, 1, owner=owner)
         check_integer("random_state", self.random_state, 0, owner=owner)
@@ -132,7 +132,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         return estimate_moments(network, self.covariance, random_state=self.random_state)
 
     def _weights(self, n_conditions: int) -> FloatArray:
-        return check_weights(self.weights, n_conditions, owner=type(self).__name__)
+        return condition_weights(self.weights, n_conditions)
 
     def _prepare(
         self, network: Trials | Gaussians, phi: FittedPreprocess | None
@@ -227,4 +227,3 @@ def _native(net: Factors) -> _core.Network:
 
 def _dense(net: Factors) -> FloatArray:
     return net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
-
