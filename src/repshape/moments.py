@@ -122,7 +122,7 @@ def estimate_moments(
             "Moments are estimated from trials, an array of shape (conditions, trials, neurons). "
             f"Got {given!r} instead."
         )
-    options = _check_options(covariance)
+    options = check_estimator(covariance)
     _check_trials(given, options.name)
     rng = np.random.default_rng(random_state)
     found = ESTIMATORS[options.name](given, options, rng)
@@ -131,7 +131,8 @@ def estimate_moments(
     )
 
 
-def _check_options(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
+def check_estimator(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
+    """Return the estimator that a name or a `CovarianceEstimator` stands for, if it is valid."""
     options = covariance
     if not isinstance(options, CovarianceEstimator):
         options = CovarianceEstimator(check_choice("covariance", options, ESTIMATORS))
