@@ -5,6 +5,7 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise
@@ -24,6 +25,7 @@ __all__ = [
     "GaussianShapeMetric",
     "Gaussians",
     "Preprocess",
+    "ProcrustesShapeMetric",
     "ShapeMetric",
     "Transform",
     "Trials",
