@@ -12,7 +12,7 @@ from repshape.pairwise.run import cross, pairwise
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials, as_network
 
-from repshape import datasets, errors  # isort: skip
+from repshape import baselines, datasets, errors  # isort: skip
 
 __version__ = package_version()
 
@@ -31,6 +31,7 @@ __all__ = [
     "Trials",
     "__version__",
     "as_network",
+    "baselines",
     "cross",
     "datasets",
     "embed",
