@@ -7,10 +7,6 @@
 namespace repshape {
 namespace {
 
-// A start whose value lags the leader's by more than this share of the scale after its trial steps
-// is not worth finishing.
-constexpr int kTrialIterations = 12;
-
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
   std::iota(groups.begin(), groups.end(), 0);
@@ -99,7 +95,9 @@ class PairSolver {
     whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
     scale_ = 0.5 * (energy(x, s) + energy(y, s));
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
-    special_ = s.group == Group::rotation && x.neurons == y.neurons;
+    // A dimension that one network does not use can be reversed at no cost, so every alignment is
+    // part of a rotation then.
+    special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
   }
 
   Solution run() {
@@ -137,7 +135,7 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(1, (s_.screen_conditions + kDoubleLanes - 1) / kDoubleLanes);
+    const int wanted = std::max(1, (s_.race.conditions + kDoubleLanes - 1) / kDoubleLanes);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -168,34 +166,53 @@ class PairSolver {
   }
 
   void search_rotations() {
-    AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    const AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
-    auto better = [](const Ascent& a, const Ascent& b) { return a.value() > b.value(); };
-    if (s_.screen && starts_ > 1) {
-      Objective few = subset();
-      few.single = s_.single;
-      for (Ascent& run : runs) run.run(few, s_.screen_iterations);
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, kTrialIterations);
-      }
-      evaluations_ += few.evaluations;
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-    }
-    for (Ascent& run : runs) {
-      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
-      run.run(whole_, s_.max_iterations - run.iterations());
-    }
-    std::stable_sort(runs.begin(), runs.end(), better);
+    if (s_.screen && starts_ > 1) race(runs, settings);
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
+    std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
-    runs[0].finished();
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
+  }
+
+  static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+
+  // Follows many starts a little and few of them far, until one is left.
+  void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
+    const Race& r = s_.race;
+    Objective some = subset(), rough = whole_;
+    some.single = rough.single = r.single;
+    auto stage = [&](const Objective& f, int iterations, int survivors) {
+      for (Ascent& run : runs) run.run(f, iterations);
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      keep_distinct(runs, survivors);
+    };
+    stage(some, r.screening, r.entrants);
+    for (Ascent& run : runs) run.restart();
+    stage(rough, r.heat, r.finalists);
+    stage(rough, r.final, 1);
+    hop(runs[0], rough, settings);
+    runs[0].refresh();
+    evaluations_ += some.evaluations + rough.evaluations;
+  }
+
+  // The gradient holds some directions of the best alignment only weakly. Reversing such a one
+  // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
+  void hop(Ascent& best, const Objective& f, const AscentSettings& settings) const {
+    for (int k = 0; k < s_.race.hops; ++k) {
+      Matrix start = best.reversed(k, special_);
+      if (start.empty()) return;
+      Ascent other(settings, std::move(start));
+      other.run(f, s_.race.hop);
+      if (other.value() > best.value() + 1e-6 * scale_) {
+        best = std::move(other);
+        best.run(f, s_.race.hop);
+        k = -1;
+      }
+    }
   }
 
   // Starts that have met the same summit count once.
@@ -215,11 +232,6 @@ class PairSolver {
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
-  }
-
-  // At its present pace the run would not catch up with the leader.
-  bool hopeless(const Ascent& run, const Ascent& leader) const {
-    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * scale_);
   }
 
   void search_permutations() {

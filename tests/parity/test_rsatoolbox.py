@@ -1,21 +1,14 @@
-"""RSA and the Procrustes angle against rsatoolbox, where it is installed.
-
-It is no dependency of the tests, because it brings scikit-image, h5py and a compiled extension;
-test_baselines_parity.py checks the same numbers against SciPy.
-"""
+"""RSA and the Procrustes angle against rsatoolbox, an independent implementation."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from rsatoolbox.data import Dataset
+from rsatoolbox.rdm import calc_rdm, compare
 
 import repshape as rs
 from repshape.baselines import rsa
-
-pytest.importorskip("rsatoolbox")
-
-from rsatoolbox.data import Dataset
-from rsatoolbox.rdm import calc_rdm, compare
 
 METHODS = {"pearson": "corr", "spearman": "spearman", "cosine": "cosine"}
 
