@@ -164,7 +164,8 @@ def test_a_network_that_never_responds_is_as_far_as_the_other_is_large(group, al
 def test_few_trials_of_many_neurons_equal_their_own_coordinates(group, alpha):
     """Responses that span r < n dimensions are the same network in r coordinates."""
     rng = np.random.default_rng(8)
-    x, y = rng.normal(size=(3, 2, 40)), rng.normal(size=(3, 2, 40))
+    x = rng.normal(size=(3, 2, 40))
+    y = (x + 0.1 * rng.normal(size=x.shape)) @ np.linalg.qr(rng.normal(size=(40, 40)))[0]
     Q = np.linalg.qr(np.vstack([x.reshape(6, 40), y.reshape(6, 40)]).T)[0]
     metric = GaussianShapeMetric(alpha, group=group)
     assert metric.distance(x, y) == pytest.approx(metric.distance(x @ Q, y @ Q), rel=1e-8)

@@ -39,9 +39,7 @@ def padded(network, n):
 
 def scale(*networks):
     """Root of the mean squared response of the largest network."""
-    return max(
-        np.sqrt(np.mean((x.means**2).sum(1) + (x.factors**2).sum((1, 2)))) for x in networks
-    )
+    return max(np.sqrt(np.mean((x.means**2).sum(1) + (x.factors**2).sum((1, 2)))) for x in networks)
 
 
 def equal(M):
