@@ -42,13 +42,13 @@ nb::object matrix(std::vector<double> values, std::size_t rows, std::size_t cols
 
 Network* make_network(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
                       Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-                      bool diagonal) {
+                      bool diagonal, bool reduced) {
   const auto conditions = means.shape(0), neurons = means.shape(1), rank = spectrum.shape(1);
   if (spectrum.shape(0) != conditions || factors.size() != conditions * neurons * (diagonal ? 1 : rank))
     throw nb::value_error("means, factors and spectrum disagree in shape");
   nb::gil_scoped_release release;
   return new Network(means.data(), factors.data(), spectrum.data(), int(conditions), int(neurons), int(rank),
-                     diagonal);
+                     diagonal, reduced);
 }
 
 struct Options {
@@ -64,10 +64,15 @@ void check(const Options& o, const Network& x, const Network& y) {
     throw nb::value_error("too few numbers for the starts");
 }
 
-Solution run(const Network& x, const Network& y, const Options& o) {
+using Starts = std::vector<nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
+
+Solution run(const Network& x, const Network& y, const Options& o, const double* given = nullptr,
+             int n_given = 0) {
   Settings s = o.settings;
   s.weights = o.weights.data();
   s.starts = o.starts.data();
+  s.given = given;
+  s.n_given = n_given;
   return solve(x, y, s);
 }
 
@@ -83,29 +88,42 @@ nb::object align(const Network& x, const Network& y, const Options& o) {
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Many pairs: rows of five numbers (distance, lower bound, mean part, covariance part, converged).
+// Many pairs: rows of five numbers (distance, lower bound, mean part, covariance part, converged)
+// and, where `keep` is set, their transforms. `starts` is empty or holds one array a pair.
 nb::object align_pairs(nb::list networks, nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig> pairs,
-                       nb::dict options) {
+                       nb::dict options, const Starts& starts, bool keep) {
   std::vector<const Network*> nets;
   for (nb::handle h : networks) nets.push_back(nb::cast<const Network*>(h));
+  const std::size_t count = pairs.shape(0);
+  if (!starts.empty() && starts.size() != count) throw nb::value_error("starts must have one entry a pair");
   // Options depend on the larger of the two sizes, because the starts do.
-  std::vector<const Options*> chosen(pairs.shape(0));
-  for (std::size_t p = 0; p < pairs.shape(0); ++p) {
+  std::vector<const Options*> chosen(count);
+  for (std::size_t p = 0; p < count; ++p) {
     const Network &x = *nets.at(pairs(p, 0)), &y = *nets.at(pairs(p, 1));
     chosen[p] = nb::cast<const Options*>(options[nb::int_(std::max(x.neurons, y.neurons))]);
     check(*chosen[p], x, y);
+    if (!starts.empty() &&
+        (starts[p].shape(1) != std::size_t(y.neurons) || starts[p].shape(2) != std::size_t(x.neurons)))
+      throw nb::value_error("a start does not map the neurons of y onto those of x");
   }
-  std::vector<double> out(pairs.shape(0) * 5);
+  std::vector<double> out(count * 5);
+  std::vector<std::vector<double>> transforms(keep ? count : 0);
   {
     nb::gil_scoped_release release;
-    for (std::size_t p = 0; p < pairs.shape(0); ++p) {
-      const Solution s = run(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p]);
+    for (std::size_t p = 0; p < count; ++p) {
+      const bool given = !starts.empty();
+      Solution s = run(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p], given ? starts[p].data() : nullptr,
+                       given ? int(starts[p].shape(0)) : 0);
       const double row[5] = {s.distance, s.lower_bound, s.mean_distance, s.covariance_distance,
                              double(s.converged)};
       std::copy_n(row, 5, out.data() + 5 * p);
+      if (keep) transforms[p] = std::move(s.transform);
     }
   }
-  return matrix(std::move(out), pairs.shape(0), 5);
+  nb::list kept;
+  for (std::size_t p = 0; p < transforms.size(); ++p)
+    kept.append(matrix(std::move(transforms[p]), nets[pairs(p, 1)]->neurons, nets[pairs(p, 0)]->neurons));
+  return nb::make_tuple(matrix(std::move(out), count, 5), kept);
 }
 
 nb::object fixed(const Network& x, const Network& y, Array transform, Array weights) {
@@ -153,11 +171,11 @@ NB_MODULE(_core, m) {
       .def("__init__",
            [](Network* self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
               Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-              bool diagonal) {
-             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal));
+              bool diagonal, bool reduced) {
+             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal, reduced));
              new (self) Network(std::move(*made));
            },
-           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a)
+           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a, "reduced"_a = false)
       .def_ro("conditions", &Network::conditions)
       .def_ro("neurons", &Network::neurons)
       .def_ro("rank", &Network::rank)
@@ -166,8 +184,7 @@ NB_MODULE(_core, m) {
   nb::class_<Options>(m, "Options")
       .def("__init__",
            [](Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-              Array starts, int n_starts, bool use_means, bool screen, int screen_conditions,
-              int screen_iterations, int finalists, bool single, int memory) {
+              Array starts, int n_starts, bool use_means, bool screen, std::vector<int> race, int memory) {
              new (self) Options();
              Settings& s = self->settings;
              s.group = Group(group);
@@ -177,19 +194,16 @@ NB_MODULE(_core, m) {
              s.n_starts = n_starts;
              s.use_means = use_means;
              s.screen = screen;
-             s.screen_conditions = screen_conditions;
-             s.screen_iterations = screen_iterations;
-             s.finalists = finalists;
-             s.single = single;
+             if (race.size() != 9) throw nb::value_error("race needs nine numbers");
+             s.race = {race[0], race[1], race[2], race[3], race[4], race[5], race[6], race[7], race[8] != 0};
              s.memory = memory;
              self->weights.assign(weights.data(), weights.data() + weights.size());
              self->starts.assign(starts.data(), starts.data() + starts.size());
            },
            "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a, "n_starts"_a,
-           "use_means"_a, "screen"_a, "screen_conditions"_a, "screen_iterations"_a, "finalists"_a, "single"_a,
-           "memory"_a);
+           "use_means"_a, "screen"_a, "race"_a, "memory"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
-  m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a);
+  m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);
   m.def("gradient", &gradient, "x"_a, "y"_a, "transform"_a, "weights"_a, "alpha"_a = 1.0, "isa"_a = "",
         "single"_a = false, "repeats"_a = 1);

@@ -7,10 +7,6 @@
 namespace repshape {
 namespace {
 
-// A start whose value lags the leader's by more than this share of the scale after its trial steps
-// is not worth finishing.
-constexpr int kTrialIterations = 12;
-
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
   std::iota(groups.begin(), groups.end(), 0);
@@ -85,11 +81,23 @@ Matrix injection(const std::vector<int>& rows, int n) {
 // Everything one solve works with, in canonical order.
 class PairSolver {
  public:
-  PairSolver(const Network& x, const Network& y, const Settings& s) : x_(x), y_(y), s_(s) {
+  // `swapped`: x is the caller's y, and the caller's starts map the other way.
+  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped) : x_(x), y_(y), s_(s) {
+    const int n = x.neurons, k = y.neurons;
+    for (int g = 0; g < s.n_given; ++g) {
+      const double* from = s.given + std::size_t(g) * n * k;
+      Matrix t(std::size_t(n) * k);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < k; ++j)
+          t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
+      given_.push_back(std::move(t));
+    }
     whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
     scale_ = 0.5 * (energy(x, s) + energy(y, s));
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
-    special_ = s.group == Group::rotation && x.neurons == y.neurons;
+    // A dimension that one network does not use can be reversed at no cost, so every alignment is
+    // part of a rotation then.
+    special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
   }
 
   Solution run() {
@@ -127,7 +135,7 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(1, (s_.screen_conditions + kDoubleLanes - 1) / kDoubleLanes);
+    const int wanted = std::max(1, (s_.race.conditions + kDoubleLanes - 1) / kDoubleLanes);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -145,6 +153,8 @@ class PairSolver {
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> out;
+    for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, t.data(), special_));
+    if (!out.empty()) return out;
     if (s_.use_means) out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
     const std::size_t count = std::size_t(n) * n;
     for (int s = 0; s < s_.n_starts; ++s) {
@@ -156,34 +166,53 @@ class PairSolver {
   }
 
   void search_rotations() {
-    AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    const AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
-    auto better = [](const Ascent& a, const Ascent& b) { return a.value() > b.value(); };
-    if (s_.screen && starts_ > 1) {
-      Objective few = subset();
-      few.single = s_.single;
-      for (Ascent& run : runs) run.run(few, s_.screen_iterations);
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, kTrialIterations);
-      }
-      evaluations_ += few.evaluations;
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-    }
-    for (Ascent& run : runs) {
-      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
-      run.run(whole_, s_.max_iterations - run.iterations());
-    }
-    std::stable_sort(runs.begin(), runs.end(), better);
+    if (s_.screen && starts_ > 1) race(runs, settings);
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
+    std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
-    runs[0].finished();
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
+  }
+
+  static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+
+  // Follows many starts a little and few of them far, until one is left.
+  void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
+    const Race& r = s_.race;
+    Objective some = subset(), rough = whole_;
+    some.single = rough.single = r.single;
+    auto stage = [&](const Objective& f, int iterations, int survivors) {
+      for (Ascent& run : runs) run.run(f, iterations);
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      keep_distinct(runs, survivors);
+    };
+    stage(some, r.screening, r.entrants);
+    for (Ascent& run : runs) run.restart();
+    stage(rough, r.heat, r.finalists);
+    stage(rough, r.final, 1);
+    hop(runs[0], rough, settings);
+    runs[0].refresh();
+    evaluations_ += some.evaluations + rough.evaluations;
+  }
+
+  // The gradient holds some directions of the best alignment only weakly. Reversing such a one
+  // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
+  void hop(Ascent& best, const Objective& f, const AscentSettings& settings) const {
+    for (int k = 0; k < s_.race.hops; ++k) {
+      Matrix start = best.reversed(k, special_);
+      if (start.empty()) return;
+      Ascent other(settings, std::move(start));
+      other.run(f, s_.race.hop);
+      if (other.value() > best.value() + 1e-6 * scale_) {
+        best = std::move(other);
+        best.run(f, s_.race.hop);
+        k = -1;
+      }
+    }
   }
 
   // Starts that have met the same summit count once.
@@ -205,17 +234,13 @@ class PairSolver {
     runs = std::move(kept);
   }
 
-  // At its present pace the run would not catch up with the leader.
-  bool hopeless(const Ascent& run, const Ascent& leader) const {
-    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * scale_);
-  }
-
   void search_permutations() {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> starts;
-    if (s_.use_means) starts.push_back(oracle(means_.data()));
-    starts.push_back(oracle(marginal_gain().data()));
-    for (int s = 0; s < s_.n_starts; ++s) {
+    for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
+    if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
+    if (given_.empty()) starts.push_back(oracle(marginal_gain().data()));
+    for (int s = 0; given_.empty() && s < s_.n_starts; ++s) {
       const double* full = s_.starts + std::size_t(s) * n * n;
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
@@ -341,6 +366,7 @@ class PairSolver {
   double scale_ = 1;
   bool special_ = false;
   std::vector<double> means_;
+  std::vector<Matrix> given_;  // n x k
   Matrix best_, best_mean_;
   bool converged_ = false;
   int iterations_ = 0, starts_ = 0;
@@ -352,7 +378,7 @@ class PairSolver {
 Solution solve(const Network& x, const Network& y, const Settings& settings) {
   const bool swapped = y < x;
   const Network &first = swapped ? y : x, &second = swapped ? x : y;
-  Solution out = PairSolver(first, second, settings).run();
+  Solution out = PairSolver(first, second, settings, swapped).run();
   // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
   // y onto x: its transpose, or itself where the two were exchanged.
   if (!swapped) {

@@ -6,6 +6,19 @@ namespace repshape {
 
 enum class Group { orthogonal, rotation, permutation, identity };
 
+// How many starts are followed for how long. All but the last stage may run in single precision.
+struct Race {
+  int conditions = 32;  // of the screening
+  int screening = 8;    // iterations of every start, on those conditions
+  int entrants = 8;     // starts that go on to all conditions
+  int heat = 10;        // iterations of each
+  int finalists = 3;
+  int final = 30;       // iterations of each
+  int hops = 6;         // weakest directions of the winner that are tried the other way round
+  int hop = 10;         // iterations of each
+  bool single = true;
+};
+
 struct Settings {
   Group group = Group::orthogonal;
   double alpha = 1;
@@ -17,12 +30,12 @@ struct Settings {
   // are laid out for canonical order (x the larger network).
   const double* starts = nullptr;
   int n_starts = 0;
-  bool screen = true;         // else every start is finished on all conditions
+  // Caller-given starts, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
+  const double* given = nullptr;
+  int n_given = 0;
+  bool screen = true;  // else every start is finished on all conditions
   bool use_means = true;
-  int screen_conditions = 32;
-  int screen_iterations = 6;
-  int finalists = 3;
-  bool single = false;
+  Race race;
 };
 
 struct Solution {

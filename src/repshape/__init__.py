@@ -5,13 +5,14 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials, as_network
 
-from repshape import datasets, errors  # isort: skip
+from repshape import baselines, datasets, errors  # isort: skip
 
 __version__ = package_version()
 
@@ -24,11 +25,13 @@ __all__ = [
     "GaussianShapeMetric",
     "Gaussians",
     "Preprocess",
+    "ProcrustesShapeMetric",
     "ShapeMetric",
     "Transform",
     "Trials",
     "__version__",
     "as_network",
+    "baselines",
     "cross",
     "datasets",
     "embed",

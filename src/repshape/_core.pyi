@@ -11,7 +11,12 @@ class Network:
     rank: int
     diagonal: bool
     def __init__(
-        self, means: FloatArray, factors: FloatArray, spectrum: FloatArray, diagonal: bool
+        self,
+        means: FloatArray,
+        factors: FloatArray,
+        spectrum: FloatArray,
+        diagonal: bool,
+        reduced: bool = False,
     ) -> None: ...
     def __lt__(self, other: Network) -> bool: ...
 
@@ -27,10 +32,7 @@ class Options:
         n_starts: int,
         use_means: bool,
         screen: bool,
-        screen_conditions: int,
-        screen_iterations: int,
-        finalists: int,
-        single: bool,
+        race: list[int],
         memory: int,
     ) -> None: ...
 
@@ -38,8 +40,12 @@ def align(
     x: Network, y: Network, options: Options
 ) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
 def align_pairs(
-    networks: list[Network], pairs: npt.NDArray[np.int64], options: dict[int, Options]
-) -> FloatArray: ...
+    networks: list[Network],
+    pairs: npt.NDArray[np.int64],
+    options: dict[int, Options],
+    starts: list[FloatArray],
+    keep: bool,
+) -> tuple[FloatArray, list[FloatArray]]: ...
 def evaluate(
     x: Network, y: Network, transform: FloatArray, weights: FloatArray
 ) -> tuple[float, float]: ...

@@ -75,23 +75,31 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U, np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
 
 
-def in_principal_axes(net: Factors, weights: FloatArray) -> Factors:
+def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:
     """Return the same network in coordinates along its principal axes of noise.
 
     Orthogonal changes of coordinates change no distance. These ones (1) drop every dimension in
     which the network never responds, exactly; (2) order the axes by mean noise variance and fix
     their signs by the means, so that the identity is a good first guess of an alignment, and so
-    that a rotated copy of a network becomes the same numbers up to rounding.
+    that a rotated copy of a network becomes the same numbers up to rounding. With ``oriented`` the
+    change is a rotation where no dimension is dropped, so that rotations remain rotations.
     """
-    if net.diagonal:
-        return _sorted_neurons(net, weights)
+    basis = _neuron_order(net, weights) if net.diagonal else _axes_of_span(net, weights)
+    if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
+        basis[:, -1] *= -1
+    means = net.means @ basis
+    if net.diagonal:  # the basis is a signed permutation
+        return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
+    return Factors(means, basis.T @ net.factors, net.spectrum, False, basis)
+
+
+def _axes_of_span(net: Factors, weights: FloatArray) -> FloatArray:
     Q = _span(net)
     means, factors = net.means, net.factors
     if Q is not None:
         means, factors = means @ Q, Q.T @ factors
     V = _axes(means, factors, weights)
-    basis = V if Q is None else Q @ V
-    return Factors(means @ V, V.T @ factors, net.spectrum, False, basis)
+    return V if Q is None else np.asarray(Q @ V)
 
 
 def _span(net: Factors) -> FloatArray | None:
@@ -100,7 +108,7 @@ def _span(net: Factors) -> FloatArray | None:
     r = net.factors.shape[2]
     if M * (r + 1) >= n:
         second = np.einsum("mir,mjr->ij", net.factors, net.factors, optimize=True)
-        values, Q = np.linalg.eigh(second + net.means.T @ net.means)
+        values = np.linalg.eigvalsh(second + net.means.T @ net.means)
         if values[0] > 1e-8 * values[-1]:
             return None
     rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
@@ -108,8 +116,7 @@ def _span(net: Factors) -> FloatArray | None:
         Q, R = np.linalg.qr(rows.T)
         U, s, _ = np.linalg.svd(R)
         return np.asarray(Q @ U[:, : _count(s)])
-    R = np.linalg.qr(rows, mode="r")
-    _, s, Vt = np.linalg.svd(R)
+    _, s, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
     return None if _count(s) == n else np.asarray(Vt[: _count(s)].T)
 
 
@@ -133,8 +140,6 @@ def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatA
     return np.asarray(V * _signs(means @ V))
 
 
-def _sorted_neurons(net: Factors, weights: FloatArray) -> Factors:
+def _neuron_order(net: Factors, weights: FloatArray) -> FloatArray:
     order = np.argsort(-(weights @ net.factors**2), kind="stable")
-    basis = np.eye(len(order))[:, order] * _signs(net.means[:, order])
-    factors = np.ascontiguousarray(net.factors[:, order])
-    return Factors(net.means @ basis, factors, net.spectrum, True, basis)
+    return np.asarray(np.eye(len(order))[:, order] * _signs(net.means[:, order]))
