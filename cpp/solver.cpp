@@ -7,6 +7,10 @@
 namespace repshape {
 namespace {
 
+// Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
+// apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
+constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
+
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
   std::iota(groups.begin(), groups.end(), 0);
@@ -199,15 +203,18 @@ class PairSolver {
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
     };
-    auto stage = [&](const Objective& f, int iterations, int survivors) {
+    auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
       for (Ascent& run : runs) run.run(f, iterations);
       std::stable_sort(runs.begin(), runs.end(), higher);
-      keep_distinct(runs, survivors);
+      keep_distinct(runs, survivors, apart);
     };
-    const int screening = y_.neurons <= 2 ? 0 : r.screening;  // on a circle a look is enough
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const int screening = circle ? 0 : r.screening;
     const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, screening, afford(0.2, price, r.heat, 2, 12));
+    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
+          circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
     stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
     stage(rough, r.final, 1);
@@ -220,13 +227,13 @@ class PairSolver {
     runs.insert(runs.begin(), first);
   }
 
-  static bool same_summit(const Ascent& a, const Ascent& b, double tolerance = 1e-4) {
+  static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
     double gap = 0;
     for (std::size_t e = 0; e < a.transform().size(); ++e) {
       const double d = a.transform()[e] - b.transform()[e];
       gap += d * d;
     }
-    return gap < tolerance;
+    return gap < apart;
   }
 
   // The gradient holds some directions of the best alignment only weakly. Reversing such a one
@@ -246,11 +253,11 @@ class PairSolver {
   }
 
   // Starts that have met the same summit count once.
-  void keep_distinct(std::vector<Ascent>& runs, int most) const {
+  static void keep_distinct(std::vector<Ascent>& runs, int most, double apart) {
     std::vector<Ascent> kept;
     for (Ascent& run : runs) {
       bool fresh = int(kept.size()) < most;
-      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other);
+      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other, apart);
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
