@@ -27,17 +27,19 @@ std::vector<double> mean_term(const Network& x, const Network& y, double alpha, 
   return out;
 }
 
-double mean_residual(const Network& x, const Network& y, const double* t, const double* weights) {
+double mean_residual(const Pair& pair, const double* t) {
+  const Network &x = *pair.x, &y = *pair.y;
   const int nx = x.neurons, ny = y.neurons;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int i = 0; i < nx; ++i) {
-      double gap = x.mean(m)[i];
-      for (int j = 0; j < ny; ++j) gap -= t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      double moved = 0;
+      for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      const double gap = pair.gain_x * x.mean(m)[i] - pair.gain_y * moved;
       sum += gap * gap;
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
 }
@@ -47,18 +49,27 @@ double covariance_residual(const Pair& pair, const double* t) {
 }
 
 // Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
-double spectral_gap(const Network& x, const Network& y, const double* weights) {
+double spectral_gap(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
       const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
       const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
-      sum += (a - b) * (a - b);
+      sum += (pair.gain_x * a - pair.gain_y * b) * (pair.gain_x * a - pair.gain_y * b);
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
+}
+
+// Sets the gains and returns the common scale.
+double set_gains(Pair& pair) {
+  const double scale = std::max(pair.x->scale, pair.y->scale);
+  pair.gain_x = pair.x->scale / scale;
+  pair.gain_y = pair.y->scale / scale;
+  return scale;
 }
 
 double energy(const Network& x, const Settings& s) {
@@ -96,8 +107,12 @@ class PairSolver {
           t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
       given_.push_back(std::move(t));
     }
-    whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
-    scale_ = 0.5 * (energy(x, s) + energy(y, s));
+    whole_.pair.x = &x, whole_.pair.y = &y;
+    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
+    whole_.pair.groups = all_groups(x);
+    whole_.pair.mean_term = mean_term(x, y, s.alpha, s.weights);
+    units_ = set_gains(whole_.pair);
+    scale_ = std::sqrt(energy(x, s) * energy(y, s));  // the objective cannot exceed it
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
@@ -179,7 +194,7 @@ class PairSolver {
       runs[0].run(whole_, s_.max_iterations);
       race(runs, settings);
     }
-    for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
     std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
@@ -204,7 +219,7 @@ class PairSolver {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
     };
     auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
-      for (Ascent& run : runs) run.run(f, iterations);
+      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
@@ -243,10 +258,10 @@ class PairSolver {
       Matrix start = best.reversed(k, special_);
       if (start.empty()) return;
       Ascent other(settings, std::move(start));
-      other.run(f, s_.race.hop);
+      other.run(f, std::min(s_.race.hop, s_.max_iterations));
       if (other.value() > best.value() + 1e-6 * scale_) {
         best = std::move(other);
-        best.run(f, s_.race.hop);
+        best.run(f, std::min(best.iterations() + s_.race.hop, s_.max_iterations));
         k = -1;
       }
     }
@@ -274,12 +289,37 @@ class PairSolver {
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
     starts_ = int(starts.size());
-    double best = -INFINITY;
-    for (Matrix& t : starts) {
-      const double value = climb(t);
-      if (value > best) best = value, best_ = t;
+    if (n <= kEnumerated) {
+      enumerate_permutations();
+      return;
     }
-    converged_ = improve(best_, best);
+    std::vector<double> values;
+    for (Matrix& t : starts) values.push_back(climb(t));
+    const std::size_t top = std::max_element(values.begin(), values.end()) - values.begin();
+    converged_ = improve(starts[top], values[top]);
+    best_ = starts[top];
+    // What one start finds, many starts find too.
+    if (top != 0) improve(starts[0], values[0]);
+    if (values[0] > values[top]) best_ = starts[0];
+    iterations_ = int(whole_.evaluations);
+  }
+
+  // So few neurons that every injection can be looked at.
+  static constexpr int kEnumerated = 5;
+
+  void enumerate_permutations() {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<int> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
+    double best = -INFINITY;
+    Matrix g;
+    do {
+      Matrix t = injection(std::vector<int>(rows.begin(), rows.begin() + k), n);
+      const double value = whole_.at(t, g);
+      if (value > best) best = value, best_ = std::move(t);
+      std::reverse(rows.begin() + k, rows.end());  // the order of the rest does not matter
+    } while (std::next_permutation(rows.begin(), rows.end()));
+    converged_ = true;
     iterations_ = int(whole_.evaluations);
   }
 
@@ -320,9 +360,9 @@ class PairSolver {
   }
 
   // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
-  bool improve(Matrix& t, double value) const {
+  bool improve(Matrix& t, double& value) const {
     const int n = x_.neurons, k = y_.neurons;
-    const long budget = 4L * n + 32;
+    const long budget = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
     long tried = 0;
     for (bool found = true; found;) {
       found = false;
@@ -343,7 +383,7 @@ class PairSolver {
     return true;
   }
 
-  // Pairs of rows in order of what their exchange loses to first order; at most 2 n of them.
+  // Pairs of rows in order of what their exchange loses to first order; at most the budget's worth.
   std::vector<std::pair<int, int>> exchanges(const Matrix& t, const Matrix& g) const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<std::pair<double, std::pair<int, int>>> ranked;
@@ -359,7 +399,7 @@ class PairSolver {
       for (int j = 0; j < i; ++j)
         if (at[i] != at[j])
           ranked.push_back({gain(i, at[i]) + gain(j, at[j]) - gain(i, at[j]) - gain(j, at[i]), {i, j}});
-    const std::size_t most = std::min(ranked.size(), std::size_t(2 * n));
+    const std::size_t most = std::min(ranked.size(), std::size_t(std::max(2 * n, 500)));
     std::partial_sort(ranked.begin(), ranked.begin() + most, ranked.end());
     std::vector<std::pair<int, int>> out;
     for (std::size_t e = 0; e < most; ++e) out.push_back(ranked[e].second);
@@ -368,17 +408,17 @@ class PairSolver {
 
   Solution report() {
     Solution out;
-    const double mean = mean_residual(x_, y_, best_.data(), s_.weights);
+    const double mean = mean_residual(whole_.pair, best_.data());
     const double covariance = covariance_residual(whole_.pair, best_.data());
-    out.mean_distance = std::sqrt(mean);
-    out.covariance_distance = std::sqrt(covariance);
-    out.distance = std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
+    out.mean_distance = units_ * std::sqrt(mean);
+    out.covariance_distance = units_ * std::sqrt(covariance);
+    out.distance = units_ * std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
     if (s_.group == Group::identity) {
       out.lower_bound = out.distance;
     } else {
-      const double least_mean = mean_residual(x_, y_, best_mean_.data(), s_.weights);
+      const double least_mean = mean_residual(whole_.pair, best_mean_.data());
       const double bound =
-          std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(x_, y_, s_.weights));
+          units_ * std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(whole_.pair));
       out.lower_bound = std::min(bound, out.distance);
     }
     out.converged = converged_;
@@ -392,7 +432,7 @@ class PairSolver {
   const Network &x_, &y_;
   const Settings& s_;
   Objective whole_;
-  double scale_ = 1;
+  double scale_ = 1, units_ = 1;
   bool special_ = false;
   std::vector<double> means_;
   std::vector<Matrix> given_;  // n x k
@@ -428,8 +468,10 @@ Parts evaluate(const Network& x, const Network& y, const double* transform, cons
   if (!swapped)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < k; ++j) t[std::size_t(i) * k + j] = transform[std::size_t(j) * n + i];
-  Pair pair{&first, &second, 1, weights, all_groups(first), 1, {}};
-  return {mean_residual(first, second, t.data(), weights), covariance_residual(pair, t.data())};
+  Pair pair;
+  pair.x = &first, pair.y = &second, pair.weights = weights, pair.groups = all_groups(first);
+  const double scale = set_gains(pair);
+  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()), scale};
 }
 
 }  // namespace repshape
