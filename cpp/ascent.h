@@ -214,7 +214,8 @@ class Ascent {
   }
 
   void advance(const Objective& f) {
-    model();
+    if (history_.empty() || steps_ % kModelLife == 0) model();
+    ++steps_;
     Matrix w = direction();
     double slope = dot(r_, w);
     if (!(slope > 0)) {
@@ -272,9 +273,10 @@ class Ascent {
 
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
+  static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;
-  int n_ = 0, k_ = 0, iterations_ = 0;
+  int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
   double value_ = 0;
   bool converged_ = false, stuck_ = false;
   Matrix t_, gradient_, r_, basis_, curvature_;

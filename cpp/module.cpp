@@ -184,7 +184,7 @@ NB_MODULE(_core, m) {
   nb::class_<Options>(m, "Options")
       .def("__init__",
            [](Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-              Array starts, int n_starts, bool use_means, bool screen, std::vector<int> race, int memory) {
+              Array starts, int n_starts, bool use_means, bool screen) {
              new (self) Options();
              Settings& s = self->settings;
              s.group = Group(group);
@@ -194,14 +194,11 @@ NB_MODULE(_core, m) {
              s.n_starts = n_starts;
              s.use_means = use_means;
              s.screen = screen;
-             if (race.size() != 9) throw nb::value_error("race needs nine numbers");
-             s.race = {race[0], race[1], race[2], race[3], race[4], race[5], race[6], race[7], race[8] != 0};
-             s.memory = memory;
              self->weights.assign(weights.data(), weights.data() + weights.size());
              self->starts.assign(starts.data(), starts.data() + starts.size());
            },
            "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a, "n_starts"_a,
-           "use_means"_a, "screen"_a, "race"_a, "memory"_a);
+           "use_means"_a, "screen"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

@@ -7,6 +7,10 @@
 namespace repshape {
 namespace {
 
+// Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
+// apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
+constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
+
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
   std::iota(groups.begin(), groups.end(), 0);
@@ -135,7 +139,8 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(1, (s_.race.conditions + kDoubleLanes - 1) / kDoubleLanes);
+    // An eighth of the conditions, but no fewer than fill a pack of single precision.
+    const int wanted = std::max(2, std::min(s_.race.conditions / kDoubleLanes, total / 8));
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -170,7 +175,10 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
-    if (s_.screen && starts_ > 1) race(runs, settings);
+    if (s_.screen && starts_ > 1) {
+      runs[0].run(whole_, s_.max_iterations);
+      race(runs, settings);
+    }
     for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
     std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
@@ -180,29 +188,58 @@ class PairSolver {
 
   static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
 
-  // Follows many starts a little and few of them far, until one is left.
+  // Follows many starts a little and few of them far, within a budget set by what the first start
+  // took. Leaves the first, which is finished, and the winner of the others if it may be higher.
   void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
     const Race& r = s_.race;
+    const Ascent first = std::move(runs[0]);
+    runs.erase(runs.begin());
     Objective some = subset(), rough = whole_;
     some.single = rough.single = r.single;
-    auto stage = [&](const Objective& f, int iterations, int survivors) {
+    const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
+    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
+    const double budget = r.budget * first.iterations();
+    // How many runs of so many iterations a share of the budget pays for.
+    auto afford = [&](double share, double unit, int iterations, int least, int most) {
+      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
+    };
+    auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
       for (Ascent& run : runs) run.run(f, iterations);
       std::stable_sort(runs.begin(), runs.end(), higher);
-      keep_distinct(runs, survivors);
+      keep_distinct(runs, survivors, apart);
     };
-    stage(some, r.screening, r.entrants);
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const int screening = circle ? 0 : r.screening;
+    const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
+    runs.erase(runs.begin() + enter, runs.end());
+    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
+          circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
-    stage(rough, r.heat, r.finalists);
+    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
     stage(rough, r.final, 1);
-    hop(runs[0], rough, settings);
-    runs[0].refresh();
+    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
     evaluations_ += some.evaluations + rough.evaluations;
+    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
+      runs.clear();
+    else
+      runs[0].refresh();
+    runs.insert(runs.begin(), first);
+  }
+
+  static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
+    double gap = 0;
+    for (std::size_t e = 0; e < a.transform().size(); ++e) {
+      const double d = a.transform()[e] - b.transform()[e];
+      gap += d * d;
+    }
+    return gap < apart;
   }
 
   // The gradient holds some directions of the best alignment only weakly. Reversing such a one
   // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
-  void hop(Ascent& best, const Objective& f, const AscentSettings& settings) const {
-    for (int k = 0; k < s_.race.hops; ++k) {
+  void hop(Ascent& best, const Objective& f, const AscentSettings& settings, int tries) const {
+    for (int k = 0; tries > 0; ++k, --tries) {
       Matrix start = best.reversed(k, special_);
       if (start.empty()) return;
       Ascent other(settings, std::move(start));
@@ -216,19 +253,11 @@ class PairSolver {
   }
 
   // Starts that have met the same summit count once.
-  void keep_distinct(std::vector<Ascent>& runs, int most) const {
+  static void keep_distinct(std::vector<Ascent>& runs, int most, double apart) {
     std::vector<Ascent> kept;
     for (Ascent& run : runs) {
       bool fresh = int(kept.size()) < most;
-      for (const Ascent& other : kept) {
-        const std::size_t count = run.transform().size();
-        double gap = 0;
-        for (std::size_t e = 0; e < count; ++e) {
-          const double d = run.transform()[e] - other.transform()[e];
-          gap += d * d;
-        }
-        fresh = fresh && gap > 1e-4;
-      }
+      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other, apart);
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);

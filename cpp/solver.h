@@ -6,17 +6,15 @@ namespace repshape {
 
 enum class Group { orthogonal, rotation, permutation, identity };
 
-// How many starts are followed for how long. All but the last stage may run in single precision.
+// How the work after the first start is spent, in units of one gradient over all conditions.
 struct Race {
-  int conditions = 32;  // of the screening
-  int screening = 8;    // iterations of every start, on those conditions
-  int entrants = 8;     // starts that go on to all conditions
-  int heat = 10;        // iterations of each
-  int finalists = 3;
-  int final = 30;       // iterations of each
-  int hops = 6;         // weakest directions of the winner that are tried the other way round
-  int hop = 10;         // iterations of each
-  bool single = true;
+  double budget = 3;    // times what the first start took
+  int conditions = 32;  // most of the screening
+  int screening = 6;    // iterations of every start, on those conditions
+  int heat = 8;         // iterations of each entrant, on all
+  int final = 20;       // iterations of each finalist
+  int hop = 12;         // iterations of each hop
+  bool single = true;   // all of these in single precision; the winner is finished in double
 };
 
 struct Settings {
@@ -25,7 +23,7 @@ struct Settings {
   const double* weights = nullptr;
   double tolerance = 1e-9;
   int max_iterations = 500;
-  int memory = 12;
+  int memory = 30;
   // Starting transforms besides the means': n_starts matrices of n x n, n the larger size. They
   // are laid out for canonical order (x the larger network).
   const double* starts = nullptr;

@@ -32,8 +32,6 @@ class Options:
         n_starts: int,
         use_means: bool,
         screen: bool,
-        race: list[int],
-        memory: int,
     ) -> None: ...
 
 def align(

@@ -107,7 +107,7 @@ def _span(net: Factors) -> FloatArray | None:
     M, n = net.means.shape
     r = net.factors.shape[2]
     if M * (r + 1) >= n:
-        second = np.einsum("mir,mjr->ij", net.factors, net.factors, optimize=True)
+        second = _second_moment(net.factors, np.ones(M))
         values = np.linalg.eigvalsh(second + net.means.T @ net.means)
         if values[0] > 1e-8 * values[-1]:
             return None
@@ -131,8 +131,20 @@ def _signs(projections: FloatArray) -> FloatArray:
     return np.where(generic @ projections < 0, -1.0, 1.0)
 
 
+def _second_moment(factors: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sum of w A A' over conditions, (n, n)."""
+    M, n, r = factors.shape
+    total = np.zeros((n, n))
+    step = max(1, CHUNK_ENTRIES // max(n * r, 1))
+    for start in range(0, M, step):
+        part = factors[start : start + step] * np.sqrt(weights[start : start + step, None, None])
+        wide = part.transpose(1, 0, 2).reshape(n, -1)
+        total += wide @ wide.T
+    return total
+
+
 def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatArray:
-    noise = np.einsum("m,mir,mjr->ij", weights, factors, factors, optimize=True)
+    noise = _second_moment(factors, weights)
     signal = (means * weights[:, None]).T @ means
     # The means only order axes along which the noise is the same.
     _, V = np.linalg.eigh(noise + 1e-6 * signal)

@@ -159,8 +159,6 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             n_starts=len(starts),
             use_means=True,
             screen=self.n_starts == "auto",
-            race=[32, 8, 8, 10, 3, 30, 6, 10, 1],
-            memory=30,
         )
 
     def _align_prepared(self, x: PreparedGaussians, y: PreparedGaussians) -> Alignment:
