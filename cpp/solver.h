@@ -10,7 +10,7 @@ enum class Group { orthogonal, rotation, permutation, identity };
 struct Race {
   double budget = 3;    // times what the first start took
   // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
-  double floor = 600, cheap = 1e9;
+  double floor = 1500, cheap = 1e9;
   int conditions = 32;  // most of the screening
   int screening = 6;    // iterations of every start, on those conditions
   int heat = 8;         // iterations of each entrant, on all
