@@ -2,6 +2,10 @@
 
 from repshape._version import package_version
 from repshape.analysis.embedding import Embedding, embed
+from repshape.analysis.frechet import FrechetMean, frechet_mean
+from repshape.analysis.interpolation import Interpolation, interpolate
+from repshape.analysis.subsampling import SubsamplingCurves, subsample
+from repshape.analysis.templates import Ceiling, ShapeClusters, frechet_ceiling, shape_kmeans
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -18,15 +22,20 @@ __version__ = package_version()
 
 __all__ = [
     "Alignment",
+    "Ceiling",
     "CovarianceEstimator",
     "DistanceMatrix",
     "Embedding",
     "FittedPreprocess",
+    "FrechetMean",
     "GaussianShapeMetric",
     "Gaussians",
+    "Interpolation",
     "Preprocess",
     "ProcrustesShapeMetric",
+    "ShapeClusters",
     "ShapeMetric",
+    "SubsamplingCurves",
     "Transform",
     "Trials",
     "__version__",
@@ -37,5 +46,10 @@ __all__ = [
     "embed",
     "errors",
     "estimate_moments",
+    "frechet_ceiling",
+    "frechet_mean",
+    "interpolate",
     "pairwise",
+    "shape_kmeans",
+    "subsample",
 ]

@@ -1,0 +1,270 @@
+"""The mean of networks in shape space, and what it is a template for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from repshape.analysis._barycentre import barycentre
+from repshape.analysis._parallel import run_all
+from repshape.errors import InputError, InputTypeError, check_integer, check_real
+from repshape.groups import Transform, nearest_orthogonal, oracle
+from repshape.kernels.factors import factorise
+from repshape.metrics.base import check_same_conditions
+from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.responses import Gaussians, NetworkLike, as_network
+
+FloatArray = npt.NDArray[np.float64]
+
+# The mean starts at the most central of this many networks; to try all would cost K^2 alignments.
+MAX_CANDIDATES = 8
+# Squared distances below this share of the squared responses are rounding.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class FrechetMean:
+    """The mean of networks in shape space.
+
+    Attributes
+    ----------
+    mean : Gaussians
+        The mean network, in the coordinates of the network it started from; like every shape it is
+        defined up to transforms of the group. With unequal numbers of neurons it has the largest.
+    distances : ndarray, shape (K,)
+        Distance of each network to the mean.
+    variance : float
+        Weighted mean of the squared distances: what the mean minimises.
+    transforms : tuple of K ndarrays, shape (n_k, n)
+        ``responses_k @ transforms[k]`` lies on the mean.
+    weights : ndarray, shape (K,)
+        Weights of the networks, of sum 1.
+    converged : bool
+        The last round lowered the variance by less than the tolerance.
+    n_iterations : int
+        Rounds of alignment and averaging.
+    """
+
+    mean: Gaussians
+    distances: FloatArray
+    variance: float
+    transforms: tuple[FloatArray, ...]
+    weights: FloatArray
+    converged: bool
+    n_iterations: int
+
+
+def frechet_mean(
+    networks: Iterable[NetworkLike],
+    metric: GaussianShapeMetric | None = None,
+    *,
+    weights: npt.ArrayLike | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    workers: int | None = None,
+) -> FrechetMean:
+    r"""Return the network with the least weighted mean of squared distances to the others.
+
+    .. math:: \bar F = \arg\min_F \sum_k w_k\, d(F, F_k)^2
+
+    by alternation: align every network to the mean; average the aligned means, and the aligned
+    covariances by the Bures-Wasserstein fixed point. The variance never grows. As every such
+    algorithm it may end in a local minimum.
+
+    Parameters
+    ----------
+    networks : iterable of K networks
+    metric : GaussianShapeMetric, optional
+        By default ``GaussianShapeMetric()``. Its preprocessing is applied once, to each network:
+        the mean lives in the preprocessed space.
+    weights : array of shape (K,), optional
+        Weights of the networks; equal by default.
+    tol : float
+        Stop when a round lowers the variance by less than this share of it.
+    max_iter : int
+        Most rounds.
+    workers : int, optional
+        Number of threads; all cores by default.
+
+    Notes
+    -----
+    With noise much larger than the differences between networks the mean of *estimated* shapes is
+    biased away from the mean of the true ones (Miolane, Holmes and Pennec, 2017): alignment fits
+    noise as well. Compare the variance with the noise floor of the networks.
+
+    Examples
+    --------
+    >>> x = Gaussians([[0.0, 0.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
+    >>> y = Gaussians([[0.0, 0.0], [0.0, 3.0]], [[9.0, 1.0], [1.0, 1.0]])
+    >>> result = frechet_mean([x, y])
+    >>> distance = GaussianShapeMetric().distance(x, y)
+    >>> np.round(result.distances / distance, 6)
+    array([0.5, 0.5])
+    """
+    problem = MeanProblem(networks, check_gaussian(metric), workers)
+    share = network_shares(weights, len(problem.moments))
+    check_real("tol", tol, 0, 1, closed="neither")
+    check_integer("max_iter", max_iter, 1)
+    return problem.solve(share, tol, max_iter)
+
+
+def check_gaussian(metric: Any) -> GaussianShapeMetric:
+    """Return the metric, or the default one for None; raise if it has no means and covariances."""
+    if metric is None:
+        return GaussianShapeMetric()
+    if not isinstance(metric, GaussianShapeMetric):
+        raise InputTypeError(
+            f"The 'metric' parameter must be a GaussianShapeMetric. Got {metric!r} instead."
+        )
+    return metric
+
+
+def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:
+    """Return one weight per network, of sum 1; equal by default."""
+    share = np.ones(count) if weights is None else np.array(weights, dtype=np.float64)
+    if share.shape != (count,) or not np.isfinite(share).all() or share.min() < 0:
+        raise InputError(
+            f"The 'weights' parameter must be {count} numbers of at least 0, one per network. "
+            f"Got {weights!r} instead."
+        )
+    if share.sum() == 0:
+        raise InputError("At least one of the weights must be positive. Got only zeros.")
+    return np.asarray(share / share.sum())
+
+
+class MeanProblem:
+    """Networks that are preprocessed, estimated and prepared once for any number of means."""
+
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: GaussianShapeMetric, workers: int | None
+    ) -> None:
+        metric._validate_parameters()
+        given = [as_network(network, f"network {k}") for k, network in enumerate(networks)]
+        if not given:
+            raise InputError("The 'networks' parameter must hold at least one network. Got none.")
+        if metric.preprocess is not None:
+            phi = metric.preprocess
+            given = [phi.fit(one, metric.weights).apply(one) for one in given]
+        for network in given[1:]:
+            check_same_conditions(given[0], network)
+        # Everything from here on happens in the preprocessed space.
+        self.metric: GaussianShapeMetric = clone(metric).set_params(preprocess=None)
+        self.workers = workers
+        self.moments = [metric._moments(one) for one in given]
+        self.prepared = [self.metric.prepare(one) for one in self.moments]
+        self.size = max(one.n_neurons for one in self.moments)
+        self.factors = [_square_factors(one, self.size) for one in self.moments]
+
+    def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:
+        """Return the mean of the networks with these weights."""
+        used = np.flatnonzero(share > 0)
+        first, transforms = self._central(used, share)
+        A = self._moved_factors(first, np.eye(self.moments[first].n_neurons, self.size))
+        floor = ROUNDING * self._scale(share)
+        previous, searched, iteration = np.inf, False, 0
+        converged = False
+        while not converged and iteration < max_iter:
+            iteration += 1
+            mean, A = self._average(transforms, share, A)
+            distances, transforms = self._align(mean, transforms)
+            variance = float(share @ distances**2)
+            settled = previous - variance <= tol * variance + floor
+            if settled and not searched:
+                # Search from the metric's own starts, once, for what was missed.
+                distances, transforms = self._search(mean, distances, transforms)
+                settled, searched = False, True
+            previous, converged = float(share @ distances**2), settled
+        return FrechetMean(
+            mean, distances, previous, tuple(transforms), share, converged, iteration
+        )
+
+    def _scale(self, share: FloatArray) -> float:
+        """Mean square of all responses."""
+        sizes = [float((g.means**2).sum(1).mean() + g.total_variance.mean()) for g in self.moments]
+        return float(share @ np.array(sizes))
+
+    def distances_to(self, mean: Gaussians) -> FloatArray:
+        """Distance of every network to any one network."""
+        return self._search(mean, np.full(len(self.moments), np.inf), [])[0]
+
+    def _central(self, used: npt.NDArray[np.intp], share: FloatArray) -> tuple[int, Any]:
+        """Return the candidate with the least variance about it, and all transforms onto it."""
+        large = [k for k in used if self.moments[k].n_neurons == self.size]
+        pool = large or list(range(len(self.moments)))
+        step = -(-len(pool) // MAX_CANDIDATES)
+        nothing = np.full(len(self.moments), np.inf)
+        tried = [(int(k), *self._search(self.moments[k], nothing, [])) for k in pool[::step]]
+        first, _, transforms = min(tried, key=lambda one: float(share @ one[1] ** 2))
+        return first, transforms
+
+    def _moved_factors(self, k: int, transform: FloatArray) -> FloatArray:
+        n = transform.shape[0]
+        return np.asarray(transform.T @ self.factors[k][:, :n])
+
+    def _average(
+        self, transforms: list[FloatArray], share: FloatArray, A: FloatArray
+    ) -> tuple[Gaussians, FloatArray]:
+        used = np.flatnonzero(share > 0)
+        means = sum(share[k] * self.moments[k].means @ transforms[k] for k in used)
+        moved = [self._moved_factors(int(k), transforms[k]) for k in used]
+        A = barycentre(A, moved, share[used])
+        conditions = self.moments[0].conditions
+        return Gaussians.from_factors(np.asarray(means), A, conditions=conditions), A
+
+    def _align(
+        self, mean: Gaussians, transforms: list[FloatArray]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """Improve the present transforms; they never get worse."""
+        target = self.metric.prepare(mean)
+
+        def improve(k: int) -> tuple[float, FloatArray]:
+            return _warm(self.metric, target, self.prepared[k], transforms[k])
+
+        found = run_all(improve, range(len(transforms)), workers=self.workers, progress=False)
+        return np.array([one[0] for one in found]), [one[1] for one in found]
+
+    def _search(
+        self, mean: Gaussians, distances: FloatArray, transforms: Sequence[FloatArray]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """Align from the metric's own starts, and keep what is better than what is given."""
+        target = self.metric.prepare(mean)
+        items = range(len(self.prepared))
+        align = self.metric.align_prepared
+        found = run_all(
+            lambda k: align(target, self.prepared[k]), items, workers=self.workers, progress=False
+        )
+        best = np.minimum(distances, [one.distance for one in found])
+        kept = [
+            one.transform if one.distance <= best[k] else transforms[k]
+            for k, one in enumerate(found)
+        ]
+        return best, kept
+
+
+def _square_factors(network: Gaussians, size: int) -> FloatArray:
+    """Return factors (M, size, size), filled up with zeros, whatever the network's n and rank."""
+    net = factorise(network)
+    factors = net.factors[:, :, None] * np.eye(network.n_neurons) if net.diagonal else net.factors
+    rows, columns = size - factors.shape[1], size - factors.shape[2]
+    return np.pad(factors, ((0, 0), (0, rows), (0, columns)))
+
+
+def _warm(
+    metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussians, T: FloatArray
+) -> tuple[float, FloatArray]:
+    """Align y to x from the transform T (n_y, n_x), seen in the coordinates of the solver."""
+    core = T if y.basis is None else y.basis.T @ T
+    core = core if x.basis is None else core @ x.basis
+    flat = metric.group == "orthogonal" or metric.group == "rotation"
+    start = nearest_orthogonal(core) if flat else oracle(metric.group)(core)
+    found = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]], keep=True)
+    if found.transforms is None:
+        raise AssertionError("transforms were asked for")
+    rotation = metric.group == "rotation" and x.n_neurons == y.n_neurons
+    moved = Transform(found.transforms[0], y.basis, x.basis, rotation)
+    return float(found.distance[0]), moved.matrix

@@ -1,0 +1,234 @@
+"""Distances from covariances alone to means alone: a sweep of alpha with shared work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import clone
+
+from repshape import _core
+from repshape.analysis._parallel import run_all
+from repshape.analysis.frechet import check_gaussian
+from repshape.errors import InputError, check_real
+from repshape.metrics.base import check_same_conditions
+from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.pairwise.matrix import check_labels
+from repshape.responses import NetworkLike
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+# A transform found at another alpha is worth a restart if it is better by this share.
+BETTER = 1e-9
+MAX_ROUNDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolation:
+    """Distances of all pairs of networks at several alphas.
+
+    Attributes
+    ----------
+    alphas : ndarray, shape (A,)
+        Ascending; 0 and 2 are always among them.
+    labels : tuple of str
+        Names of the networks.
+    pairs : ndarray of int, shape (P, 2)
+    distances, lower_bounds : ndarray, shape (A, P)
+        Distances, and what no transform can get below (from the solver, certain).
+    mean_distances, covariance_distances : ndarray, shape (A, P)
+        The parts m and c of each distance at its own transform: d^2 = alpha m^2 + (2-alpha) c^2.
+    """
+
+    alphas: FloatArray
+    labels: tuple[str, ...]
+    pairs: IntArray
+    distances: FloatArray
+    lower_bounds: FloatArray
+    mean_distances: FloatArray
+    covariance_distances: FloatArray
+
+    @property
+    def ratios(self) -> FloatArray:
+        """d_0 / d_2 of each pair, (P,); infinite where the means coincide."""
+        d_0, d_2 = self.distances[0], self.distances[-1]
+        out = np.full(len(d_0), np.inf)
+        np.divide(d_0, d_2, out=out, where=d_2 > 0)
+        out[(d_0 == 0) & (d_2 == 0)] = np.nan
+        return out
+
+    @property
+    def interpolation_bounds(self) -> FloatArray:
+        r"""The bound of Appendix E.2, (A, P).
+
+        .. math:: d_a^2 \ge \tfrac{a}{2} d_2^2 + \tfrac{2-a}{2} d_0^2
+
+        One transform cannot serve both parts better than each is served by its own. d_0 is the
+        best that was found; ``lower_bounds`` does not depend on that.
+        """
+        a = self.alphas[:, None]
+        return np.asarray(
+            np.sqrt(a / 2 * self.distances[-1] ** 2 + (2 - a) / 2 * self.distances[0] ** 2)
+        )
+
+    def ratio_summary(self) -> pd.Series[float]:
+        """Return median, quartiles and range of d_0 / d_2 over pairs.
+
+        Pairs share networks and are not independent: this is spread, not an error bar.
+        """
+        names = {"min": 0, "lower_quartile": 25, "median": 50, "upper_quartile": 75, "max": 100}
+        values = np.percentile(self.ratios, list(names.values()))
+        return pd.Series(values, index=list(names), name="d_0 / d_2")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each alpha and pair."""
+        count = len(self.alphas)
+        first, second = (np.array(self.labels, dtype=object)[self.pairs[:, k]] for k in (0, 1))
+        return pd.DataFrame(
+            {
+                "alpha": np.repeat(self.alphas, len(self.pairs)),
+                "x": np.tile(first, count),
+                "y": np.tile(second, count),
+                "distance": self.distances.ravel(),
+                "lower_bound": self.lower_bounds.ravel(),
+                "interpolation_bound": self.interpolation_bounds.ravel(),
+                "mean_distance": self.mean_distances.ravel(),
+                "covariance_distance": self.covariance_distances.ravel(),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One pair at one alpha: squared parts, bound and the transform in solver coordinates."""
+
+    means: float
+    covariances: float
+    lower_bound: float
+    core: FloatArray
+
+    def squared(self, alpha: float) -> float:
+        """Return the squared distance of this transform at any alpha."""
+        return alpha * self.means + (2 - alpha) * self.covariances
+
+
+def interpolate(
+    networks: Iterable[NetworkLike],
+    alphas: Sequence[float] = (0.0, 0.5, 1.0, 1.5, 2.0),
+    metric: GaussianShapeMetric | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> Interpolation:
+    r"""Return the distances of all pairs over a range of alphas.
+
+    Networks are prepared once for all alphas. A transform T with parts m(T), c(T) bounds the
+    distance at *every* alpha, :math:`d_a^2 \le a\, m(T)^2 + (2-a)\, c(T)^2`: where one found at
+    another alpha is better than the pair's own, the search restarts from it. So d_a^2 is, as it
+    must be, concave in alpha as far as the sweep can tell.
+
+    Parameters
+    ----------
+    networks : iterable of K networks
+    alphas : sequence of float in [0, 2]
+        0 and 2 are added if they are missing.
+    metric : GaussianShapeMetric, optional
+        Everything but alpha; by default ``GaussianShapeMetric()``.
+    labels, workers, progress
+        As in `repshape.pairwise`.
+
+    Returns
+    -------
+    Interpolation
+
+    Examples
+    --------
+    >>> x = (np.zeros((1, 2)), np.ones((1, 2)))
+    >>> y = (np.full((1, 2), [[3.0, 4.0]]), np.full((1, 2), 4.0))
+    >>> sweep = interpolate([x, y], alphas=[1.0])
+    >>> sweep.alphas
+    array([0., 1., 2.])
+    >>> (sweep.distances[:, 0] ** 2).round(6)
+    array([ 4., 27., 50.])
+    >>> sweep.ratios.round(6)
+    array([0.282843])
+    """
+    template = check_gaussian(metric)
+    grid = np.unique([0.0, 2.0, *(check_real("alphas", one, 0, 2) for one in alphas)])
+    metrics = [_with_alpha(template, float(alpha)) for alpha in grid]
+    prepared = [metrics[0].prepare(network) for network in networks]
+    if len(prepared) < 2:
+        raise InputError(f"A sweep needs at least two networks. Got {len(prepared)}.")
+    for network in prepared[1:]:
+        check_same_conditions(prepared[0], network)
+    names = check_labels(labels, len(prepared))
+    pairs = np.column_stack(np.triu_indices(len(prepared), 1))
+    found = run_all(
+        lambda pair: sweep_pair(metrics, prepared[pair[0]], prepared[pair[1]]),
+        list(pairs),
+        what="pairs",
+        workers=workers,
+        progress=progress,
+    )
+    table = np.array(found).transpose(2, 1, 0)  # (quantity, alpha, pair)
+    return Interpolation(grid, names, pairs, *table)
+
+
+def _with_alpha(metric: GaussianShapeMetric, alpha: float) -> GaussianShapeMetric:
+    changed: GaussianShapeMetric = clone(metric).set_params(alpha=alpha)
+    return changed
+
+
+def sweep_pair(
+    metrics: Sequence[GaussianShapeMetric], x: PreparedGaussians, y: PreparedGaussians
+) -> list[tuple[float, float, float, float]]:
+    """Return distance, lower bound, mean and covariance part of one pair under each metric.
+
+    The metrics differ in alpha alone.
+    """
+    found = [_solve(metric, x, y) for metric in metrics]
+    alphas = [float(metric.alpha) for metric in metrics]
+    for _ in range(MAX_ROUNDS):
+        changed = False
+        for k, alpha in enumerate(alphas):
+            best = min(found, key=lambda one: one.squared(alpha))
+            if best.squared(alpha) < (1 - BETTER) * found[k].squared(alpha):
+                found[k] = _resolve(metrics[k], x, y, best, found[k].lower_bound)
+                changed = True
+        if not changed:
+            break
+    return [
+        (one.squared(alpha) ** 0.5, one.lower_bound, one.means**0.5, one.covariances**0.5)
+        for alpha, one in zip(alphas, found, strict=True)
+    ]
+
+
+def _solve(metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussians) -> _Found:
+    one = metric.align_prepared(x, y)
+    parts = one.mean_distance**2, one.covariance_distance**2
+    return _Found(*parts, one.lower_bound, one._map._core)
+
+
+def _resolve(
+    metric: GaussianShapeMetric,
+    x: PreparedGaussians,
+    y: PreparedGaussians,
+    start: _Found,
+    lower_bound: float,
+) -> _Found:
+    """Solve from a transform of another alpha; never worse than the transform itself."""
+    result = metric.solve_pairs([x, y], [[0, 1]], starts=[start.core[None]], keep=True)
+    kept: Any = result.transforms
+    weights = metric._weights(x.n_conditions)
+    means, covariances = _core.evaluate(x.native, y.native, kept[0], weights)
+    new = _Found(means, covariances, lower_bound, kept[0])
+    alpha = float(metric.alpha)
+    if new.squared(alpha) <= start.squared(alpha):
+        return new
+    return _Found(start.means, start.covariances, lower_bound, start.core)
