@@ -1,7 +1,9 @@
 """repshape: distances between stochastic neural representations."""
 
 from repshape._version import package_version
+from repshape.analysis.bias import debiased_difference, debiased_distance, debiased_ratio
 from repshape.analysis.embedding import Embedding, embed
+from repshape.analysis.estimates import Estimate, FewTrialsWarning
 from repshape.analysis.frechet import FrechetMean, frechet_mean
 from repshape.analysis.interpolation import Interpolation, interpolate
 from repshape.analysis.subsampling import SubsamplingCurves, subsample
@@ -26,6 +28,8 @@ __all__ = [
     "CovarianceEstimator",
     "DistanceMatrix",
     "Embedding",
+    "Estimate",
+    "FewTrialsWarning",
     "FittedPreprocess",
     "FrechetMean",
     "GaussianShapeMetric",
@@ -43,6 +47,9 @@ __all__ = [
     "baselines",
     "cross",
     "datasets",
+    "debiased_difference",
+    "debiased_distance",
+    "debiased_ratio",
     "embed",
     "errors",
     "estimate_moments",

@@ -223,7 +223,7 @@ class MeanProblem:
         target = self.metric.prepare(mean)
 
         def improve(k: int) -> tuple[float, FloatArray]:
-            return _warm(self.metric, target, self.prepared[k], transforms[k])
+            return warm_align(self.metric, target, self.prepared[k], transforms[k])
 
         found = run_all(improve, range(len(transforms)), workers=self.workers, progress=False)
         return np.array([one[0] for one in found]), [one[1] for one in found]
@@ -254,7 +254,7 @@ def _square_factors(network: Gaussians, size: int) -> FloatArray:
     return np.pad(factors, ((0, 0), (0, rows), (0, columns)))
 
 
-def _warm(
+def warm_align(
     metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussians, T: FloatArray
 ) -> tuple[float, FloatArray]:
     """Align y to x from the transform T (n_y, n_x), seen in the coordinates of the solver."""
