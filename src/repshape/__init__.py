@@ -4,7 +4,13 @@ from repshape._version import package_version
 from repshape.analysis.bias import debiased_difference, debiased_distance, debiased_ratio
 from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.estimates import Estimate, FewTrialsWarning
+from repshape.analysis.floors import PermutationTest, noise_floor, permutation_test
 from repshape.analysis.frechet import FrechetMean, frechet_mean
+from repshape.analysis.inference import (
+    bootstrap_difference,
+    bootstrap_distance,
+    bootstrap_ratio,
+)
 from repshape.analysis.interpolation import Interpolation, interpolate
 from repshape.analysis.subsampling import SubsamplingCurves, subsample
 from repshape.analysis.templates import Ceiling, ShapeClusters, frechet_ceiling, shape_kmeans
@@ -35,6 +41,7 @@ __all__ = [
     "GaussianShapeMetric",
     "Gaussians",
     "Interpolation",
+    "PermutationTest",
     "Preprocess",
     "ProcrustesShapeMetric",
     "ShapeClusters",
@@ -45,6 +52,9 @@ __all__ = [
     "__version__",
     "as_network",
     "baselines",
+    "bootstrap_difference",
+    "bootstrap_distance",
+    "bootstrap_ratio",
     "cross",
     "datasets",
     "debiased_difference",
@@ -56,7 +66,9 @@ __all__ = [
     "frechet_ceiling",
     "frechet_mean",
     "interpolate",
+    "noise_floor",
     "pairwise",
+    "permutation_test",
     "shape_kmeans",
     "subsample",
 ]
