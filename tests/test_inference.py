@@ -121,16 +121,26 @@ def test_few_trials_warn() -> None:
         rs.debiased_distance(x, y, IDENTITY, alignment="crossvalidated")
 
 
-def test_ratio_and_difference() -> None:
+RATIOS: list[Callable[..., rs.Estimate]] = [
+    rs.debiased_ratio,
+    lambda *args, **kwargs: rs.bootstrap_ratio(*args, n_resamples=40, **kwargs),
+]
+
+
+@pytest.mark.parametrize("estimator", RATIOS, ids=["jackknife", "bootstrap"])
+def test_ratio(estimator: Callable[..., rs.Estimate]) -> None:
     truth = Truth(scale=1.5, shift=0.8)
-    x, y = truth.sample(200, 0)
-    target = truth.distance(rs.GaussianShapeMetric(0.0)) / truth.distance(
-        rs.GaussianShapeMetric(2.0)
-    )
-    for found in (rs.debiased_ratio(x, y), rs.bootstrap_ratio(x, y, n_resamples=60)):
-        assert found.interval[0] < target < found.interval[1]
-        assert abs(found.estimate - target) < 0.25 * target
-    z = 2.0 * truth.sample(200, 1)[0]
+    d_0, d_2 = (truth.distance(rs.GaussianShapeMetric(alpha, group="identity")) for alpha in (0, 2))
+    found = [estimator(*truth.sample(60, k), IDENTITY, random_state=k) for k in range(40)]
+    covered = [one.interval[0] < d_0 / d_2 < one.interval[1] for one in found]
+    assert np.mean(covered) >= 0.8
+    np.testing.assert_allclose(np.mean([one.estimate for one in found]), d_0 / d_2, rtol=0.1)
+
+
+def test_difference() -> None:
+    truth = Truth(scale=1.5, shift=0.8)
+    x, y = truth.sample(100, 0)
+    z = 2.0 * truth.sample(100, 1)[0]
     gap = IDENTITY.distance(x, z) - IDENTITY.distance(x, y)
     for found in (
         rs.debiased_difference((x, z), (x, y), IDENTITY),
