@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import inference_v1, workloads
-from benchmarks.tables import replace_table, save
+from benchmarks.inference_tables import replace_table, save
 from repshape.solvers.starts import random_orthogonal
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"

@@ -25,17 +25,12 @@ def study() -> list[dict[str, object]]:
 
 def study_of(components: int) -> dict[str, object]:
     """Ratios d_0 / d_2 of all pairs for both categories, and what they say together."""
-    phi = rs.Preprocess(n_components=components)
-    metric = rs.GaussianShapeMetric(preprocess=phi, tol=1e-5, max_iter=200)
-    pairs, floors = [], []
+    metric = metric_of(components)
+    pairs, floors, distances = [], [], []
     for category in CATEGORIES:
         populations = workloads.macaque_populations(category, components)
-        for name, trials in populations.items():
-            for alpha in (0.0, 2.0):
-                one = rs.GaussianShapeMetric(alpha, preprocess=phi, tol=1e-5, max_iter=200)
-                floor = rs.noise_floor(trials, one, n_splits=SPLITS)
-                row = {"population": name, "category": category, "alpha": alpha}
-                floors.append({**row, "floor": floor.estimate})
+        floors += floors_of(populations, category, components)
+        distances += distances_of(populations, category, components)
         for first, second in combinations(populations, 2):
             found = rs.debiased_ratio(
                 populations[first], populations[second], metric, n_groups=GROUPS, level=LEVEL
@@ -57,8 +52,39 @@ def study_of(components: int) -> dict[str, object]:
         "monkeys": len({monkey(name) for name in populations}),
         "pairs": pairs,
         "floors": floors,
+        "plug_in_distances": distances,
         "summary": summarise(pairs),
     }
+
+
+def metric_of(components: int, alpha: float = 1.0) -> rs.GaussianShapeMetric:
+    phi = rs.Preprocess(n_components=components)
+    return rs.GaussianShapeMetric(alpha, preprocess=phi, tol=1e-5, max_iter=200)
+
+
+def floors_of(
+    populations: dict[str, rs.Trials], category: str, components: int
+) -> list[dict[str, object]]:
+    """The split-half floor of each population, of covariances and of means."""
+    rows = []
+    for alpha in (0.0, 2.0):
+        for name, trials in populations.items():
+            floor = rs.noise_floor(trials, metric_of(components, alpha), n_splits=SPLITS)
+            row = {"population": name, "category": category, "alpha": alpha}
+            rows.append({**row, "floor": floor.estimate})
+    return rows
+
+
+def distances_of(
+    populations: dict[str, rs.Trials], category: str, components: int
+) -> list[dict[str, object]]:
+    """Plug-in distances of all pairs, for the floors to be held beside."""
+    sweep = rs.interpolate(populations.values(), (0.0, 2.0), metric_of(components))
+    names = list(populations)
+    return [
+        {"x": names[i], "y": names[j], "category": category, "d_0": d_0, "d_2": d_2}
+        for (i, j), d_0, d_2 in zip(sweep.pairs.tolist(), *sweep.distances.tolist(), strict=True)
+    ]
 
 
 def monkey(population: str) -> str:
@@ -121,16 +147,17 @@ def table(studies: list[dict[str, object]]) -> str:
 
 
 def floor_table(studies: list[dict[str, object]]) -> str:
-    head = "| components | category | median floor, alpha 0 | median floor, alpha 2 | "
-    head += "pairs whose two ratios' 90 % intervals are apart (natural below) |"
-    lines = [head, "|" + "---|" * 5]
+    head = "| components | category | median plug-in d_0 | its floor | median plug-in d_2 | "
+    head += "its floor | pairs whose intervals of d_0 / d_2 are apart (natural below) |"
+    lines = [head, "|" + "---|" * 7]
     for s in studies:
         for category in CATEGORIES:
             cells = [str(s["n_components"]), category]
-            for alpha in (0.0, 2.0):
+            for alpha, key in ((0.0, "d_0"), (2.0, "d_2")):
+                found = [d[key] for d in s["plug_in_distances"] if d["category"] == category]
                 kept = [f for f in s["floors"] if f["alpha"] == alpha]
-                chosen = [f["floor"] for f in kept if f["category"] == category]
-                cells.append(f"{np.median(chosen):.2f}")
+                noise = [f["floor"] for f in kept if f["category"] == category]
+                cells += [f"{np.median(found):.2f}", f"{np.median(noise):.2f}"]
             cells.append(f"{s['summary']['intervals_apart']} of {s['summary']['pairs']}")
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
