@@ -106,42 +106,40 @@ def row(
     return out
 
 
-def kernel_rates(repeats: int = 5) -> list[dict[str, float]]:
-    """GFLOP/s of the gradient against this core's dgemm, flops counted as they are done."""
+def kernel_rate(n: int, peak: float, repeats: int = 5) -> dict[str, float]:
+    """GFLOP/s of the gradient at one size, flops counted as they are done."""
+    M = max(16, int(2e5 / n**2) // 8 * 8)
+    (x, y), *_ = workloads.random_full(M, n, 1)
+    metric = rs.GaussianShapeMetric()
+    px, py = metric.prepare(x), metric.prepare(y)
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(n, n)))[0]
+    w = np.full(M, 1.0 / M)
+    many = max(1, int(5e8 / (25 * n**3 * M)))
+
+    def run(single: bool) -> None:
+        _core.gradient(px.native, py.native, Q, w, single=single, repeats=many)
+
+    steps = halley_steps(x, y, Q)
+    flops = M * n**3 * (8 + steps * (1 + 1 / 3 + 2))
+    double, single = (
+        flops * many / timed(lambda s=s: run(s), repeats)[0] / 1e9 for s in (False, True)
+    )
+    return {
+        "n": n,
+        "M": M,
+        "steps": steps,
+        "gflops": double,
+        "single_gflops": single,
+        "dgemm_gflops": peak,
+        "share": double / peak,
+    }
+
+
+def kernel_rates() -> list[dict[str, float]]:
+    """Rates of the gradient at many sizes against this core's dgemm."""
     a = np.random.default_rng(0).normal(size=(1024, 1024))
-    seconds, _ = timed(lambda: a @ a, 9)
-    peak = 2 * 1024**3 / seconds / 1e9
-    out = []
-    for n in (5, 10, 16, 19, 24, 32, 48, 64, 100, 128):
-        M = max(16, int(2e5 / n**2) // 8 * 8)
-        (x, y), *_ = workloads.random_full(M, n, 1)
-        metric = rs.GaussianShapeMetric()
-        px, py = metric.prepare(x), metric.prepare(y)
-        Q = np.linalg.qr(np.random.default_rng(1).normal(size=(n, n)))[0]
-        w = np.full(M, 1.0 / M)
-        many = max(1, int(5e8 / (25 * n**3 * M)))
-        found = [
-            timed(
-                lambda s=s: _core.gradient(px.native, py.native, Q, w, single=s, repeats=many),
-                repeats,
-            )
-            for s in (False, True)
-        ]
-        steps = halley_steps(x, y, Q)
-        flops = M * n**3 * (8 + steps * (1 + 1 / 3 + 2))
-        rates = [flops * many / t / 1e9 for t, _ in found]
-        out.append(
-            {
-                "n": n,
-                "M": M,
-                "steps": steps,
-                "gflops": rates[0],
-                "single_gflops": rates[1],
-                "dgemm_gflops": peak,
-                "share": rates[0] / peak,
-            }
-        )
-    return out
+    peak = 2 * 1024**3 / timed(lambda: a @ a, 9)[0] / 1e9
+    return [kernel_rate(n, peak) for n in (5, 10, 16, 19, 24, 32, 48, 64, 100, 128)]
 
 
 def halley_steps(x: rs.Gaussians, y: rs.Gaussians, T: np.ndarray) -> float:

@@ -217,7 +217,10 @@ class PairSolver {
     some.single = rough.single = r.single;
     const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double budget = std::max(r.budget * first.iterations(), std::min(r.floor, r.cheap / cost()));
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
+    const double budget = std::max(r.budget * first.iterations(), least);
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
@@ -227,8 +230,6 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
-    // On a circle a look at each point of the grid is enough, and neighbours count as one.
-    const bool circle = x_.neurons <= 2;
     const int screening = circle ? 0 : r.screening;
     const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
