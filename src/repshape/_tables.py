@@ -29,7 +29,7 @@ def write_table(path: Path, table: pd.DataFrame, summary: dict[str, Any]) -> Non
     summary as JSON text, and no pickle.
     """
     suffix = check_suffix(path)
-    table = table.rename_axis(table.index.name or "network").reset_index()
+    table = table.rename_axis(str(table.index.name or "network")).reset_index()
     with atomic_write(path) as handle:
         if suffix == ".csv":
             handle.write(table.to_csv(index=False, lineterminator="\n").encode())

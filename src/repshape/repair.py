@@ -187,6 +187,7 @@ class _Program:
         self.triangles = np.zeros((0, 3), dtype=np.int64)  # i < j, and k: x_ij <= x_ik + x_kj
         self.multipliers = np.zeros(0)
         self.solution = self.given
+        self.precision = 0.0  # to which the multipliers were found; there are none yet
         self.n_rounds = self.n_iterations = 0
         self.converged = False
 
@@ -195,8 +196,10 @@ class _Program:
         for _ in range(max_rounds):
             scan = scan_triangles(self.square(), self.tol)
             worst = float(scan.excess.max())
-            if worst <= self.tol:
-                self.converged = True
+            # Without violations the last round may still be far from the optimum, if it was solved
+            # loosely: a triangle with a multiplier must be tight too.
+            self.converged = worst <= self.tol and self.precision <= self.tol
+            if self.converged:
                 return
             i, j = np.nonzero(scan.excess > self.tol)
             self._add(np.stack([i, j, scan.middle[i, j]], axis=1))
@@ -253,6 +256,7 @@ class _Program:
             MAX_ITERATIONS,
         )
         self.n_iterations += found.n_iterations
+        self.precision = tolerance if found.converged else np.inf
         self.solution = self.given + (rows.T @ found.y) / self.root
         slack = lengths * (rows @ (self.root * self.solution))
         keep = (found.y > 0.0) | (slack < SLACK)
