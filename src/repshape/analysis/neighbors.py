@@ -186,7 +186,7 @@ def knn_regress(
     matrix = _matrix(D)
     column = metadata_column(matrix, target, "target")
     if column.dtype.kind not in "biuf":
-        raise InputError(f"The target must be numbers. Got values like {column[0]!r}.")
+        raise InputError(f"The target must be numbers. Got values like {str(column[0])!r}.")
     protocol = Protocol(n_neighbors, test_size, n_folds, n_repeats, n_permutations, random_state)
     return protocol.run(matrix, column.astype(np.float64), groups, _knn.REGRESSION, 0.0)
 
