@@ -71,6 +71,13 @@ def check_integer(name: str, value: Any, low: int, *, owner: str = "") -> int:
     return int(value)
 
 
+def check_boolean(name: str, value: Any, *, owner: str = "") -> bool:
+    """Return ``value`` if it is True or False, or raise one clear sentence."""
+    if not isinstance(value, bool):
+        raise InputTypeError(_phrase(owner, name, "True or False", value))
+    return value
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str], *, owner: str = "") -> str:
     """Return ``value`` if it is one of ``choices``, or raise a sentence that lists them."""
     allowed = tuple(choices)

@@ -1,0 +1,310 @@
+"""Arrays at the door: real, finite, read-only, and sentences that say where one is not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape.errors import InputError, InputTypeError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+Labels = tuple[str, ...] | None
+
+TOLERANCE = 1e-8
+"""Asymmetry, or a negative eigenvalue, up to this fraction of a covariance's scale is rounding."""
+
+SCALE_FLOOR = 1e-6
+"""A covariance's scale is never less than this fraction of the network's largest: a condition
+without noise holds the rounding errors of its neighbours, not structure of its own."""
+
+
+def real_array(value: Any, what: str) -> npt.NDArray[Any]:
+    """Return ``value`` as an array of a real dtype; masked entries become NaN."""
+    try:
+        array = value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise InputTypeError(f"The {what} must form one rectangular array of numbers.") from None
+    if array.dtype.kind not in "fiub":
+        hint = " Pass ragged data as a list of arrays." if array.dtype.kind == "O" else ""
+        raise InputTypeError(
+            f"The {what} must be real numbers. Got an array of dtype {array.dtype} instead.{hint}"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
+    return array
+
+
+def float_array(value: Any, what: str) -> FloatArray:
+    """Return ``value`` as read-only float64, copied unless nobody can write to it already."""
+    array = real_array(value, what)
+    if array.dtype == np.float64 and array.flags.c_contiguous and _is_read_only(array):
+        return np.asarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
+        return frozen(np.array(array, dtype=np.float64, order="C"))
+
+
+def frozen(array: FloatArray) -> FloatArray:
+    """Mark an array that we own as read-only, and return it."""
+    array.flags.writeable = False
+    return array
+
+
+def symmetrized(matrices: FloatArray) -> FloatArray:
+    """Return (S + S') / 2: products that are symmetric on paper are so only up to rounding."""
+    return np.asarray(0.5 * (matrices + matrices.swapaxes(-1, -2)))
+
+
+def _is_read_only(array: npt.NDArray[Any]) -> bool:
+    """Whether neither the array nor any array that it views can be written to."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return True
+
+
+def check_finite(array: FloatArray, what: str, axes: tuple[str, ...]) -> None:
+    """Raise a sentence that names the first NaN or infinite entry by its axes."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        index = tuple(np.argwhere(~finite)[0])
+        where = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        raise InputError(f"The {what} must be finite. Got {array[index]} at {where}.")
+
+
+def check_labels(labels: Sequence[Any] | None, n_conditions: int) -> Labels:
+    """Return condition labels as a tuple of distinct strings, one per condition."""
+    if labels is None:
+        return None
+    if isinstance(labels, str) or not np.iterable(labels):
+        raise InputTypeError(
+            f"The 'conditions' parameter must be a sequence of labels. Got {labels!r} instead."
+        )
+    names = tuple(str(label) for label in labels)
+    if len(names) != n_conditions:
+        raise InputError(
+            f"There must be one label per condition. "
+            f"Got {count(len(names), 'label')} for {count(n_conditions, 'condition')}."
+        )
+    if len(set(names)) < n_conditions:
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"The condition labels must be distinct. Got {twice!r} more than once.")
+    return names
+
+
+def condition_weights(weights: npt.ArrayLike | None, n_conditions: int) -> FloatArray:
+    """Return one non-negative weight per condition, of sum 1; uniform by default.
+
+    >>> condition_weights([1, 3], 2)
+    array([0.25, 0.75])
+    """
+    if weights is None:
+        return frozen(np.full(n_conditions, 1.0 / n_conditions))
+    values = float_array(weights, "weights")
+    if values.shape != (n_conditions,):
+        raise InputError(
+            f"The weights must have one entry per condition, shape ({n_conditions},). "
+            f"Got shape {values.shape} instead."
+        )
+    check_finite(values, "weights", ("condition",))
+    if values.min() < 0:
+        m = int(np.argmin(values))
+        raise InputError(f"The weights must not be negative. Got {values[m]:g} at condition {m}.")
+    largest = values.max()
+    if largest == 0:
+        raise InputError("At least one of the weights must be positive. Got only zeros.")
+    values = values / largest  # so that the sum cannot overflow
+    return frozen(values / values.sum())
+
+
+def name_condition(m: int, labels: Labels) -> str:
+    """Return ``condition 3``, or ``condition 3 ('label')``."""
+    return f"condition {m}" if labels is None else f"condition {m} ({labels[m]!r})"
+
+
+def count(number: int, noun: str) -> str:
+    """Return ``1 trial``, ``2 trials``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def pool_trials(responses: Any) -> tuple[FloatArray, IntArray]:
+    """Return all trials as rows, and the number of trials of each condition."""
+    if isinstance(responses, list | tuple):
+        arrays = [real_array(one, f"trials of condition {m}") for m, one in enumerate(responses)]
+        _check_ragged(arrays)
+        counts = np.array([len(one) for one in arrays], dtype=np.intp)
+        with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
+            return np.concatenate(arrays, axis=0, dtype=np.float64), counts
+    array = float_array(responses, "trials")
+    if array.ndim != 3:
+        raise InputError(
+            "The trials must be an array of shape (conditions, trials, neurons), or a list of "
+            f"arrays of shape (trials, neurons). Got an array of shape {array.shape} instead."
+        )
+    _check_sizes(array.shape[0], array.shape[2])
+    n_conditions, n_trials, n_neurons = array.shape
+    counts = np.full(n_conditions, n_trials, dtype=np.intp)
+    return array.reshape(n_conditions * n_trials, n_neurons), counts
+
+
+def _check_ragged(arrays: list[npt.NDArray[Any]]) -> None:
+    for m, array in enumerate(arrays):
+        if array.ndim != 2:
+            raise InputError(
+                f"The trials of condition {m} must have shape (trials, neurons). "
+                f"Got shape {array.shape} instead."
+            )
+        if array.shape[1] != arrays[0].shape[1]:
+            raise InputError(
+                "Every condition must have the same neurons. Condition 0 has "
+                f"{arrays[0].shape[1]} and condition {m} has {array.shape[1]}."
+            )
+    _check_sizes(len(arrays), arrays[0].shape[1] if arrays else 0)
+
+
+def _check_sizes(n_conditions: int, n_neurons: int) -> None:
+    if n_conditions == 0:
+        raise InputError("A network must have at least one condition. Got none.")
+    if n_neurons == 0:
+        raise InputError("A network must have at least one neuron. Got none.")
+
+
+def drop_missing(rows: FloatArray, counts: IntArray, labels: Labels) -> tuple[FloatArray, IntArray]:
+    """Drop the rows that are NaN throughout; raise at any other NaN or infinity."""
+    bad = ~np.isfinite(rows)
+    if not bad.any():
+        return rows, counts.copy()
+    condition = np.repeat(np.arange(len(counts)), counts)
+    missing = np.isnan(rows).all(axis=1)
+    bad[missing] = False
+    if bad.any():
+        row, neuron = np.argwhere(bad)[0]
+        m = int(condition[row])
+        where = f"{name_condition(m, labels)}, trial {row - counts[:m].sum()}, neuron {neuron}"
+        if np.isinf(rows[row, neuron]):
+            raise InputError(f"The trials must be finite. Got {rows[row, neuron]} at {where}.")
+        raise InputError(
+            f"A neuron must not be NaN in some trials only. Got NaN at {where}. Set the whole "
+            "trial to NaN to drop the trial, or remove the neuron from every condition."
+        )
+    dropped = np.bincount(condition[missing], minlength=len(counts)).astype(np.intp)
+    return rows[~missing], counts - dropped
+
+
+def check_means(means: npt.ArrayLike) -> FloatArray:
+    """Return means as one finite array (M, n)."""
+    array = float_array(means, "means")
+    if array.ndim != 2:
+        raise InputError(
+            f"The means must have shape (conditions, neurons). Got shape {array.shape} instead."
+        )
+    _check_sizes(*array.shape)
+    check_finite(array, "means", ("condition", "neuron"))
+    return array
+
+
+def check_factors(factors: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return factors as one finite array (M, n, r), where ``shape`` is (M, n)."""
+    if isinstance(factors, list | tuple):
+        arrays = [real_array(one, f"factor of condition {m}") for m, one in enumerate(factors)]
+        factors = _pad_factors(arrays, shape)
+    array = float_array(factors, "factors")
+    if array.ndim != 3 or array.shape[:2] != shape:
+        raise InputError(
+            f"The factors must have shape ({shape[0]}, {shape[1]}, r), to match the means. "
+            f"Got shape {array.shape} instead."
+        )
+    check_finite(array, "factors", ("condition", "neuron", "column"))
+    return array
+
+
+def _pad_factors(arrays: list[npt.NDArray[Any]], shape: tuple[int, ...]) -> FloatArray:
+    """Return factors (n, r_m) as one array, with columns of zeros up to the widest."""
+    if len(arrays) != shape[0]:
+        raise InputError(
+            f"There must be one factor per condition. Got {count(len(arrays), 'factor')} for "
+            f"{count(shape[0], 'condition')}."
+        )
+    for m, array in enumerate(arrays):
+        if array.ndim != 2 or array.shape[0] != shape[1]:
+            raise InputError(
+                f"The factor of condition {m} must have shape ({shape[1]}, r). "
+                f"Got shape {array.shape} instead."
+            )
+    padded = np.zeros((*shape, max(array.shape[1] for array in arrays)))
+    for m, array in enumerate(arrays):
+        padded[m, :, : array.shape[1]] = array
+    return frozen(padded)
+
+
+def check_covariances(matrices: FloatArray, labels: Labels) -> FloatArray:
+    """Return covariances (M, n, n) exactly symmetric, or raise if one is no covariance."""
+    check_finite(matrices, "covariances", ("condition", "row", "column"))
+    scale = _scales(np.abs(matrices).max(axis=(1, 2)))
+    asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
+    bad = np.flatnonzero(asymmetry > TOLERANCE * scale)
+    if bad.size:
+        raise InputError(
+            f"The covariance of {name_condition(bad[0], labels)} must be symmetric. "
+            f"It differs from its transpose by {asymmetry[bad[0]]:.3g}."
+        )
+    if asymmetry.any():
+        matrices = symmetrized(matrices)
+    _check_semidefinite(matrices, scale, labels)
+    return matrices
+
+
+def _check_semidefinite(matrices: FloatArray, scale: FloatArray, labels: Labels) -> None:
+    """Raise if an eigenvalue lies below ``-TOLERANCE`` of its covariance's scale.
+
+    A Cholesky factor of ``S / scale + TOLERANCE * I`` exists if and only if none does, and costs
+    a tenth of the eigenvalues, which are needed only for the sentence.
+    """
+    unit = matrices / scale[:, None, None]
+    try:
+        np.linalg.cholesky(unit + TOLERANCE * np.eye(matrices.shape[1]))
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(unit)[:, 0]
+        m = int(np.argmin(smallest))
+        if smallest[m] < -TOLERANCE:
+            raise InputError(
+                f"The covariance of {name_condition(m, labels)} must be positive semi-definite. "
+                f"Its smallest eigenvalue is {smallest[m] * scale[m]:.3g}."
+            ) from None
+
+
+def check_variances(variances: FloatArray, labels: Labels) -> FloatArray:
+    """Return variances (M, n) with rounding below zero set to zero, or raise if one is negative."""
+    check_finite(variances, "variances", ("condition", "neuron"))
+    if variances.min() >= 0:
+        return variances
+    scale = _scales(np.abs(variances).max(axis=1))
+    bad = np.argwhere(variances < -TOLERANCE * scale[:, None])
+    if bad.size:
+        m, i = bad[0]
+        raise InputError(
+            f"The variances must not be negative. "
+            f"Got {variances[m, i]:.3g} at {name_condition(m, labels)}, neuron {i}."
+        )
+    return frozen(np.maximum(variances, 0.0))
+
+
+def _scales(largest: FloatArray) -> FloatArray:
+    """Scale of each covariance from its largest entry; 1 where the network has no noise."""
+    floor = SCALE_FLOOR * largest.max()
+    return np.maximum(largest, floor) if floor > 0 else np.ones_like(largest)
+
+
+def digest(kind: str, *arrays: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of a word and of the dtype, shape and bytes of arrays."""
+    state = hashlib.sha256(kind.encode())
+    for array in arrays:
+        state.update(f"|{array.dtype.str}{array.shape}|".encode())
+        state.update(np.ascontiguousarray(array).tobytes() if array.size == 0 else array.data)
+    return state.hexdigest()

@@ -1,0 +1,361 @@
+"""Means and covariances from trials: one function per estimator, batched over conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+
+from repshape._arrays import FloatArray, IntArray, name_condition, symmetrized
+from repshape.errors import InputError, InputTypeError, check_choice, check_integer, check_real
+from repshape.responses import Gaussians, Kind, Trials, as_network
+
+RandomState = int | np.random.Generator | np.random.SeedSequence | None
+TARGETS = ("identity", "scaled")
+
+LOGIT_RANGE = 30.0
+"""Shrinkage is searched over 1 / (1 + exp(-u)), |u| <= 30: from 1e-13 to within 1e-13 of 1."""
+
+LOGIT_STEPS = 61
+"""Grid points of that search; the best one is then refined between its two neighbours."""
+
+
+@dataclass(frozen=True)
+class CovarianceEstimator:
+    """An estimator of covariances, with its options.
+
+    Parameters
+    ----------
+    name : {"mle", "unbiased", "ledoit-wolf", "oas", "shrinkage-cv", "ridge"}
+        Which estimator; a plain string stands for the estimator with the options below.
+    target : {"identity", "scaled"}
+        What "shrinkage-cv" shrinks to: I, as in the paper, or (tr S / n) I.
+    n_splits : int
+        How many random halvings "shrinkage-cv" averages over.
+    ridge : float
+        What "ridge" adds to each variance.
+
+    Examples
+    --------
+    >>> CovarianceEstimator("ridge", ridge=1e-3)
+    CovarianceEstimator(name='ridge', target='identity', n_splits=5, ridge=0.001)
+    """
+
+    name: str
+    target: str = "identity"
+    n_splits: int = 5
+    ridge: float = 1e-4
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """Covariances as they will be stored, and how far they were shrunk."""
+
+    kind: Kind
+    stored: FloatArray
+    shrinkage: float | FloatArray | None = None
+
+
+def estimate_moments(
+    trials: Trials | npt.ArrayLike | Sequence[npt.ArrayLike],
+    covariance: str | CovarianceEstimator = "mle",
+    *,
+    random_state: RandomState = 0,
+) -> Gaussians:
+    r"""Estimate the mean and the covariance of every condition from trials.
+
+    With L trials x_l of mean m, and the plug-in covariance S = sum_l (x_l - m)(x_l - m)' / L:
+
+    ============== ======================================== ==================================
+    name           covariance                               stored as
+    ============== ======================================== ==================================
+    "mle"          S                                        factors, n x min(n, L - 1)
+    "unbiased"     S L / (L - 1)                            factors, n x min(n, L - 1)
+    "ledoit-wolf"  (1 - g) S + g (tr S / n) I               full; one g per condition [1]_
+    "oas"          the same, another g                      full; one g per condition [2]_
+    "shrinkage-cv" (1 - g) S + g I, or g (tr S / n) I       full; one g per network [3]_
+    "ridge"        S + e I                                  full
+    ============== ======================================== ==================================
+
+    Parameters
+    ----------
+    trials : Trials, array of shape (M, L, n), or list of arrays of shape (L_m, n)
+        Any L: fewer trials than neurons work with every estimator. One trial in a condition
+        works with "mle" (no covariance) and "ridge"; the others need two.
+    covariance : str or CovarianceEstimator
+        The estimator.
+    random_state : int, numpy Generator or None
+        Seed of the halvings of "shrinkage-cv"; the other estimators use no chance.
+
+    Returns
+    -------
+    Gaussians
+        With ``estimator`` and, where there is one, ``shrinkage`` set.
+
+    Notes
+    -----
+    "shrinkage-cv" halves the trials of every condition at random, and takes the g that maximises
+    the Gaussian log-likelihood of the second half under the mean and shrunk covariance of the
+    first, summed over trials, conditions and halvings.
+
+    References
+    ----------
+    .. [1] Ledoit and Wolf (2004), J. Multivariate Analysis 88.
+    .. [2] Chen, Wiesel, Eldar and Hero (2010), IEEE Trans. Signal Processing 58.
+    .. [3] Duong et al. (2023), ICLR, Appendix B.2.
+
+    Examples
+    --------
+    >>> estimate_moments([[[0, 0], [2, 0]], [[1, 5], [1, 1]]])
+    Gaussians(2 conditions, 2 neurons, factors of width 1, estimator 'mle')
+    >>> estimate_moments([[[0, 0], [2, 0]], [[1, 5], [1, 1]]], "unbiased").variances
+    array([[2., 0.],
+           [0., 8.]])
+    """
+    given = as_network(trials, "trials")
+    if not isinstance(given, Trials):
+        raise InputTypeError(
+            "Moments are estimated from trials, an array of shape (conditions, trials, neurons). "
+            f"Got {given!r} instead."
+        )
+    options = _check_options(covariance)
+    _check_trials(given, options.name)
+    rng = np.random.default_rng(random_state)
+    found = ESTIMATORS[options.name](given, options, rng)
+    return Gaussians._trusted(
+        given.means, found.stored, found.kind, given.conditions, options.name, found.shrinkage
+    )
+
+
+def _check_options(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
+    options = covariance
+    if not isinstance(options, CovarianceEstimator):
+        options = CovarianceEstimator(check_choice("covariance", options, ESTIMATORS))
+    owner = "CovarianceEstimator"
+    check_choice("name", options.name, ESTIMATORS, owner=owner)
+    check_choice("target", options.target, TARGETS, owner=owner)
+    check_integer("n_splits", options.n_splits, 1, owner=owner)
+    check_real("ridge", options.ridge, 0, closed="left", owner=owner)
+    return options
+
+
+def _check_trials(trials: Trials, name: str) -> None:
+    if name not in ONE_TRIAL_IS_ENOUGH and trials.n_trials.min() < 2:
+        where = name_condition(int(np.argmin(trials.n_trials)), trials.conditions)
+        raise InputError(
+            f"The {name!r} covariance needs at least two trials in every condition. "
+            f"Got one at {where}."
+        )
+
+
+def _batches(trials: Trials) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield the conditions with the same number of trials, and their trials (m, L, n)."""
+    if trials.stacked is not None:
+        yield np.arange(trials.n_conditions), trials.stacked
+        return
+    for length in np.unique(trials.n_trials):
+        index = np.flatnonzero(trials.n_trials == length)
+        yield index, np.stack([trials.responses[m] for m in index])
+
+
+def contrasts(centred: FloatArray) -> FloatArray:
+    """Return A (..., n, r) with A A' = X' X for centred trials X (..., L, n), r = min(n, L - 1).
+
+    Nothing is squared, so the rank and the small directions are exact. Few trials: Helmert's
+    L - 1 contrasts, row k being (x_1 + ... + x_k - k x_{k+1}) / sqrt(k (k + 1)), an orthonormal
+    basis of what is orthogonal to the constant. Many trials: the triangle R' of X = Q R.
+
+    >>> contrasts(np.array([[-3.0, 0.0], [3.0, 0.0]]))
+    array([[-4.24264069],
+           [ 0.        ]])
+    """
+    n_trials, n_neurons = centred.shape[-2:]
+    if n_trials > n_neurons:
+        triangle: FloatArray = np.asarray(np.linalg.qr(centred, mode="r"))
+        return triangle.swapaxes(-1, -2)
+    k = np.arange(1.0, n_trials)[:, None]
+    rows = np.cumsum(centred[..., :-1, :], axis=-2)
+    rows -= k * centred[..., 1:, :]
+    rows /= np.sqrt(k * (k + 1))
+    return rows.swapaxes(-1, -2)
+
+
+def _factors(trials: Trials, lost: int) -> _Estimate:
+    """Factors of X' X / (L - lost) for the centred trials X of every condition."""
+    n = trials.n_neurons
+    width = min(n, int(trials.n_trials.max()) - 1)
+    stored = np.zeros((trials.n_conditions, n, width))
+    for index, batch in _batches(trials):
+        factors = contrasts(batch - trials.means[index, None, :])
+        factors = factors / np.sqrt(batch.shape[1] - lost)
+        if factors.shape == stored.shape:
+            return _Estimate("factors", np.ascontiguousarray(factors))
+        stored[index, :, : factors.shape[2]] = factors
+    return _Estimate("factors", stored)
+
+
+def _mle(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator) -> _Estimate:
+    return _factors(trials, lost=0)
+
+
+def _unbiased(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator) -> _Estimate:
+    return _factors(trials, lost=1)
+
+
+def _plug_in(trials: Trials) -> FloatArray:
+    """Return the dense plug-in covariances S, (M, n, n)."""
+    S = np.empty((trials.n_conditions, trials.n_neurons, trials.n_neurons))
+    for index, batch in _batches(trials):
+        X = batch - trials.means[index, None, :]
+        S[index] = X.transpose(0, 2, 1) @ X / batch.shape[1]
+    return symmetrized(S)
+
+
+def _ridge(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator) -> _Estimate:
+    return _Estimate("full", _plug_in(trials) + options.ridge * np.eye(trials.n_neurons))
+
+
+def _shrink(S: FloatArray, g: float | FloatArray, target: str) -> FloatArray:
+    """Return (1 - g) S + g T, with T = I or (tr S / n) I."""
+    n = S.shape[-1]
+    weight = np.broadcast_to(g, S.shape[:1])[:, None, None]
+    level = np.trace(S, axis1=1, axis2=2) / n if target == "scaled" else np.ones(len(S))
+    return (1.0 - weight) * S + weight * level[:, None, None] * np.eye(n)
+
+
+def _ledoit_wolf(
+    trials: Trials, options: CovarianceEstimator, rng: np.random.Generator
+) -> _Estimate:
+    """Shrink by g = min(1, b / d): b is the mean variance of the entries of S, d their spread.
+
+    d = |S - mu I|^2 / n and b = (sum_l |x_l|^4 / L - |S|^2) / (n L), with mu = tr S / n.
+    """
+    S = _plug_in(trials)
+    n = trials.n_neurons
+    spread = np.sum(S**2, axis=(1, 2))
+    distance = (spread - np.trace(S, axis1=1, axis2=2) ** 2 / n) / n
+    noise = np.empty(len(S))
+    for index, batch in _batches(trials):
+        norms = np.sum((batch - trials.means[index, None, :]) ** 2, axis=2)
+        noise[index] = (np.mean(norms**2, axis=1) - spread[index]) / (n * batch.shape[1])
+    g = np.zeros(len(S))
+    np.divide(noise, distance, out=g, where=(noise > 0) & (distance > 0) & (n > 1))
+    g = np.minimum(g, 1.0)
+    return _Estimate("full", _shrink(S, g, "scaled"), g)
+
+
+def _oas(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator) -> _Estimate:
+    """Shrink by g = min(1, (a + mu^2) / ((L + 1)(a - mu^2 / n))), a = |S|^2 / n^2."""
+    S = _plug_in(trials)
+    n = trials.n_neurons
+    a = np.mean(S**2, axis=(1, 2))
+    mu2 = (np.trace(S, axis1=1, axis2=2) / n) ** 2
+    excess = (trials.n_trials + 1.0) * (a - mu2 / n)
+    g = np.full(len(S), 0.0 if n == 1 else 1.0)
+    np.divide(a + mu2, excess, out=g, where=(excess > 0) & (n > 1))
+    g = np.minimum(g, 1.0)
+    return _Estimate("full", _shrink(S, g, "scaled"), g)
+
+
+def _shrinkage_cv(
+    trials: Trials, options: CovarianceEstimator, rng: np.random.Generator
+) -> _Estimate:
+    halves = [
+        _held_out_spectrum(batch, options.target, rng)
+        for _ in range(options.n_splits)
+        for _, batch in _batches(trials)
+    ]
+
+    if not any(half.level.size for half in halves):
+        raise InputError(
+            "The 'scaled' target of 'shrinkage-cv' needs a condition with at least three trials "
+            "that are not all equal. Got none."
+        )
+
+    def loss(u: float) -> float:
+        g = 1.0 / (1.0 + np.exp(-u))
+        return sum(half.loss(g) for half in halves)
+
+    grid = np.linspace(-LOGIT_RANGE, LOGIT_RANGE, LOGIT_STEPS)
+    best = grid[int(np.argmin([loss(u) for u in grid]))]
+    step = grid[1] - grid[0]
+    result = minimize_scalar(loss, bounds=(best - step, best + step), method="bounded")
+    g = float(1.0 / (1.0 + np.exp(-float(result.x))))
+    return _Estimate("full", _shrink(_plug_in(trials), g, options.target), g)
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """What the held-out likelihood of a half depends on, per condition (m, r).
+
+    In the eigenbasis of the first half's S, with eigenvalues s_j, the shrunk eigenvalues are
+    (1 - g) s_j + g t, and the n - r directions without variance all have g t.
+    """
+
+    eigenvalues: FloatArray  # s, (m, r)
+    power: FloatArray  # mean square of the second half about the first's mean, (m, r)
+    null_power: FloatArray  # the same, summed over the directions without variance, (m,)
+    null_width: int  # n - r
+    level: FloatArray  # t, (m,)
+    n_trials: int  # of the second half
+
+    def loss(self, g: float) -> float:
+        """Minus twice the log-likelihood of the second half, without its constant."""
+        level = g * self.level[:, None]
+        shrunk = (1.0 - g) * self.eigenvalues + level
+        total = np.sum(np.log(shrunk) + self.power / shrunk)
+        if self.null_width:
+            null = self.null_width * np.log(level) + self.null_power[:, None] / level
+            total += np.sum(null)
+        return float(self.n_trials * total)
+
+
+def _held_out_spectrum(batch: FloatArray, target: str, rng: np.random.Generator) -> _Spectrum:
+    """Halve the trials (m, L, n) of each condition at random; describe second half by first."""
+    n_conditions, n_trials, n = batch.shape
+    order = rng.permuted(np.tile(np.arange(n_trials), (n_conditions, 1)), axis=1)
+    mixed = np.take_along_axis(batch, order[:, :, None], axis=1)
+    train, test = mixed[:, : (n_trials + 1) // 2], mixed[:, (n_trials + 1) // 2 :]
+    mean = train.mean(axis=1, keepdims=True)
+    eigenvalues, basis = _eigenbasis((train - mean) / np.sqrt(train.shape[1]))
+    residual = test - mean
+    power = np.mean((residual @ basis) ** 2, axis=1)
+    total = np.mean(np.sum(residual**2, axis=2), axis=1)
+    level = eigenvalues.sum(axis=1) / n if target == "scaled" else np.ones(n_conditions)
+    usable = level > np.finfo(np.float64).tiny  # a half without variance has no scaled target
+    return _Spectrum(
+        eigenvalues=eigenvalues[usable],
+        power=power[usable],
+        null_power=np.maximum(total - power.sum(axis=1), 0.0)[usable],
+        null_width=n - basis.shape[2],
+        level=level[usable],
+        n_trials=test.shape[1],
+    )
+
+
+def _eigenbasis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (m, r) and eigenvectors (m, n, r) of X' X that may differ from zero."""
+    if X.shape[1] > X.shape[2]:
+        eigenvalues, basis = np.linalg.eigh(X.transpose(0, 2, 1) @ X)
+        return np.maximum(eigenvalues, 0.0), basis
+    basis, roots, _ = np.linalg.svd(contrasts(X), full_matrices=False)
+    return roots**2, basis
+
+
+Estimator = Callable[[Trials, CovarianceEstimator, np.random.Generator], _Estimate]
+
+ESTIMATORS: dict[str, Estimator] = {
+    "mle": _mle,
+    "unbiased": _unbiased,
+    "ledoit-wolf": _ledoit_wolf,
+    "oas": _oas,
+    "shrinkage-cv": _shrinkage_cv,
+    "ridge": _ridge,
+}
+"""Every estimator, by its name."""
+
+ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")
+"""Estimators that give a covariance, if not a good one, from a single trial."""

@@ -1,0 +1,270 @@
+"""Preprocess (the paper's phi): one affine map per network, fitted once and used everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape._arrays import FloatArray, condition_weights, count, frozen, symmetrized
+from repshape.errors import InputError, check_boolean, check_integer, check_real
+from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+
+RANK_TOLERANCE = 1e-12
+"""A direction with less than this fraction of the largest variance has none but rounding."""
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """How to centre, reduce, whiten and scale each network before networks are compared.
+
+    All steps derive from the grand mean and the total covariance of the network,
+
+        c = sum_m w_m mu_m,    C = sum_m w_m [ S_m + (mu_m - c)(mu_m - c)' ],
+
+    with weights w over conditions (1/M unless given) and, for trials, the plug-in mu_m and S_m.
+    So C is the covariance of all trials pooled, where every condition counts the same however
+    many trials it has; and of the means alone for a network without noise. The steps, in order:
+
+    1. ``center``: subtract c.
+    2. ``n_components``: project on the leading eigenvectors of C (PCA).
+    3. ``whitening``: multiply by C^(-whitening / 2) of what the step before left. Directions
+       without variance are mapped to zero.
+    4. ``scale``: divide by the root of the trace of what is then C, so that the total variance
+       is 1.
+
+    Parameters
+    ----------
+    center : bool
+        Whether to subtract the grand mean. If not, the other steps are still fitted about it.
+    scale : bool
+        Whether to scale the network to unit total variance.
+    n_components : int, optional
+        Dimensions to keep; all, in the coordinates of the neurons, by default.
+    whitening : float in [0, 1]
+        0 leaves the covariance as it is, 1 makes it the identity, and between them a variance v
+        becomes v^(1 - whitening). Unlike the mixture a I + (1 - a) C^(-1/2) of Williams et al.
+        (2021), this does not depend on the units of the responses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> network = np.random.default_rng(0).normal(size=(5, 20, 3))
+    >>> phi = Preprocess(n_components=2, whitening=1.0).fit(network)
+    >>> phi
+    FittedPreprocess(3 neurons to 2, 69.4 % of the variance)
+    >>> phi.apply(network)
+    Trials(5 conditions, 20 trials each, 2 neurons)
+    """
+
+    center: bool = True
+    scale: bool = False
+    n_components: int | None = None
+    whitening: float = 0.0
+
+    def fit(self, network: NetworkLike, weights: npt.ArrayLike | None = None) -> FittedPreprocess:
+        """Find the map of one network.
+
+        Parameters
+        ----------
+        network : Trials, Gaussians or anything that stands for a network
+        weights : array of shape (M,), optional
+            Non-negative weights of the conditions; they are scaled to sum 1.
+        """
+        checked = as_network(network)
+        self._check(checked.n_neurons)
+        w = condition_weights(weights, checked.n_conditions)
+        grand_mean = w @ checked.means
+        linear, kept, variance = self._linear(checked, w, grand_mean)
+        if self.scale and variance <= 0:
+            raise InputError(
+                "A network whose responses do not vary cannot be scaled to unit total variance."
+            )
+        return FittedPreprocess(
+            offset=frozen(grand_mean if self.center else np.zeros_like(grand_mean)),
+            linear=None if linear is None else frozen(np.ascontiguousarray(linear)),
+            gain=1.0 / float(np.sqrt(variance)) if self.scale else 1.0,
+            explained_variance=kept,
+        )
+
+    def _check(self, n_neurons: int) -> None:
+        owner = "Preprocess"
+        check_boolean("center", self.center, owner=owner)
+        check_boolean("scale", self.scale, owner=owner)
+        check_real("whitening", self.whitening, 0, 1, owner=owner)
+        if self.n_components is None:
+            return
+        check_integer("n_components", self.n_components, 1, owner=owner)
+        if self.n_components > n_neurons:
+            raise InputError(
+                f"The 'n_components' parameter of Preprocess must not exceed the number of "
+                f"neurons. Got {self.n_components} for a network of {count(n_neurons, 'neuron')}."
+            )
+
+    def _linear(
+        self, network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray
+    ) -> tuple[FloatArray | None, float, float]:
+        """Return the matrix of steps 2 and 3, the fraction PCA keeps, and the variance left."""
+        if self.n_components is None and self.whitening == 0:
+            variance = _total_variance(network, w, grand_mean) if self.scale else 1.0
+            return None, 1.0, variance
+        width = self.n_components
+        eigenvalues, basis = _spectrum(network, w, grand_mean, width or 0)
+        total = float(eigenvalues.sum())
+        eigenvalues, basis = eigenvalues[:width], basis[:, :width]  # all, if width is None
+        kept = float(eigenvalues.sum()) / total if total > 0 else 1.0
+        if self.whitening == 0:
+            return basis, kept, float(eigenvalues.sum())
+        alive = eigenvalues > RANK_TOLERANCE * eigenvalues[0]
+        gains = np.zeros_like(eigenvalues)
+        gains[alive] = eigenvalues[alive] ** (-0.5 * self.whitening)
+        linear = basis * gains
+        if width is None:  # back to the coordinates of the neurons
+            linear = linear @ basis.T
+        return linear, kept, float(gains**2 @ eigenvalues)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedPreprocess:
+    """The map x -> gain (x - offset) linear of one network; rows are responses.
+
+    Attributes
+    ----------
+    offset : array of shape (n,)
+        The grand mean of the network it was fitted on, or zeros.
+    linear : array of shape (n, n_out), or None
+        PCA and whitening; None if there is neither.
+    gain : float
+        The isotropic scaling.
+    explained_variance : float
+        Fraction of the total variance that PCA kept.
+    """
+
+    offset: FloatArray
+    linear: FloatArray | None
+    gain: float
+    explained_variance: float
+
+    @property
+    def n_neurons(self) -> int:
+        """Number of neurons it takes, n."""
+        return len(self.offset)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of dimensions it returns, n_out."""
+        return self.n_neurons if self.linear is None else int(self.linear.shape[1])
+
+    def __repr__(self) -> str:
+        sizes = f"{count(self.n_neurons, 'neuron')} to {self.n_outputs}"
+        return f"FittedPreprocess({sizes}, {self.explained_variance:.1%} of the variance)".replace(
+            "%", " %"
+        )
+
+    def apply(self, network: NetworkLike) -> Trials | Gaussians:
+        """Map a network, the fitted one or held-out responses of the same neurons.
+
+        Trials stay trials. Of Gaussians, diagonal covariances stay diagonal unless PCA or
+        whitening mixes the neurons, which makes them full; factors stay factors, no wider than
+        the new dimension.
+        """
+        checked = as_network(network)
+        if checked.n_neurons != self.n_neurons:
+            raise InputError(
+                f"The preprocessing was fitted on {count(self.n_neurons, 'neuron')}. "
+                f"Got a network of {count(checked.n_neurons, 'neuron')}."
+            )
+        if isinstance(checked, Trials):
+            return Trials._trusted(
+                self._map(checked.pooled - self.offset),
+                checked.n_trials,
+                checked.n_dropped,
+                checked.conditions,
+            )
+        means = self._map(checked.means - self.offset)
+        return self._apply_gaussians(checked, means)
+
+    def _map(self, rows: FloatArray) -> FloatArray:
+        """Multiply responses (..., n) by the linear part, (..., n_out)."""
+        mapped = rows if self.linear is None else rows @ self.linear
+        return mapped if self.gain == 1.0 else mapped * self.gain
+
+    def _apply_gaussians(self, network: Gaussians, means: FloatArray) -> Gaussians:
+        stored, kind = network.stored, network.kind
+        if kind == "factors":
+            stored = self._map(stored.transpose(0, 2, 1)).transpose(0, 2, 1)
+            if stored.shape[2] > stored.shape[1]:
+                stored = _thin(stored)
+            stored = np.ascontiguousarray(stored)
+        elif self.linear is None:
+            stored = stored if self.gain == 1.0 else stored * self.gain**2
+        elif kind == "full":
+            stored = symmetrized(self._map(self._map(stored).transpose(0, 2, 1)))
+        else:
+            L = self.gain * self.linear
+            kind, stored = "full", symmetrized((L.T * stored[:, None, :]) @ L)
+        notes: dict[str, Any] = {"estimator": network.estimator, "shrinkage": network.shrinkage}
+        return Gaussians._trusted(means, stored, kind, network.conditions, **notes)
+
+
+def _thin(factors: FloatArray) -> FloatArray:
+    """Return square factors B (M, n, n) of the same covariances, B B' = A A', by QR of A'."""
+    triangle: FloatArray = np.asarray(np.linalg.qr(factors.transpose(0, 2, 1), mode="r"))
+    return triangle.transpose(0, 2, 1)
+
+
+def _total_variance(network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray) -> float:
+    """Return tr C."""
+    if isinstance(network, Trials):
+        rows = _weighted_rows(network, w, grand_mean)
+        return float(np.vdot(rows, rows))
+    deviations = network.means - grand_mean
+    return float(w @ (np.sum(deviations**2, axis=1) + network.total_variance))
+
+
+def _weighted_rows(
+    network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray
+) -> FloatArray:
+    """Return Z with Z' Z = C, for trials and for Gaussians that are stored as factors."""
+    if isinstance(network, Trials):
+        per_trial = np.repeat(np.sqrt(w / network.n_trials), network.n_trials)
+        return np.asarray(per_trial[:, None] * (network.pooled - grand_mean))
+    root = np.sqrt(w)
+    between = root[:, None] * (network.means - grand_mean)
+    within = root[:, None, None] * network.factors.transpose(0, 2, 1)
+    return np.concatenate([between, within.reshape(-1, network.n_neurons)])
+
+
+def _spectrum(
+    network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray, width: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of C, falling, and at least ``width`` orthonormal eigenvectors.
+
+    Where C = Z' Z is known through Z, from its singular values, which keeps small directions
+    exact and costs little for many neurons and few responses.
+    """
+    if isinstance(network, Trials) or network.kind == "factors":
+        Z = _weighted_rows(network, w, grand_mean)
+        if Z.shape[0] > Z.shape[1]:
+            Z = np.asarray(np.linalg.qr(Z, mode="r"))
+        _, roots, rows = np.linalg.svd(Z, full_matrices=width > len(Z))
+        eigenvalues = np.zeros(len(rows))
+        eigenvalues[: len(roots)] = roots**2
+        return eigenvalues, _fix_signs(rows.T)
+    deviations = np.sqrt(w)[:, None] * (network.means - grand_mean)
+    C = deviations.T @ deviations
+    if network.kind == "full":
+        C += np.tensordot(w, network.stored, axes=1)
+    else:
+        C[np.diag_indices_from(C)] += w @ network.stored
+    eigenvalues, basis = np.linalg.eigh(C)
+    return np.maximum(eigenvalues[::-1], 0.0), _fix_signs(basis[:, ::-1])
+
+
+def _fix_signs(basis: FloatArray) -> FloatArray:
+    """Make the largest entry of each column positive, so that results do not depend on LAPACK."""
+    largest = np.argmax(np.abs(basis), axis=0)
+    signs = np.where(basis[largest, np.arange(basis.shape[1])] < 0, -1.0, 1.0)
+    return basis * signs
