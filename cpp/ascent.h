@@ -62,7 +62,8 @@ class Ascent {
   double gain() const { return gain_; }  // of the last accepted step
 
   // Takes up to `budget` steps. A change of objective between calls is allowed: call restart().
-  void run(const Objective& f, int budget) {
+  template <class F>
+  void run(const F& f, int budget) {
     n_ = f.n(), k_ = f.k();
     if (gradient_.empty()) {
       value_ = f(t_, gradient_);
@@ -188,7 +189,8 @@ class Ascent {
     value_ = value;
   }
 
-  void advance(const Objective& f) {
+  template <class F>
+  void advance(const F& f) {
     model();
     Matrix w = direction();
     double slope = dot(r_, w);
@@ -232,7 +234,8 @@ class Ascent {
   }
 
   // One step of alternation: never descends, and is the way out when the line search fails.
-  void alternate(const Objective& f) {
+  template <class F>
+  void alternate(const F& f) {
     history_.clear();
     Matrix t = nearest_orthogonal(n_, k_, gradient_.data(), settings_.special), g;
     const double value = f(t, g);

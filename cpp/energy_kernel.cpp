@@ -1,0 +1,114 @@
+// The energy distance of one condition and its gradient, fused: no table of pairs is ever built.
+// This file is compiled once per instruction set (REPSHAPE_ISA names the copy).
+#include "energy.h"
+#include "power.h"
+
+#define REPSHAPE_STRING_(x) #x
+#define REPSHAPE_STRING(x) REPSHAPE_STRING_(x)
+
+namespace repshape {
+namespace REPSHAPE_ISA {
+namespace {
+
+constexpr int kTileRows = kVectorBytes == 64 ? 8 : 4;  // trials of x at a time, within the registers
+
+inline Vector load(const double* from) {
+  Vector out;
+  __builtin_memcpy(&out, from, sizeof out);
+  return out;
+}
+inline void store(double* to, Vector value) { __builtin_memcpy(to, &value, sizeof value); }
+
+// moved (nx x stride) = T y
+void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
+  for (int p = 0; p < c.y_trials; p += kVectorLanes)
+    for (int i = 0; i < task.nx; ++i) {
+      Vector sum = spread(0);
+      for (int j = 0; j < task.ny; ++j)
+        sum += task.transform[i * task.ny + j] * load(c.y + std::size_t(j) * c.y_stride + p);
+      store(moved + std::size_t(i) * c.y_stride + p, sum);
+    }
+}
+
+// R trials of x, from l on, against a vector of trials of T y, which start at `moved`: their
+// powers, summed; and pulled (nx vectors, y_stride apart) += sum over the R trials of weight x.
+template <int R, class Power>
+inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
+                   const double* moved, double* pulled) {
+  Vector s[R], weight[R], total = spread(0);
+  for (int r = 0; r < R; ++r) s[r] = spread(0);
+  const double* x = c.x + l;
+  for (int i = 0; i < task.nx; ++i) {
+    const Vector y = load(moved + std::size_t(i) * c.y_stride);
+    for (int r = 0; r < R; ++r) {
+      const Vector gap = x[std::size_t(i) * c.x_stride + r] - y;
+      s[r] += gap * gap;
+    }
+  }
+  const Vector floor = spread(task.floor);
+  const double bend = task.exact ? 1.0 : 0.5 * task.q;
+  for (int r = 0; r < R; ++r) {
+    const Vector above = larger(s[r], floor);
+    weight[r] = power(above);
+    total += weight[r] * (above + bend * (s[r] - above));
+  }
+  if (!pulled) return total;
+  for (int i = 0; i < task.nx; ++i) {
+    double* at = pulled + std::size_t(i) * c.y_stride;
+    Vector sum = load(at);
+    for (int r = 0; r < R; ++r) sum += x[std::size_t(i) * c.x_stride + r] * weight[r];
+    store(at, sum);
+  }
+  return total;
+}
+
+// gradient (in lanes) += q share pulled y'. Lanes beyond the last trial of y meet its zeros.
+void collect(const EnergyCondition& c, const EnergyTask& task, const double* pulled) {
+  const double factor = task.q * c.share;
+  for (int i = 0; i < task.nx; ++i)
+    for (int j = 0; j < task.ny; ++j) {
+      const double* left = pulled + std::size_t(i) * c.y_stride;
+      const double* right = c.y + std::size_t(j) * c.y_stride;
+      Vector sum = spread(0);
+      for (int p = 0; p < c.y_trials; p += kVectorLanes) sum += load(left + p) * load(right + p);
+      double* at = task.gradient + (std::size_t(i) * task.ny + j) * kVectorLanes;
+      store(at, load(at) + factor * sum);
+    }
+}
+
+template <class Power>
+double run(const EnergyCondition& c, const EnergyTask& task) {
+  const Power power(task.q);
+  double* moved = task.scratch;
+  double* pulled = task.gradient ? moved + std::size_t(task.nx) * c.y_stride : nullptr;
+  move(c, task, moved);
+  double total = 0;
+  for (int p = 0; p < c.y_trials; p += kVectorLanes) {
+    double* sums = pulled ? pulled + p : nullptr;
+    for (int i = 0; sums && i < task.nx; ++i) store(sums + std::size_t(i) * c.y_stride, spread(0));
+    Vector block = spread(0);
+    int l = 0;
+    for (; l + kTileRows <= c.x_trials; l += kTileRows)
+      block += meet<kTileRows>(c, task, power, l, moved + p, sums);
+    for (; l < c.x_trials; ++l) block += meet<1>(c, task, power, l, moved + p, sums);
+    for (int lane = 0; lane < kVectorLanes && p + lane < c.y_trials; ++lane) total += block[lane];
+  }
+  if (pulled) collect(c, task, pulled);
+  return c.share * total;
+}
+
+double condition(const EnergyCondition& c, const EnergyTask& task) {
+  if (task.q == 2) return run<PowerTwo>(c, task);
+  if (task.q == 1) return run<PowerOne>(c, task);
+  if (task.q == 1.5) return run<PowerThreeHalves>(c, task);
+  if (task.q == 0.5) return run<PowerHalf>(c, task);
+  return run<PowerAny>(c, task);
+}
+
+}  // namespace
+
+extern const EnergyKernels energy_table;
+const EnergyKernels energy_table = {REPSHAPE_STRING(REPSHAPE_ISA), kVectorLanes, condition};
+
+}  // namespace REPSHAPE_ISA
+}  // namespace repshape
