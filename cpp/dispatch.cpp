@@ -42,6 +42,8 @@ const Kernels& kernels() {
   return *chosen;
 }
 
+int max_lane_size() { return kernels().max_lane_size; }
+
 Lapack& lapack() {
   static Lapack functions;
   return functions;

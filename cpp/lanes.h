@@ -12,6 +12,9 @@
 #define REPSHAPE_ISA generic
 #endif
 
+// Tiles live in registers only if every loop over them is unrolled.
+#define REPSHAPE_UNROLL _Pragma("GCC unroll 8")
+
 namespace repshape {
 
 // The same layout on every machine: 64 bytes a Pack. Where registers are narrower, the compiler
@@ -21,27 +24,72 @@ constexpr int kDoubleLanes = kPackBytes / sizeof(double);
 
 namespace REPSHAPE_ISA {
 
-template <class T>
-struct Lanes;
-template <>
-struct Lanes<double> {
-  typedef double Pack __attribute__((vector_size(kPackBytes)));
-  static constexpr int width = kPackBytes / sizeof(double);
-};
-template <>
-struct Lanes<float> {
-  typedef float Pack __attribute__((vector_size(kPackBytes)));
-  static constexpr int width = kPackBytes / sizeof(float);
-};
-
-template <class T>
-using Pack = typename Lanes<T>::Pack;
-
+// Bytes of the widest register that this copy of the kernels may use.
 #if defined(__AVX512F__)
-constexpr int kTile = 4;  // 16 accumulators of the 32 registers
+constexpr int kRegisterBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kRegisterBytes = 32;
 #else
-constexpr int kTile = 2;  // wider tiles would spill
+constexpr int kRegisterBytes = 16;  // SSE2, NEON
 #endif
+
+constexpr int kRegisters = kPackBytes / kRegisterBytes;
+// Accumulators of a tile are kTile^2 * kRegisters: 16 of 32 registers with AVX-512, 8 of 16 with AVX2.
+constexpr int kTile = kRegisterBytes == 64 ? 4 : 2;
+
+// kPackBytes of scalars, as the registers of this instruction set hold them. The compilers split
+// longer vectors through memory, so the split is written out here.
+template <class T>
+struct Pack {
+  typedef T Register __attribute__((vector_size(kRegisterBytes)));
+  static constexpr int width = kPackBytes / sizeof(T);
+  static constexpr int per = kRegisterBytes / sizeof(T);
+  Register part[kRegisters];
+
+  Pack() = default;
+  // Copied by register: the compilers' own copies go by 16 bytes and stall the loads that follow.
+  Pack(const Pack& other) { *this = other; }
+  Pack& operator=(const Pack& other) {
+    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) part[r] = other.part[r];
+    return *this;
+  }
+  explicit Pack(T value) {
+    REPSHAPE_UNROLL for (auto& p : part) p = value - Register{};  // GCC and Clang broadcast the scalar
+  }
+  static Pack zero() { return Pack(T(0)); }
+  T get(int lane) const { return part[lane / per][lane % per]; }
+  void set(int lane, T value) { part[lane / per][lane % per] = value; }
+
+#define REPSHAPE_OPERATOR(op)                                             \
+  Pack& operator op##=(const Pack & other) {                             \
+    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) part[r] op## = other.part[r];    \
+    return *this;                                                         \
+  }                                                                       \
+  friend Pack operator op(Pack a, const Pack& b) { return a op## = b; }
+  REPSHAPE_OPERATOR(+)
+  REPSHAPE_OPERATOR(-)
+  REPSHAPE_OPERATOR(*)
+  REPSHAPE_OPERATOR(/)
+#undef REPSHAPE_OPERATOR
+
+  friend Pack max(const Pack& a, const Pack& b) {
+    Pack out;
+    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) out.part[r] = a.part[r] > b.part[r] ? a.part[r] : b.part[r];
+    return out;
+  }
+  friend Pack min(const Pack& a, const Pack& b) {
+    Pack out;
+    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) out.part[r] = a.part[r] < b.part[r] ? a.part[r] : b.part[r];
+    return out;
+  }
+  friend Pack abs(const Pack& a) { return max(a, zero() - a); }
+  friend Pack sqrt(const Pack& a) {
+    Pack out;
+    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r)
+      for (int l = 0; l < per; ++l) out.part[r][l] = std::sqrt(a.part[r][l]);
+    return out;
+  }
+};
 
 // A strided matrix of Packs, or of scalars that all lanes share.
 template <class E>
@@ -58,22 +106,26 @@ View<E> rows(E* data, std::ptrdiff_t columns) {
   return {data, columns, 1};
 }
 
-template <class P>
-inline P splat(double value) {
-  typedef std::decay_t<decltype(P{}[0])> T;
-  return T(value) - P{};  // GCC and Clang broadcast the scalar
+// An entry as all lanes see it: a Pack as it is, a shared scalar broadcast.
+template <class P, class E>
+inline P lanes_of(const E& value) {
+  return P(value);
 }
 
 // acc(MR x NR) += sign * a(MR x depth) b(depth x NR)
-template <int MR, int NR, class P, class EA, class EB>
-inline void tile(P (&acc)[MR][NR], View<EA> a, View<EB> b, int depth, bool subtract) {
+template <bool subtract, int MR, int NR, class P, class EA, class EB>
+inline void tile(P (&acc)[MR][NR], View<EA> a, View<EB> b, int depth) {
   for (int k = 0; k < depth; ++k) {
     P right[NR];
-    for (int j = 0; j < NR; ++j) right[j] = b.at(k, j) - P{};
-    for (int i = 0; i < MR; ++i) {
-      P left = a.at(i, k) - P{};
-      if (subtract) left = -left;
-      for (int j = 0; j < NR; ++j) acc[i][j] += left * right[j];
+    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) right[j] = lanes_of<P>(b.at(k, j));
+    REPSHAPE_UNROLL for (int i = 0; i < MR; ++i) {
+      const P left = lanes_of<P>(a.at(i, k));
+      REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) {
+        if constexpr (subtract)
+          acc[i][j] -= left * right[j];
+        else
+          acc[i][j] += left * right[j];
+      }
     }
   }
 }
@@ -90,15 +142,21 @@ inline void with_size(int left, Body body) {
 }
 
 template <int MR, int NR, class P>
+inline void clear(P (&acc)[MR][NR]) {
+  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
+    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) acc[i][j] = P::zero();
+}
+
+template <int MR, int NR, class P>
 inline void load(P (&acc)[MR][NR], View<P> c) {
-  for (int i = 0; i < MR; ++i)
-    for (int j = 0; j < NR; ++j) acc[i][j] = c.at(i, j);
+  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
+    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) acc[i][j] = c.at(i, j);
 }
 
 template <int MR, int NR, class P>
 inline void store(P (&acc)[MR][NR], View<P> c) {
-  for (int i = 0; i < MR; ++i)
-    for (int j = 0; j < NR; ++j) c.at(i, j) = acc[i][j];
+  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
+    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) c.at(i, j) = acc[i][j];
 }
 
 // c (m x n) = a (m x depth) b (depth x n), or += where accumulate is set.
@@ -108,9 +166,12 @@ void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool a
     with_size(m - i, [&](auto mr) {
       for (int j = 0; j < n; j += kTile)
         with_size(n - j, [&](auto nr) {
-          P acc[mr.value][nr.value] = {};
-          if (accumulate) load(acc, c.block(i, j));
-          tile(acc, a.block(i, 0), b.block(0, j), depth, false);
+          P acc[mr.value][nr.value];
+          if (accumulate)
+            load(acc, c.block(i, j));
+          else
+            clear(acc);
+          tile<false>(acc, a.block(i, 0), b.block(0, j), depth);
           store(acc, c.block(i, j));
         });
     });
@@ -123,18 +184,12 @@ void gram(View<P> s, View<P> x, int m, int n) {
     with_size(m - i, [&](auto mr) {
       for (int j = 0; j <= i; j += kTile)
         with_size(m - j, [&](auto nr) {
-          P acc[mr.value][nr.value] = {};
-          tile(acc, x.block(i, 0), x.transposed().block(0, j), n, false);
+          P acc[mr.value][nr.value];
+          clear(acc);
+          tile<false>(acc, x.block(i, 0), x.transposed().block(0, j), n);
           store(acc, s.block(i, j));
         });
     });
-}
-
-template <class P>
-inline P root(P v) {
-  P out;
-  for (std::size_t l = 0; l < sizeof(P) / sizeof(v[0]); ++l) out[l] = std::sqrt(v[l]);
-  return out;
 }
 
 // Lower Cholesky factor of s = identity + something positive semidefinite, in place; the diagonal
@@ -147,13 +202,12 @@ void cholesky_of_shifted(View<P> s, int m) {
       constexpr int NR = nr.value;
       P diag[NR][NR];
       load(diag, s.block(j, j));
-      tile(diag, s.block(j, 0), s.block(j, 0).transposed(), j, true);
-      for (int c = 0; c < NR; ++c) {
-        for (int k = 0; k < c; ++k) diag[c][c] -= diag[c][k] * diag[c][k];
-        const P pivot = diag[c][c] > 1 ? diag[c][c] : splat<P>(1);
-        const P inverse = 1 / root(pivot);
-        for (int r = c + 1; r < NR; ++r) {
-          for (int k = 0; k < c; ++k) diag[r][c] -= diag[r][k] * diag[c][k];
+      tile<true>(diag, s.block(j, 0), s.block(j, 0).transposed(), j);
+      REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
+        REPSHAPE_UNROLL for (int k = 0; k < c; ++k) diag[c][c] -= diag[c][k] * diag[c][k];
+        const P one(1), inverse = one / sqrt(max(diag[c][c], one));
+        REPSHAPE_UNROLL for (int r = c + 1; r < NR; ++r) {
+          REPSHAPE_UNROLL for (int k = 0; k < c; ++k) diag[r][c] -= diag[r][k] * diag[c][k];
           diag[r][c] *= inverse;
         }
         diag[c][c] = inverse;
@@ -163,10 +217,10 @@ void cholesky_of_shifted(View<P> s, int m) {
         with_size(m - i, [&](auto mr) {
           P acc[mr.value][NR];
           load(acc, s.block(i, j));
-          tile(acc, s.block(i, 0), s.block(j, 0).transposed(), j, true);
-          for (int c = 0; c < NR; ++c)
-            for (int r = 0; r < mr.value; ++r) {
-              for (int k = 0; k < c; ++k) acc[r][c] -= acc[r][k] * diag[c][k];
+          tile<true>(acc, s.block(i, 0), s.block(j, 0).transposed(), j);
+          REPSHAPE_UNROLL for (int c = 0; c < NR; ++c)
+            REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r) {
+              REPSHAPE_UNROLL for (int k = 0; k < c; ++k) acc[r][c] -= acc[r][k] * diag[c][k];
               acc[r][c] *= diag[c][c];
             }
           store(acc, s.block(i, j));
@@ -184,10 +238,10 @@ void solve_cholesky(View<P> factor, View<P> z, int m, int n) {
         with_size(m - i, [&](auto mr) {
           P acc[mr.value][NR];
           load(acc, z.block(i, j));
-          tile(acc, factor.block(i, 0), z.block(0, j), i, true);
-          for (int r = 0; r < mr.value; ++r)
-            for (int c = 0; c < NR; ++c) {
-              for (int k = 0; k < r; ++k) acc[r][c] -= factor.at(i + r, i + k) * acc[k][c];
+          tile<true>(acc, factor.block(i, 0), z.block(0, j), i);
+          REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r)
+            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
+              REPSHAPE_UNROLL for (int k = 0; k < r; ++k) acc[r][c] -= factor.at(i + r, i + k) * acc[k][c];
               acc[r][c] *= factor.at(i + r, i + r);
             }
           store(acc, z.block(i, j));
@@ -198,10 +252,10 @@ void solve_cholesky(View<P> factor, View<P> z, int m, int n) {
           constexpr int MR = mr.value;
           P acc[MR][NR];
           load(acc, z.block(i, j));
-          tile(acc, factor.block(i + MR, i).transposed(), z.block(i + MR, j), m - i - MR, true);
-          for (int r = MR - 1; r >= 0; --r)
-            for (int c = 0; c < NR; ++c) {
-              for (int k = r + 1; k < MR; ++k) acc[r][c] -= factor.at(i + k, i + r) * acc[k][c];
+          tile<true>(acc, factor.block(i + MR, i).transposed(), z.block(i + MR, j), m - i - MR);
+          REPSHAPE_UNROLL for (int r = MR - 1; r >= 0; --r)
+            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
+              REPSHAPE_UNROLL for (int k = r + 1; k < MR; ++k) acc[r][c] -= factor.at(i + k, i + r) * acc[k][c];
               acc[r][c] *= factor.at(i + r, i + r);
             }
           store(acc, z.block(i, j));

@@ -31,8 +31,10 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Above this many neurons one condition at a time goes through BLAS; below, eight through lanes.
-constexpr int kMaxLaneSize = 56;
+// The largest network that goes through lanes, measured against BLAS; above, one condition at a
+// time goes through BLAS. Padding a few large conditions to eight would waste memory.
+int max_lane_size();
+constexpr int kMaxPaddedSize = 32;
 
 struct Network {
   int conditions = 0, neurons = 0, rank = 0;
@@ -64,7 +66,7 @@ struct Network {
   Network(const double* mean_values, const double* factor_values, const double* singular,
           int conditions_, int neurons_, int rank_, bool diagonal_)
       : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_) {
-    lanes = neurons <= kMaxLaneSize;
+    lanes = neurons <= (conditions < kDoubleLanes ? kMaxPaddedSize : max_lane_size());
     means.assign(mean_values, mean_values + std::size_t(conditions) * neurons);
     spectrum.assign(singular, singular + std::size_t(conditions) * rank);
     smallest.assign(conditions, 0);
@@ -117,6 +119,7 @@ struct Parts {
 // The routines that are compiled once for every instruction set.
 struct Kernels {
   const char* name;
+  int max_lane_size;
   // The objective sum of w |A' T C|_* over the pair's groups, its gradient added into `gradient`
   // (x.neurons x y.neurons); both without alpha and the mean term.
   double (*gradient)(const Pair&, const double* transform, double* gradient, bool single);

@@ -21,7 +21,7 @@ P* scratch(std::size_t packs, int slot) {
   return reinterpret_cast<P*>(buffers[slot].data());
 }
 
-// One side of a pair for the groups at hand, in precision T: Lanes<T>::width conditions.
+// One side of a pair for the groups at hand, in precision T: Pack<T>::width conditions.
 template <class T>
 struct Side {
   const Network* network;
@@ -32,13 +32,14 @@ struct Side {
 // Double precision reads the network's own lanes; single precision converts two groups into one.
 template <class T>
 Side<T> side(const Network& net, const int* groups, int count, int slot) {
-  Side<T> out{&net, nullptr, {}, {}};
-  constexpr int width = Lanes<T>::width;
+  Side<T> out{&net, nullptr, Pack<T>::zero(), Pack<T>::zero()};
+  constexpr int width = Pack<T>::width;
   for (int l = 0; l < width; ++l) {
     const int part = l / kDoubleLanes;
     const int m = part < count ? groups[part] * kDoubleLanes + l % kDoubleLanes : net.conditions;
-    out.smallest[l] = m < net.conditions ? T(net.smallest[m]) : T(0);
-    out.ranks[l] = m < net.conditions ? T(net.ranks[m]) : T(0);
+    if (m >= net.conditions) break;
+    out.smallest.set(l, T(net.smallest[m]));
+    out.ranks.set(l, T(net.ranks[m]));
   }
   if constexpr (sizeof(T) == sizeof(double)) {
     out.factors = const_cast<Pack<T>*>(reinterpret_cast<const Pack<T>*>(net.group(groups[0])));
@@ -47,8 +48,8 @@ Side<T> side(const Network& net, const int* groups, int count, int slot) {
     for (std::size_t e = 0; e < net.entries(); ++e)
       for (int l = 0; l < width; ++l) {
         const int part = l / kDoubleLanes;
-        out.factors[e][l] =
-            part < count ? T(net.group(groups[part])[e * kDoubleLanes + l % kDoubleLanes]) : T(0);
+        const double* group = part < count ? net.group(groups[part]) : nullptr;
+        out.factors[e].set(l, group ? T(group[e * kDoubleLanes + l % kDoubleLanes]) : T(0));
       }
   }
   return out;
@@ -84,10 +85,11 @@ Work<T> make_work(const Network& x, const Network& y) {
 // With A of full row rank, X'X = C'T'(AA')TC >= s_min(A)^2 C'C; likewise C where T is square.
 template <class T>
 Pack<T> guaranteed(const Side<T>& a, const Side<T>& c) {
-  Pack<T> out = {};
+  Pack<T> out = Pack<T>::zero();
   const int nx = a.network->neurons, ny = c.network->neurons;
-  for (int l = 0; l < Lanes<T>::width; ++l)
-    if (a.ranks[l] == nx || (nx == ny && c.ranks[l] == ny)) out[l] = a.smallest[l] * c.smallest[l];
+  for (int l = 0; l < Pack<T>::width; ++l)
+    if (a.ranks.get(l) == nx || (nx == ny && c.ranks.get(l) == ny))
+      out.set(l, a.smallest.get(l) * c.smallest.get(l));
   return out;
 }
 
@@ -97,7 +99,7 @@ void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transfo
   const View<const T> t = rows(transform, w.ny);
   if (c.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
-      for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = t.at(i, j) * c.factors[j];
+      for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = P(t.at(i, j)) * c.factors[j];
   } else {
     multiply(w.moved, t, rows(c.factors, w.ry), w.nx, w.ry, w.ny, false);
   }
@@ -111,8 +113,7 @@ void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transfo
   const int lo = std::min(w.rx, w.ry), hi = std::max(w.rx, w.ry);
   for (int i = 0; i < lo; ++i)
     for (int j = 0; j < hi; ++j) w.polar.at(i, j) = w.cross.at(i, j);
-  const P ranks = a.ranks < c.ranks ? a.ranks : c.ranks;
-  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), ranks);
+  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), min(a.ranks, c.ranks));
 }
 
 // lifted = A P, n_x x r_y
@@ -129,12 +130,12 @@ void lift(Work<T>& w, const Side<T>& a) {
 
 template <class T>
 Pack<T> lane_weights(const Pair& pair, const int* groups, int count) {
-  Pack<T> out = {};
-  for (int l = 0; l < Lanes<T>::width; ++l) {
+  Pack<T> out = Pack<T>::zero();
+  for (int l = 0; l < Pack<T>::width; ++l) {
     const int part = l / kDoubleLanes;
     if (part >= count) break;
     const int m = groups[part] * kDoubleLanes + l % kDoubleLanes;
-    if (m < pair.x->conditions) out[l] = T(pair.weights[m] * pair.boost);
+    if (m < pair.x->conditions) out.set(l, T(pair.weights[m] * pair.boost));
   }
   return out;
 }
@@ -149,9 +150,9 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
   Work<T> w = make_work<T>(x, y);
   const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
   for (int i = 0; i < nx; ++i)
-    for (int j = 0; j < ny; ++j) sum.at(i, j) = P{};
+    for (int j = 0; j < ny; ++j) sum.at(i, j) = P::zero();
   double value = 0;
-  constexpr int parts = Lanes<T>::width / kDoubleLanes;
+  constexpr int parts = Pack<T>::width / kDoubleLanes;
   const int total = int(pair.groups.size());
   for (int g = 0; g < total; g += parts) {
     const int count = std::min(parts, total - g);
@@ -159,7 +160,7 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
     const Side<T> a = side<T>(x, groups, count, 7), c = side<T>(y, groups, count, 8);
     form_polar(w, a, c, converted.data());
     const P weight = lane_weights<T>(pair, groups, count);
-    P inner = {};
+    P inner = P::zero();
     const int lo = std::min(x.rank, y.rank), hi = std::max(x.rank, y.rank);
     for (int i = 0; i < lo; ++i)
       for (int j = 0; j < hi; ++j) {
@@ -167,7 +168,7 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
         w.polar.at(i, j) *= weight;
       }
     inner *= weight;
-    for (int l = 0; l < Lanes<T>::width; ++l) value += inner[l];
+    for (int l = 0; l < Pack<T>::width; ++l) value += inner.get(l);
     lift(w, a);
     if (y.diagonal) {
       for (int i = 0; i < nx; ++i)
@@ -178,7 +179,7 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
   }
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j)
-      for (int l = 0; l < Lanes<T>::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j)[l];
+      for (int l = 0; l < Pack<T>::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j).get(l);
   return value;
 }
 
@@ -204,7 +205,7 @@ double residual(const Pair& pair, const double* transform) {
     const Side<double> a = side<double>(x, &g, 1, 7), c = side<double>(y, &g, 1, 8);
     form_polar(w, a, c, transform);
     lift(w, a);
-    P distance = {}, kept = {};
+    P distance = P::zero(), kept = P::zero();
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) {
         const P gap = w.lifted.at(i, j) - w.moved.at(i, j);
@@ -217,8 +218,9 @@ double residual(const Pair& pair, const double* transform) {
       const int m = g * kDoubleLanes + l;
       if (m >= x.conditions) break;
       // The shortfall is rounding where P spans all of A, and must not be added then.
-      const bool whole = std::abs(span[l] - x.ranks[m]) < 1e-9 * x.rank;
-      total += weight[l] * (distance[l] + (whole ? 0 : std::max(0.0, x.variance[m] - kept[l])));
+      const bool whole = std::abs(span.get(l) - x.ranks[m]) < 1e-9 * x.rank;
+      total += weight.get(l) *
+               (distance.get(l) + (whole ? 0 : std::max(0.0, x.variance[m] - kept.get(l))));
     }
   }
   return total;
@@ -226,8 +228,10 @@ double residual(const Pair& pair, const double* transform) {
 
 }  // namespace
 
+constexpr int kMaxLaneSize = kRegisterBytes == 64 ? 128 : kRegisterBytes == 32 ? 56 : 24;
+
 extern const Kernels table;
-const Kernels table = {REPSHAPE_STRING(REPSHAPE_ISA), gradient, residual};
+const Kernels table = {REPSHAPE_STRING(REPSHAPE_ISA), kMaxLaneSize, gradient, residual};
 
 }  // namespace REPSHAPE_ISA
 }  // namespace repshape

@@ -40,7 +40,7 @@ namespace REPSHAPE_ISA {
 
 template <class P>
 P frobenius_squared(View<P> x, int m, int n) {
-  P sum = {};
+  P sum = P::zero();
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) sum += x.at(i, j) * x.at(i, j);
   return sum;
@@ -50,34 +50,36 @@ P frobenius_squared(View<P> x, int m, int n) {
 // sqrt(|.|_1 |.|_inf). Zero matrices get one, so that division by the bound is safe.
 template <class P>
 P norm_bound(View<P> x, int m, int n) {
-  P by_row = {}, by_column = {};
+  P by_row = P::zero(), by_column = P::zero();
   for (int i = 0; i < m; ++i) {
-    P sum = {};
-    for (int j = 0; j < n; ++j) sum += x.at(i, j) < 0 ? -x.at(i, j) : x.at(i, j);
-    by_row = sum > by_row ? sum : by_row;
+    P sum = P::zero();
+    for (int j = 0; j < n; ++j) sum += abs(x.at(i, j));
+    by_row = max(by_row, sum);
   }
   for (int j = 0; j < n; ++j) {
-    P sum = {};
-    for (int i = 0; i < m; ++i) sum += x.at(i, j) < 0 ? -x.at(i, j) : x.at(i, j);
-    by_column = sum > by_column ? sum : by_column;
+    P sum = P::zero();
+    for (int i = 0; i < m; ++i) sum += abs(x.at(i, j));
+    by_column = max(by_column, sum);
   }
-  const P a = frobenius_squared(x, m, n), b = by_row * by_column;
-  const P bound = root(a < b ? a : b);
-  return bound > 0 ? bound : splat<P>(1);
+  P bound = sqrt(min(frobenius_squared(x, m, n), by_row * by_column));
+  for (int l = 0; l < P::width; ++l)
+    if (!(bound.get(l) > 0)) bound.set(l, 1);
+  return bound;
 }
 
 // x (m x n, m <= n) becomes its polar factor in every lane; singular values of exactly zero stay
 // zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown);
 // `ranks` holds how many there are. s is m x m and z is m x n scratch.
-template <class T, class P>
-void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, const P& ranks) {
-  constexpr int width = Lanes<T>::width;
-  const P scale = 1 / norm_bound(x, m, n);
+template <class T>
+void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, const Pack<T>& smallest,
+           const Pack<T>& ranks) {
+  using P = Pack<T>;
+  const P scale = P(1) / norm_bound(x, m, n);
   double lower = 1;
   bool certain = true;
-  for (int l = 0; l < width; ++l) {
-    if (ranks[l] == 0) continue;
-    const double bound = smallest[l] * scale[l];
+  for (int l = 0; l < P::width; ++l) {
+    if (ranks.get(l) == 0) continue;
+    const double bound = smallest.get(l) * scale.get(l);
     certain = certain && bound > 0;
     lower = std::min(lower, bound);
   }
@@ -91,21 +93,21 @@ void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, con
       P missing = ranks;  // sum over singular values of 1 - sigma^2: every term is positive
       for (int i = 0; i < m; ++i) missing -= s.at(i, i);
       double worst = 0;
-      for (int l = 0; l < width; ++l) worst = std::max(worst, double(missing[l]));
+      for (int l = 0; l < P::width; ++l) worst = std::max(worst, double(missing.get(l)));
       if (worst < 16 * m * polar_tolerance<T>()) return;
       lower = kSmallestWeight;
     }
     const Halley h = halley(std::max(lower, kSmallestWeight));
     lower = advance(h, lower);
+    const P c(T(h.c)), one(1), keep(T(h.b / h.c)), add(T(h.a - h.b / h.c));
     for (int i = 0; i < m; ++i) {
-      for (int j = 0; j <= i; ++j) s.at(i, j) *= T(h.c);
-      s.at(i, i) += 1;
+      for (int j = 0; j <= i; ++j) s.at(i, j) *= c;
+      s.at(i, i) += one;
     }
     cholesky_of_shifted(s, m);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) z.at(i, j) = x.at(i, j);
     solve_cholesky(s, z, m, n);
-    const T keep = T(h.b / h.c), add = T(h.a - h.b / h.c);
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) x.at(i, j) = keep * x.at(i, j) + add * z.at(i, j);
   }

@@ -56,7 +56,8 @@ def frozen(array: FloatArray) -> FloatArray:
 
 def symmetrized(matrices: FloatArray) -> FloatArray:
     """Return (S + S') / 2: products that are symmetric on paper are so only up to rounding."""
-    return np.asarray(0.5 * (matrices + matrices.swapaxes(-1, -2)))
+    total = np.add(matrices, matrices.swapaxes(-1, -2), order="C")
+    return np.multiply(total, 0.5, out=total)
 
 
 def _is_read_only(array: npt.NDArray[Any]) -> bool:
@@ -306,5 +307,6 @@ def digest(kind: str, *arrays: npt.NDArray[Any]) -> str:
     state = hashlib.sha256(kind.encode())
     for array in arrays:
         state.update(f"|{array.dtype.str}{array.shape}|".encode())
-        state.update(np.ascontiguousarray(array).tobytes() if array.size == 0 else array.data)
+        flat = np.ascontiguousarray(array)
+        state.update(flat.data if flat.size else b"")
     return state.hexdigest()

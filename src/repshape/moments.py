@@ -99,7 +99,8 @@ def estimate_moments(
     -----
     "shrinkage-cv" halves the trials of every condition at random, and takes the g that maximises
     the Gaussian log-likelihood of the second half under the mean and shrunk covariance of the
-    first, summed over trials, conditions and halvings.
+    first, summed over trials, conditions and halvings. That g is the best for half the trials,
+    so it errs to the side of shrinking too much where trials are few.
 
     References
     ----------
@@ -121,7 +122,7 @@ def estimate_moments(
             "Moments are estimated from trials, an array of shape (conditions, trials, neurons). "
             f"Got {given!r} instead."
         )
-    options = _check_options(covariance)
+    options = check_estimator(covariance)
     _check_trials(given, options.name)
     rng = np.random.default_rng(random_state)
     found = ESTIMATORS[options.name](given, options, rng)
@@ -130,7 +131,8 @@ def estimate_moments(
     )
 
 
-def _check_options(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
+def check_estimator(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
+    """Return the estimator that a name or a `CovarianceEstimator` stands for, if it is valid."""
     options = covariance
     if not isinstance(options, CovarianceEstimator):
         options = CovarianceEstimator(check_choice("covariance", options, ESTIMATORS))

@@ -54,7 +54,7 @@ class Preprocess:
     >>> network = np.random.default_rng(0).normal(size=(5, 20, 3))
     >>> phi = Preprocess(n_components=2, whitening=1.0).fit(network)
     >>> phi
-    FittedPreprocess(3 neurons to 2, 69.4 % of the variance)
+    FittedPreprocess(3 neurons to 2, 71.7 % of the variance)
     >>> phi.apply(network)
     Trials(5 conditions, 20 trials each, 2 neurons)
     """
@@ -159,9 +159,7 @@ class FittedPreprocess:
 
     def __repr__(self) -> str:
         sizes = f"{count(self.n_neurons, 'neuron')} to {self.n_outputs}"
-        return f"FittedPreprocess({sizes}, {self.explained_variance:.1%} of the variance)".replace(
-            "%", " %"
-        )
+        return f"FittedPreprocess({sizes}, {100 * self.explained_variance:.1f} % of the variance)"
 
     def apply(self, network: NetworkLike) -> Trials | Gaussians:
         """Map a network, the fitted one or held-out responses of the same neurons.

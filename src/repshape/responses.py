@@ -66,7 +66,6 @@ class Trials(_Immutable):
         All trials, condition after condition.
     n_trials, n_dropped : int arrays of shape (M,)
         Trials that were kept, and missing trials that were dropped, per condition.
-    conditions : tuple of str, or None
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from repshape.errors import InputError, InputTypeError
+from repshape.errors import InputError
 from repshape.groups import Transform
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -72,11 +72,16 @@ class Prepared:
 
 @dataclass(frozen=True)
 class PairResults:
-    """Results of many pairs, as arrays with one entry a pair."""
+    """Results of many pairs, as arrays with one entry a pair.
+
+    ``transforms`` are kept on request: one (s_y, s_x) array a pair, between the coordinates in
+    which the prepared networks were solved.
+    """
 
     distance: FloatArray
     lower_bound: FloatArray
     converged: npt.NDArray[np.bool_]
+    transforms: list[FloatArray] | None = None
 
 
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
@@ -163,27 +168,3 @@ def check_same_conditions(first: int, second: int) -> None:
             "Both networks must have the same conditions in the same order. "
             f"Got {first} conditions and {second} conditions."
         )
-
-
-def check_weights(weights: npt.ArrayLike | None, n_conditions: int, *, owner: str) -> FloatArray:
-    """Return weights over conditions that sum to one; equal ones where none are given."""
-    if weights is None:
-        return np.full(n_conditions, 1.0 / n_conditions)
-    try:
-        values = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputTypeError(
-            f"The 'weights' parameter of {owner} must be numbers, one for each condition. "
-            f"Got {weights!r} instead."
-        ) from None
-    if values.shape != (n_conditions,):
-        raise InputError(
-            f"The 'weights' parameter of {owner} must have one weight for each of the "
-            f"{n_conditions} conditions. Got shape {values.shape} instead."
-        )
-    if not np.isfinite(values).all() or values.min() < 0 or values.sum() == 0:
-        raise InputError(
-            f"The 'weights' parameter of {owner} must be finite, not negative and not all zero. "
-            f"Got {values} instead."
-        )
-    return values / values.sum()

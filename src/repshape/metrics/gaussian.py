@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _core
+from repshape._arrays import condition_weights
 from repshape.errors import InputTypeError, check_choice, check_integer, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.kernels import reference
@@ -19,9 +20,8 @@ from repshape.metrics.base import (
     Prepared,
     ShapeMetric,
     check_same_conditions,
-    check_weights,
 )
-from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
+from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import AUTO_STARTS, make_starts
@@ -114,7 +114,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         owner = type(self).__name__
         check_real("alpha", self.alpha, 0, 2, owner=owner)
         check_choice("group", self.group, GROUPS, owner=owner)
-        check_covariance(self.covariance, owner=owner)
+        check_estimator(self.covariance)
         check_real("tol", self.tol, 0, 1, closed="neither", owner=owner)
         check_integer("max_iter", self.max_iter, 1, owner=owner)
         check_integer("random_state", self.random_state, 0, owner=owner)
@@ -132,7 +132,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         return estimate_moments(network, self.covariance, random_state=self.random_state)
 
     def _weights(self, n_conditions: int) -> FloatArray:
-        return check_weights(self.weights, n_conditions, owner=type(self).__name__)
+        return condition_weights(self.weights, n_conditions)
 
     def _prepare(
         self, network: Trials | Gaussians, phi: FittedPreprocess | None
@@ -145,13 +145,10 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             phi, network.n_conditions, network.n_neurons, _native(net), net.basis
         )
 
-    def _options(
-        self, n_conditions: int, size: int, starts: FloatArray | None = None
-    ) -> _core.Options:
-        """Settings of the native solver for pairs whose larger network has ``size`` dimensions."""
-        if starts is None:
-            count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
-            starts = make_starts(size, count, int(self.random_state))
+    def _options(self, n_conditions: int, size: int) -> _core.Options:
+        """Return settings of the native solver; ``size`` is the larger network's dimensions."""
+        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
+        starts = make_starts(size, count, int(self.random_state))
         return _core.Options(
             group=GROUP_CODES[self.group],
             alpha=float(self.alpha),
@@ -188,9 +185,25 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         )
 
     def solve_pairs(
-        self, prepared: Sequence[PreparedGaussians], pairs: npt.ArrayLike
+        self,
+        prepared: Sequence[PreparedGaussians],
+        pairs: npt.ArrayLike,
+        *,
+        starts: Sequence[FloatArray] | None = None,
+        keep: bool = False,
     ) -> PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices, natively."""
+        """Solve many pairs of prepared networks, given as rows of two indices, natively.
+
+        Parameters
+        ----------
+        prepared : sequence of prepared networks
+        pairs : array of shape (P, 2)
+        starts : sequence of P arrays of shape (S, s_y, s_x), optional
+            Transforms to start from instead of the metric's own starts, in the coordinates of
+            the prepared networks.
+        keep : bool
+            Return the transforms too.
+        """
         index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
@@ -198,8 +211,11 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         sizes = {network.native.neurons for network in used}
         M = used[0].n_conditions if used else 0
         options = {size: self._options(M, size) for size in sizes}
-        found = _core.align_pairs([network.native for network in prepared], index, options)
-        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0)
+        given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
+        handles = [network.native for network in prepared]
+        found, kept = _core.align_pairs(handles, index, options, given, keep)
+        transforms = kept if keep else None
+        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0, transforms)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
@@ -227,4 +243,3 @@ def _native(net: Factors) -> _core.Network:
 
 def _dense(net: Factors) -> FloatArray:
     return net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
-

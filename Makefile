@@ -1,0 +1,51 @@
+# make demo | test | lint | bench | clean
+# Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
+# Python files are always current; the stamps reinstall it when the native code or the settings change.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
+	@echo "make test    every test, with warnings as errors"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   the benchmarks"
+	@echo "make clean   remove what the other targets made"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "repshape needs Python 3.11 or newer: set PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# What a user needs.
+$(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# What a developer needs, which includes the above.
+$(VENV)/.installed-dev: $(BUILD_INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed
+	$(BIN)/repshape demo --out demo-output
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+bench: $(VENV)/.installed-dev
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
+	  echo "$$script"; $(BIN)/python $$script; done
+
+clean:
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

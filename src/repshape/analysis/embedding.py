@@ -1,0 +1,164 @@
+"""Points in a plane (or a space) whose distances resemble those between networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.spatial.distance import pdist, squareform
+from sklearn.manifold import smacof
+
+from repshape.errors import InputError, check_integer
+from repshape.pairwise.matrix import DistanceMatrix
+
+FloatArray = npt.NDArray[np.float64]
+
+# SMACOF creeps: at scikit-learn's default tolerance it stops while points still move by a percent.
+MAX_ITERATIONS = 1000
+TOLERANCE = 1e-9
+# Entries this close in size are the same but for rounding and the tolerance above.
+TIE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Networks as points.
+
+    Attributes
+    ----------
+    points : ndarray, shape (K, n_components)
+        Centred, on principal axes, the first of the largest entries of each axis positive:
+        equal input gives equal output, sign and all.
+    stress : float
+        Stress-1: root of the sum of squared errors of the distances over the sum of their squares.
+        0 is a perfect fit, 0.1 a fair one.
+    n_components : int
+        Dimension of the points.
+    method : str
+        How the points were found.
+    labels : tuple of str
+        Names of the networks.
+    """
+
+    points: FloatArray
+    stress: float
+    n_components: int
+    method: str
+    labels: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the points as columns ``x0``, ``x1``, ... indexed by label."""
+        columns = [f"x{axis}" for axis in range(self.n_components)]
+        return pd.DataFrame(self.points.copy(), index=list(self.labels), columns=columns)
+
+
+def embed(
+    D: DistanceMatrix | npt.ArrayLike,
+    n_components: int = 2,
+    *,
+    random_state: int | np.random.Generator | None = 0,
+    n_init: int = 4,
+) -> Embedding:
+    r"""Embed networks by metric multi-dimensional scaling.
+
+    Minimises the stress :math:`\sum_{i<j} (D_{ij} - |p_i - p_j|)^2` by majorisation (SMACOF), from
+    classical scaling and from ``n_init - 1`` random starts, and keeps the best.
+
+    Parameters
+    ----------
+    D : DistanceMatrix or array_like, shape (K, K)
+        Distances: symmetric, finite, none negative.
+    n_components : int
+        Dimension of the points.
+    random_state : int, numpy.random.Generator or None
+        Seed of the random starts.
+    n_init : int
+        Number of starts; 1 is classical scaling alone.
+
+    Returns
+    -------
+    Embedding
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0], [0.0, 4.0]])
+    >>> D = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
+    >>> result = embed(D)
+    >>> np.round(np.linalg.norm(result.points[0] - result.points[2]), 6).item()
+    5.0
+    """
+    check_integer("n_components", n_components, 1)
+    check_integer("n_init", n_init, 1)
+    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    if matrix.values.min() < 0.0:
+        raise InputError("Distances must not be negative to be embedded. Repair them first.")
+    unit = float(np.sqrt((matrix.values**2).mean()))
+    if unit == 0.0:  # all networks coincide, and so do their points
+        points, stress = np.zeros((len(matrix), n_components)), 0.0
+    else:
+        # In units of the typical distance, tolerances mean the same whatever the scale.
+        distances = matrix.values / unit
+        points = _best_of_starts(distances, _starts(distances, n_components, n_init, random_state))
+        stress = _stress(distances, points)
+        points = unit * _canonical(points)
+    points.setflags(write=False)
+    return Embedding(points, stress, n_components, "metric MDS (SMACOF)", matrix.labels)
+
+
+def classical_scaling(distances: FloatArray, n_components: int) -> FloatArray:
+    """Return the points of classical scaling, shape (K, n_components).
+
+    They are the leading eigenvectors of -JDDJ/2 (D squared entrywise, J the centring), times the
+    roots of the eigenvalues. Axes beyond the positive eigenvalues are zero.
+    """
+    centred = distances**2
+    centred = centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean()
+    eigenvalues, vectors = np.linalg.eigh(-centred / 2.0)
+    kept = min(n_components, len(distances))
+    points = np.zeros((len(distances), n_components))
+    leading = slice(None, -kept - 1, -1)
+    points[:, :kept] = vectors[:, leading] * np.sqrt(np.maximum(eigenvalues[leading], 0.0))
+    return points
+
+
+def _starts(
+    distances: FloatArray,
+    n_components: int,
+    n_init: int,
+    random_state: int | np.random.Generator | None,
+) -> list[FloatArray]:
+    rng = np.random.default_rng(random_state)
+    shape = (len(distances), n_components)
+    random = [rng.standard_normal(shape) for _ in range(n_init - 1)]
+    return [classical_scaling(distances, n_components), *random]
+
+
+def _best_of_starts(distances: FloatArray, starts: list[FloatArray]) -> FloatArray:
+    found = [
+        smacof(distances, init=start, n_init=1, max_iter=MAX_ITERATIONS, eps=TOLERANCE)[0]
+        for start in starts
+    ]
+    # Classical scaling may itself be exact, and a step of SMACOF only adds rounding to it.
+    found.insert(0, starts[0])
+    stresses = [_stress(distances, points) for points in found]
+    best: FloatArray = found[int(np.argmin(stresses))]
+    return best
+
+
+def _stress(distances: FloatArray, points: FloatArray) -> float:
+    target = squareform(distances, checks=False)
+    return float(np.sqrt(((pdist(points) - target) ** 2).sum() / (target**2).sum()))
+
+
+def _canonical(points: FloatArray) -> FloatArray:
+    """Centre, turn to the principal axes, and make the first extreme of each axis positive."""
+    centred = points - points.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    turned: FloatArray = centred @ axes
+    sizes = np.abs(turned)
+    # Symmetric shapes have two extremes that rounding would choose between: take the first.
+    first = (sizes >= (1.0 - TIE) * sizes.max(axis=0)).argmax(axis=0)
+    turned[:, turned[first, np.arange(turned.shape[1])] < 0.0] *= -1.0
+    return turned
