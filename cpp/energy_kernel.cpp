@@ -35,13 +35,18 @@ void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
 template <int R, class Power>
 inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
                    const double* moved, double* pulled) {
+  const std::size_t x_stride = c.x_stride, y_stride = c.y_stride;
+  const double *x = c.x + l, *last = x + (task.nx - 1) * x_stride;
   Vector s[R], weight[R], total = spread(0);
-  for (int r = 0; r < R; ++r) s[r] = spread(0);
-  const double* x = c.x + l;
-  for (int i = 0; i < task.nx; ++i) {
-    const Vector y = load(moved + std::size_t(i) * c.y_stride);
+  for (int r = 0; r < R; ++r) {  // the first neuron apart: sums that start from it stay in registers
+    const Vector gap = x[r] - load(moved);
+    s[r] = gap * gap;
+  }
+  while (x != last) {
+    x += x_stride, moved += y_stride;
+    const Vector y = load(moved);
     for (int r = 0; r < R; ++r) {
-      const Vector gap = x[std::size_t(i) * c.x_stride + r] - y;
+      const Vector gap = x[r] - y;
       s[r] += gap * gap;
     }
   }
@@ -53,11 +58,14 @@ inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power
     total += weight[r] * (above + bend * (s[r] - above));
   }
   if (!pulled) return total;
-  for (int i = 0; i < task.nx; ++i) {
-    double* at = pulled + std::size_t(i) * c.y_stride;
-    Vector sum = load(at);
-    for (int r = 0; r < R; ++r) sum += x[std::size_t(i) * c.x_stride + r] * weight[r];
-    store(at, sum);
+  for (x = c.x + l; x <= last; x += x_stride, pulled += y_stride) {
+    Vector even = load(pulled), odd = spread(0);
+    for (int r = 0; r + 1 < R; r += 2) {
+      even += x[r] * weight[r];
+      odd += x[r + 1] * weight[r + 1];
+    }
+    if (R % 2) even += x[R - 1] * weight[R - 1];
+    store(pulled, even + odd);
   }
   return total;
 }

@@ -3,6 +3,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "energy_solver.h"
 
@@ -14,6 +15,8 @@ using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Index = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+using Starts = std::vector<nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
 
 namespace {
 
@@ -54,27 +57,39 @@ nb::object align(const Samples& x, const Samples& y, const EnergySettings& setti
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Many pairs: rows of three numbers (distance, lower bound, converged).
-nb::object align_pairs(nb::list networks, Index pairs, nb::dict options) {
+// Many pairs: rows of three numbers (distance, lower bound, converged) and, where `keep` is set,
+// their transforms. `starts` is empty or holds one array a pair.
+nb::object align_pairs(nb::list networks, Index pairs, nb::dict options, const Starts& starts, bool keep) {
   std::vector<const Samples*> nets;
   for (nb::handle h : networks) nets.push_back(nb::cast<const Samples*>(h));
+  const std::size_t count = pairs.shape(0);
+  const bool given = !starts.empty();
+  if (given && starts.size() != count) throw nb::value_error("starts must have one entry a pair");
   // Options depend on the larger of the two sizes, because the starts do.
-  std::vector<const EnergySettings*> chosen(pairs.shape(0));
-  for (std::size_t p = 0; p < pairs.shape(0); ++p) {
+  std::vector<const EnergySettings*> chosen(count);
+  for (std::size_t p = 0; p < count; ++p) {
     const Samples &x = *nets.at(pairs(p, 0)), &y = *nets.at(pairs(p, 1));
     chosen[p] = nb::cast<const EnergySettings*>(options[nb::int_(std::max(x.neurons, y.neurons))]);
     check(*chosen[p], x, y);
+    if (given && (starts[p].shape(1) != std::size_t(y.neurons) || starts[p].shape(2) != std::size_t(x.neurons)))
+      throw nb::value_error("a start does not map the neurons of y onto those of x");
   }
-  std::vector<double> out(pairs.shape(0) * 3);
+  std::vector<double> out(count * 3);
+  std::vector<std::vector<double>> transforms(keep ? count : 0);
   {
     nb::gil_scoped_release release;
-    for (std::size_t p = 0; p < pairs.shape(0); ++p) {
-      const EnergySolution s = solve_energy(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p]);
+    for (std::size_t p = 0; p < count; ++p) {
+      EnergySolution s = solve_energy(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p],
+                                      given ? starts[p].data() : nullptr, given ? int(starts[p].shape(0)) : 0);
       const double row[3] = {s.distance, s.lower_bound, double(s.converged)};
       std::copy_n(row, 3, out.data() + 3 * p);
+      if (keep) transforms[p] = std::move(s.transform);
     }
   }
-  return matrix(std::move(out), pairs.shape(0), 3);
+  nb::list kept;
+  for (std::size_t p = 0; p < transforms.size(); ++p)
+    kept.append(matrix(std::move(transforms[p]), nets[pairs(p, 1)]->neurons, nets[pairs(p, 0)]->neurons));
+  return nb::make_tuple(matrix(std::move(out), count, 3), kept);
 }
 
 void check_fixed(const Samples& x, const Samples& y, const Array& transform, const Array& weights) {
@@ -139,7 +154,7 @@ void bind_energy(nb::module_& m) {
       .def_rw("finalists", &EnergySettings::finalists)
       .def_rw("memory", &EnergySettings::memory);
   m.def("energy_align", &align, "x"_a, "y"_a, "options"_a);
-  m.def("energy_align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a);
+  m.def("energy_align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("energy_loss", &loss, "x"_a, "y"_a, "transform"_a, "weights"_a, "q"_a);
   m.def("energy_gradient", &gradient, "x"_a, "y"_a, "transform"_a, "weights"_a, "q"_a, "isa"_a = "",
         "repeats"_a = 1);

@@ -133,6 +133,15 @@ std::vector<Matrix> make_starts(const Search<EnergyObjective>& search, const Sam
   return out;
 }
 
+// Matrices of n x k, completed to orthogonal ones where the group is continuous.
+std::vector<Matrix> complete(const Search<EnergyObjective>& search, const std::vector<Matrix>& given, int n, int k,
+                             bool permutation, bool special) {
+  std::vector<Matrix> out;
+  for (const Matrix& g : given)
+    out.push_back(permutation ? search.oracle(g.data()) : nearest_orthogonal(n, k, g.data(), special));
+  return out;
+}
+
 // What the within-terms take off the loss: a constant of the pair.
 double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) {
   double total = 0;
@@ -143,9 +152,17 @@ double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) 
   return total;
 }
 
+Matrix transposed(const Matrix& a, int rows, int columns) {
+  Matrix out(a.size());
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) out[std::size_t(j) * rows + i] = a[std::size_t(i) * columns + j];
+  return out;
+}
+
 double signed_root(double squared) { return squared < 0 ? -std::sqrt(-squared) : std::sqrt(squared); }
 
-EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySettings& s) {
+EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySettings& s,
+                             const std::vector<Matrix>& given) {
   const bool special = s.group == Group::rotation && x.space == y.space && x.neurons == x.space &&
                        y.neurons == y.space;
   const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
@@ -155,7 +172,8 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
   Search<EnergyObjective> search(whole, part, settings);
-  search.run(make_starts(search, x, y, s, special));
+  search.run(given.empty() ? make_starts(search, x, y, s, special)
+                           : complete(search, given, x.neurons, y.neurons, s.group == Group::permutation, special));
   EnergySolution out;
   out.transform = search.best();
   out.loss = energy_loss(x, y, s.weights.data(), s.q, out.transform.data(), nullptr, energy_kernels());
@@ -195,17 +213,19 @@ double energy_loss(const Samples& x, const Samples& y, const double* weights, do
   return total;
 }
 
-EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings) {
+EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings,
+                            const double* given, int n_given) {
   const bool swapped = y < x;
   const Samples &first = swapped ? y : x, &second = swapped ? x : y;
-  EnergySolution out = solve_ordered(first, second, settings);
-  if (swapped) return out;
   // The solver's transform maps columns of second onto first; the caller's, rows of y onto x.
-  Matrix turned(out.transform.size());
-  for (int i = 0; i < first.neurons; ++i)
-    for (int j = 0; j < second.neurons; ++j)
-      turned[std::size_t(j) * first.neurons + i] = out.transform[std::size_t(i) * second.neurons + j];
-  out.transform = std::move(turned);
+  const std::size_t count = std::size_t(x.neurons) * y.neurons;
+  std::vector<Matrix> starts;
+  for (int g = 0; g < n_given; ++g) {
+    starts.emplace_back(given + g * count, given + (g + 1) * count);
+    if (!swapped) starts.back() = transposed(starts.back(), y.neurons, x.neurons);
+  }
+  EnergySolution out = solve_ordered(first, second, settings, starts);
+  if (!swapped) out.transform = transposed(out.transform, x.neurons, y.neurons);
   return out;
 }
 

@@ -28,7 +28,9 @@ struct EnergySolution {
   std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
 };
 
-EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings);
+// Given starts replace all others: n_given matrices of n_y x n_x, rows of y onto x.
+EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings,
+                            const double* given = nullptr, int n_given = 0);
 
 // Sum of w mean |x - T y|^q, T being n_x x n_y with n_x >= n_y. Where `gradient` (n_x x n_y) is
 // given, powers are continued below the floor (see energy.h), and it receives the gradient of

@@ -75,31 +75,43 @@ class Search {
     return out;
   }
 
+  struct Run {
+    Ascent ascent;
+    bool first;        // the caller's first start is never dropped
+    int screened = 0;  // iterations on the cheap objective
+    int iterations() const { return ascent.iterations() - screened; }
+  };
+
   void rotations(std::vector<Matrix> starts) {
-    AscentSettings settings{s_.scale, s_.tolerance, s_.memory, s_.special};
-    std::vector<Ascent> runs;
-    for (Matrix& start : starts) runs.emplace_back(settings, std::move(start));
-    if (s_.screen && starts_ > 1) {
-      for (Ascent& run : runs) run.run(few_, s_.screen_iterations);
+    const AscentSettings settings{s_.scale, s_.tolerance, s_.memory, s_.special};
+    std::vector<Run> runs;
+    for (Matrix& start : starts) runs.push_back({Ascent(settings, std::move(start)), runs.empty()});
+    const bool screen = s_.screen && starts_ > 1;
+    if (screen) {
+      for (Run& run : runs) {
+        // The first start goes on as it came, so that screening never makes things worse.
+        if (!run.first) run.ascent.run(few_, s_.screen_iterations);
+        run.screened = run.ascent.iterations();
+      }
       keep_best(runs);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, kTrialIterations);
+      for (Run& run : runs) {
+        run.ascent.restart();
+        run.ascent.run(whole_, kTrialIterations);
       }
       keep_best(runs);
     }
-    for (Ascent& run : runs) {
-      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
-      run.run(whole_, s_.max_iterations - run.iterations());
+    for (Run& run : runs) {
+      if (screen && &run != &runs[0] && !run.first && hopeless(run.ascent, runs[0].ascent)) continue;
+      run.ascent.run(whole_, s_.max_iterations - run.iterations());
     }
     std::stable_sort(runs.begin(), runs.end(), better);
-    best_ = first_columns(runs[0].transform());
-    runs[0].finished();
-    converged_ = runs[0].converged() || nothing_to_gain();
+    best_ = first_columns(runs[0].ascent.transform());
+    runs[0].ascent.finished();
+    converged_ = runs[0].ascent.converged() || nothing_to_gain();
     iterations_ = runs[0].iterations();
   }
 
-  static bool better(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+  static bool better(const Run& a, const Run& b) { return a.ascent.value() > b.ascent.value(); }
 
   // At a kink (trials that meet exactly) the gradient jumps and never gets small. Such a point is
   // stationary if the oracle's own model promises nothing more than rounding.
@@ -109,13 +121,17 @@ class Search {
     return dot(oracle(g.data()), g) - dot(best_, g) <= kRounding * std::max(s_.scale, dot(best_, g));
   }
 
-  void keep_best(std::vector<Ascent>& runs) const {
+  void keep_best(std::vector<Run>& runs) const {
     std::stable_sort(runs.begin(), runs.end(), better);
-    std::vector<Ascent> kept;
-    for (Ascent& run : runs) {
-      bool fresh = int(kept.size()) < s_.finalists;
-      for (const Ascent& other : kept) fresh = fresh && gap(run.transform(), other.transform()) > kSameSummit;
-      if (fresh) kept.push_back(std::move(run));
+    std::vector<Run> kept;
+    int others = 0;
+    for (Run& run : runs) {
+      bool fresh = run.first || others < s_.finalists;
+      for (const Run& other : kept)
+        fresh = fresh && gap(run.ascent.transform(), other.ascent.transform()) > kSameSummit;
+      if (!fresh) continue;
+      others += !run.first;
+      kept.push_back(std::move(run));
     }
     runs = std::move(kept);
   }

@@ -4,6 +4,7 @@ from repshape._version import package_version
 from repshape.analysis.embedding import Embedding, embed
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
+from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
@@ -20,6 +21,7 @@ __all__ = [
     "CovarianceEstimator",
     "DistanceMatrix",
     "Embedding",
+    "EnergyShapeMetric",
     "FittedPreprocess",
     "GaussianShapeMetric",
     "Gaussians",
