@@ -6,6 +6,7 @@ from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.wasserstein import WassersteinShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise
@@ -29,6 +30,7 @@ __all__ = [
     "ShapeMetric",
     "Transform",
     "Trials",
+    "WassersteinShapeMetric",
     "__version__",
     "as_network",
     "cross",
