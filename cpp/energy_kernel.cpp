@@ -51,7 +51,7 @@ inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power
     }
   }
   const Vector floor = spread(task.floor);
-  const double bend = task.exact ? 1.0 : 0.5 * task.q;
+  const double bend = task.chord ? 1.0 : 0.5 * task.q;
   for (int r = 0; r < R; ++r) {
     const Vector above = larger(s[r], floor);
     weight[r] = power(above);

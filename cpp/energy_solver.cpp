@@ -34,9 +34,6 @@ const EnergyKernels& energy_kernels() {
 
 namespace {
 
-// Squared distances below this share of the responses' are rounding: trials that meet.
-constexpr double kMeeting = 1e-24;
-
 double mean_power(const Samples& x, const Samples& y, const double* weights) {
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) total += weights[m] * (x.power[m] + y.power[m]);
@@ -197,7 +194,7 @@ double energy_loss(const Samples& x, const Samples& y, const double* weights, do
   const int n = x.neurons, k = y.neurons;
   const std::size_t stride = *std::max_element(y.strides.begin(), y.strides.end());
   Buffer scratch(2 * n * stride), lanes(gradient ? std::size_t(n) * k * kernels.lanes : 0);
-  const double floor = gradient ? std::max(kMeeting * mean_power(x, y, weights), kLeastSquare) : kLeastSquare;
+  const double floor = std::max(kMeeting * mean_power(x, y, weights), kLeastSquare);
   const EnergyTask task{n, k, transform, q, floor, !gradient, gradient ? lanes.data() : nullptr, scratch.data()};
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {

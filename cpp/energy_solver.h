@@ -32,9 +32,9 @@ struct EnergySolution {
 EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings,
                             const double* given = nullptr, int n_given = 0);
 
-// Sum of w mean |x - T y|^q, T being n_x x n_y with n_x >= n_y. Where `gradient` (n_x x n_y) is
-// given, powers are continued below the floor (see energy.h), and it receives the gradient of
-// minus the value along the orthogonal group.
+// Sum of w mean |x - T y|^q, T being n_x x n_y with n_x >= n_y. `gradient` (n_x x n_y), where given,
+// receives the gradient of minus the value along the orthogonal group; energy.h says how the two
+// forms differ where trials meet.
 double energy_loss(const Samples& x, const Samples& y, const double* weights, double q, const double* transform,
                    double* gradient, const EnergyKernels& kernels);
 

@@ -44,9 +44,10 @@ void Samples::measure_within(double q) {
   std::vector<double> same(std::size_t(neurons) * neurons, 0);
   for (int i = 0; i < neurons; ++i) same[std::size_t(i) * neurons + i] = 1;
   Buffer scratch(std::size_t(neurons) * *std::max_element(strides.begin(), strides.end()));
-  const EnergyTask task{neurons, neurons, same.data(), q, kLeastSquare, true, nullptr, scratch.data()};
   within.resize(conditions);
   for (int m = 0; m < conditions; ++m) {
+    const double floor = std::max(kMeeting * 2 * power[m], kLeastSquare);
+    const EnergyTask task{neurons, neurons, same.data(), q, floor, true, nullptr, scratch.data()};
     const double share = 1 / (double(trials[m]) * trials[m]);
     const EnergyCondition c{condition(m), condition(m), trials[m], trials[m], strides[m], strides[m], share};
     within[m] = energy_kernels().condition(c, task);

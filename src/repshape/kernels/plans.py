@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from repshape.errors import MissingDependencyError
+from repshape.errors import InputError, MissingDependencyError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -26,7 +26,9 @@ EMD_PIVOTS = 100_000_000
 SAFE_EXPONENT = 300.0
 # Sinkhorn stops when the masses are right to this, or after so many steps.
 SINKHORN_TOLERANCE = 1e-6
-SINKHORN_STEPS = 1000
+SINKHORN_STEPS = 5000
+# A plan whose masses are off by more than this in total is no plan.
+WRONG_MASS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,12 @@ def entropic_plan(costs: FloatArray, regularization: float) -> Plan:
         stopThr=SINKHORN_TOLERANCE,
         warn=False,
     )
+    wrong = np.abs(plan.sum(1) - 1 / L).sum() + np.abs(plan.sum(0) - 1 / K).sum()
+    if not wrong < WRONG_MASS:
+        raise InputError(
+            f"Entropic transport did not settle in {SINKHORN_STEPS} steps. "
+            "Use a larger regularization, or None for exact transport."
+        )
     rows, columns = np.nonzero(plan)
     mass = plan[rows, columns]
     penalty = regularization * float(mass @ np.log(mass * (L * K)))
