@@ -43,13 +43,13 @@ nb::object matrix(std::vector<double> values, std::size_t rows, std::size_t cols
 
 Network* make_network(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
                       Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-                      bool diagonal) {
+                      bool diagonal, bool reduced) {
   const auto conditions = means.shape(0), neurons = means.shape(1), rank = spectrum.shape(1);
   if (spectrum.shape(0) != conditions || factors.size() != conditions * neurons * (diagonal ? 1 : rank))
     throw nb::value_error("means, factors and spectrum disagree in shape");
   nb::gil_scoped_release release;
   return new Network(means.data(), factors.data(), spectrum.data(), int(conditions), int(neurons), int(rank),
-                     diagonal);
+                     diagonal, reduced);
 }
 
 struct Options {
@@ -136,7 +136,8 @@ nb::object fixed(const Network& x, const Network& y, Array transform, Array weig
     nb::gil_scoped_release release;
     parts = evaluate(x, y, transform.data(), weights.data());
   }
-  return nb::make_tuple(parts.mean, parts.covariance);
+  const double unit = parts.scale * parts.scale;
+  return nb::make_tuple(parts.mean * unit, parts.covariance * unit);
 }
 
 // The objective and its gradient (n_x x n_y), for tests and benchmarks: n_x >= n_y.
@@ -148,7 +149,9 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
   const bool blas = isa == "blas" || !x.lanes || !y.lanes;
   const Kernels* table = isa.empty() || blas ? &kernels() : kernels(isa.c_str());
   if (!table) throw nb::value_error("this processor or build does not have that instruction set");
-  Pair pair{&x, &y, alpha, weights.data(), {}, 1, {}};
+  if (x.conditions != y.conditions) throw nb::value_error("networks disagree in the number of conditions");
+  Pair pair;
+  pair.x = &x, pair.y = &y, pair.alpha = alpha, pair.weights = weights.data();
   for (int g = 0; g < x.groups(); ++g) pair.groups.push_back(g);
   std::vector<double> out;
   double value = 0;
@@ -160,7 +163,8 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
                    : table->gradient(pair, transform.data(), out.data(), single);
     }
   }
-  return nb::make_tuple(value, matrix(std::move(out), x.neurons, y.neurons));
+  for (double& g : out) g = g * x.scale * y.scale;
+  return nb::make_tuple(value * x.scale * y.scale, matrix(std::move(out), x.neurons, y.neurons));
 }
 
 }  // namespace
@@ -172,11 +176,11 @@ NB_MODULE(_core, m) {
       .def("__init__",
            [](Network* self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
               Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-              bool diagonal) {
-             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal));
+              bool diagonal, bool reduced) {
+             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal, reduced));
              new (self) Network(std::move(*made));
            },
-           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a)
+           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a, "reduced"_a = false)
       .def_ro("conditions", &Network::conditions)
       .def_ro("neurons", &Network::neurons)
       .def_ro("rank", &Network::rank)
@@ -185,8 +189,7 @@ NB_MODULE(_core, m) {
   nb::class_<Options>(m, "Options")
       .def("__init__",
            [](Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-              Array starts, int n_starts, bool use_means, bool screen, int screen_conditions,
-              int screen_iterations, int finalists, bool single, int memory) {
+              Array starts, int n_starts, bool use_means, bool screen) {
              new (self) Options();
              Settings& s = self->settings;
              s.group = Group(group);
@@ -196,17 +199,11 @@ NB_MODULE(_core, m) {
              s.n_starts = n_starts;
              s.use_means = use_means;
              s.screen = screen;
-             s.screen_conditions = screen_conditions;
-             s.screen_iterations = screen_iterations;
-             s.finalists = finalists;
-             s.single = single;
-             s.memory = memory;
              self->weights.assign(weights.data(), weights.data() + weights.size());
              self->starts.assign(starts.data(), starts.data() + starts.size());
            },
            "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a, "n_starts"_a,
-           "use_means"_a, "screen"_a, "screen_conditions"_a, "screen_iterations"_a, "finalists"_a, "single"_a,
-           "memory"_a);
+           "use_means"_a, "screen"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

@@ -75,43 +75,31 @@ class Search {
     return out;
   }
 
-  struct Run {
-    Ascent ascent;
-    bool first;        // the caller's first start is never dropped
-    int screened = 0;  // iterations on the cheap objective
-    int iterations() const { return ascent.iterations() - screened; }
-  };
-
   void rotations(std::vector<Matrix> starts) {
     const AscentSettings settings{s_.scale, s_.tolerance, s_.memory, s_.special};
-    std::vector<Run> runs;
-    for (Matrix& start : starts) runs.push_back({Ascent(settings, std::move(start)), runs.empty()});
-    const bool screen = s_.screen && starts_ > 1;
-    if (screen) {
-      for (Run& run : runs) {
-        // The first start goes on as it came, so that screening never makes things worse.
-        if (!run.first) run.ascent.run(few_, s_.screen_iterations);
-        run.screened = run.ascent.iterations();
+    std::vector<Ascent> runs;
+    for (Matrix& start : starts) runs.emplace_back(settings, std::move(start));
+    if (s_.screen && starts_ > 1) {
+      // The first start goes on as it came, so that screening never makes things worse.
+      Ascent first = std::move(runs[0]);
+      runs.erase(runs.begin());
+      for (Ascent& run : runs) run.run(few_, s_.screen_iterations + 1);
+      keep_best(runs, s_.finalists);
+      for (Ascent& run : runs) {
+        run.restart();
+        run.run(whole_, std::min(kTrialIterations, s_.max_iterations));
       }
-      keep_best(runs);
-      for (Run& run : runs) {
-        run.ascent.restart();
-        run.ascent.run(whole_, kTrialIterations);
-      }
-      keep_best(runs);
+      keep_best(runs, 1);
+      runs.insert(runs.begin(), std::move(first));
     }
-    for (Run& run : runs) {
-      if (screen && &run != &runs[0] && !run.first && hopeless(run.ascent, runs[0].ascent)) continue;
-      run.ascent.run(whole_, s_.max_iterations - run.iterations());
-    }
-    std::stable_sort(runs.begin(), runs.end(), better);
-    best_ = first_columns(runs[0].ascent.transform());
-    runs[0].ascent.finished();
-    converged_ = runs[0].ascent.converged() || nothing_to_gain();
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
+    std::stable_sort(runs.begin(), runs.end(), higher);
+    best_ = first_columns(runs[0].transform());
+    converged_ = runs[0].converged() || nothing_to_gain();
     iterations_ = runs[0].iterations();
   }
 
-  static bool better(const Run& a, const Run& b) { return a.ascent.value() > b.ascent.value(); }
+  static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
 
   // At a kink (trials that meet exactly) the gradient jumps and never gets small. Such a point is
   // stationary if the oracle's own model promises nothing more than rounding.
@@ -121,17 +109,14 @@ class Search {
     return dot(oracle(g.data()), g) - dot(best_, g) <= kRounding * std::max(s_.scale, dot(best_, g));
   }
 
-  void keep_best(std::vector<Run>& runs) const {
-    std::stable_sort(runs.begin(), runs.end(), better);
-    std::vector<Run> kept;
-    int others = 0;
-    for (Run& run : runs) {
-      bool fresh = run.first || others < s_.finalists;
-      for (const Run& other : kept)
-        fresh = fresh && gap(run.ascent.transform(), other.ascent.transform()) > kSameSummit;
-      if (!fresh) continue;
-      others += !run.first;
-      kept.push_back(std::move(run));
+  // The highest runs, those that have met the same summit counted once.
+  static void keep_best(std::vector<Ascent>& runs, int most) {
+    std::stable_sort(runs.begin(), runs.end(), higher);
+    std::vector<Ascent> kept;
+    for (Ascent& run : runs) {
+      bool fresh = int(kept.size()) < most;
+      for (const Ascent& other : kept) fresh = fresh && gap(run.transform(), other.transform()) > kSameSummit;
+      if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
   }
@@ -140,11 +125,6 @@ class Search {
     double total = 0;
     for (std::size_t e = 0; e < a.size(); ++e) total += (a[e] - b[e]) * (a[e] - b[e]);
     return total;
-  }
-
-  // At its present pace the run would not catch up with the leader.
-  bool hopeless(const Ascent& run, const Ascent& leader) const {
-    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * s_.scale);
   }
 
   void permutations(std::vector<Matrix> starts) {

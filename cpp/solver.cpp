@@ -7,9 +7,9 @@
 namespace repshape {
 namespace {
 
-// A start whose value lags the leader's by more than this share of the scale after its trial steps
-// is not worth finishing.
-constexpr int kTrialIterations = 12;
+// Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
+// apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
+constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
 
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
@@ -27,17 +27,19 @@ std::vector<double> mean_term(const Network& x, const Network& y, double alpha, 
   return out;
 }
 
-double mean_residual(const Network& x, const Network& y, const double* t, const double* weights) {
+double mean_residual(const Pair& pair, const double* t) {
+  const Network &x = *pair.x, &y = *pair.y;
   const int nx = x.neurons, ny = y.neurons;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int i = 0; i < nx; ++i) {
-      double gap = x.mean(m)[i];
-      for (int j = 0; j < ny; ++j) gap -= t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      double moved = 0;
+      for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      const double gap = pair.gain_x * x.mean(m)[i] - pair.gain_y * moved;
       sum += gap * gap;
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
 }
@@ -47,18 +49,27 @@ double covariance_residual(const Pair& pair, const double* t) {
 }
 
 // Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
-double spectral_gap(const Network& x, const Network& y, const double* weights) {
+double spectral_gap(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
       const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
       const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
-      sum += (a - b) * (a - b);
+      sum += (pair.gain_x * a - pair.gain_y * b) * (pair.gain_x * a - pair.gain_y * b);
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
+}
+
+// Sets the gains and returns the common scale.
+double set_gains(Pair& pair) {
+  const double scale = std::max(pair.x->scale, pair.y->scale);
+  pair.gain_x = pair.x->scale / scale;
+  pair.gain_y = pair.y->scale / scale;
+  return scale;
 }
 
 double energy(const Network& x, const Settings& s) {
@@ -96,10 +107,16 @@ class PairSolver {
           t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
       given_.push_back(std::move(t));
     }
-    whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
-    scale_ = 0.5 * (energy(x, s) + energy(y, s));
+    whole_.pair.x = &x, whole_.pair.y = &y;
+    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
+    whole_.pair.groups = all_groups(x);
+    whole_.pair.mean_term = mean_term(x, y, s.alpha, s.weights);
+    units_ = set_gains(whole_.pair);
+    scale_ = std::sqrt(energy(x, s) * energy(y, s));  // the objective cannot exceed it
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
-    special_ = s.group == Group::rotation && x.neurons == y.neurons;
+    // A dimension that one network does not use can be reversed at no cost, so every alignment is
+    // part of a rotation then.
+    special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
   }
 
   Solution run() {
@@ -137,7 +154,8 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(1, (s_.screen_conditions + kDoubleLanes - 1) / kDoubleLanes);
+    // An eighth of the conditions, but no fewer than fill a pack of single precision.
+    const int wanted = std::max(2, std::min(s_.race.conditions / kDoubleLanes, total / 8));
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -168,58 +186,96 @@ class PairSolver {
   }
 
   void search_rotations() {
-    AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    const AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
-    auto better = [](const Ascent& a, const Ascent& b) { return a.value() > b.value(); };
     if (s_.screen && starts_ > 1) {
-      Objective few = subset();
-      few.single = s_.single;
-      for (Ascent& run : runs) run.run(few, s_.screen_iterations);
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, kTrialIterations);
-      }
-      evaluations_ += few.evaluations;
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
+      runs[0].run(whole_, s_.max_iterations);
+      race(runs, settings);
     }
-    for (Ascent& run : runs) {
-      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
-      run.run(whole_, s_.max_iterations - run.iterations());
-    }
-    std::stable_sort(runs.begin(), runs.end(), better);
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
+    std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
-    runs[0].finished();
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
   }
 
+  static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+
+  // Follows many starts a little and few of them far, within a budget set by what the first start
+  // took. Leaves the first, which is finished, and the winner of the others if it may be higher.
+  void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
+    const Race& r = s_.race;
+    const Ascent first = std::move(runs[0]);
+    runs.erase(runs.begin());
+    Objective some = subset(), rough = whole_;
+    some.single = rough.single = r.single;
+    const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
+    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
+    const double budget = r.budget * first.iterations();
+    // How many runs of so many iterations a share of the budget pays for.
+    auto afford = [&](double share, double unit, int iterations, int least, int most) {
+      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
+    };
+    auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
+      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      keep_distinct(runs, survivors, apart);
+    };
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const int screening = circle ? 0 : r.screening;
+    const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
+    runs.erase(runs.begin() + enter, runs.end());
+    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
+          circle ? kGridNeighbours : kSameSummit);
+    for (Ascent& run : runs) run.restart();
+    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
+    stage(rough, r.final, 1);
+    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    evaluations_ += some.evaluations + rough.evaluations;
+    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
+      runs.clear();
+    else
+      runs[0].refresh();
+    runs.insert(runs.begin(), first);
+  }
+
+  static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
+    double gap = 0;
+    for (std::size_t e = 0; e < a.transform().size(); ++e) {
+      const double d = a.transform()[e] - b.transform()[e];
+      gap += d * d;
+    }
+    return gap < apart;
+  }
+
+  // The gradient holds some directions of the best alignment only weakly. Reversing such a one
+  // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
+  void hop(Ascent& best, const Objective& f, const AscentSettings& settings, int tries) const {
+    for (int k = 0; tries > 0; ++k, --tries) {
+      Matrix start = best.reversed(k, special_);
+      if (start.empty()) return;
+      Ascent other(settings, std::move(start));
+      other.run(f, std::min(s_.race.hop, s_.max_iterations));
+      if (other.value() > best.value() + 1e-6 * scale_) {
+        best = std::move(other);
+        best.run(f, std::min(best.iterations() + s_.race.hop, s_.max_iterations));
+        k = -1;
+      }
+    }
+  }
+
   // Starts that have met the same summit count once.
-  void keep_distinct(std::vector<Ascent>& runs, int most) const {
+  static void keep_distinct(std::vector<Ascent>& runs, int most, double apart) {
     std::vector<Ascent> kept;
     for (Ascent& run : runs) {
       bool fresh = int(kept.size()) < most;
-      for (const Ascent& other : kept) {
-        const std::size_t count = run.transform().size();
-        double gap = 0;
-        for (std::size_t e = 0; e < count; ++e) {
-          const double d = run.transform()[e] - other.transform()[e];
-          gap += d * d;
-        }
-        fresh = fresh && gap > 1e-4;
-      }
+      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other, apart);
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
-  }
-
-  // At its present pace the run would not catch up with the leader.
-  bool hopeless(const Ascent& run, const Ascent& leader) const {
-    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * scale_);
   }
 
   void search_permutations() {
@@ -233,12 +289,37 @@ class PairSolver {
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
     starts_ = int(starts.size());
-    double best = -INFINITY;
-    for (Matrix& t : starts) {
-      const double value = climb(t);
-      if (value > best) best = value, best_ = t;
+    if (n <= kEnumerated) {
+      enumerate_permutations();
+      return;
     }
-    converged_ = improve(best_, best);
+    std::vector<double> values;
+    for (Matrix& t : starts) values.push_back(climb(t));
+    const std::size_t top = std::max_element(values.begin(), values.end()) - values.begin();
+    converged_ = improve(starts[top], values[top]);
+    best_ = starts[top];
+    // What one start finds, many starts find too.
+    if (top != 0) improve(starts[0], values[0]);
+    if (values[0] > values[top]) best_ = starts[0];
+    iterations_ = int(whole_.evaluations);
+  }
+
+  // So few neurons that every injection can be looked at.
+  static constexpr int kEnumerated = 5;
+
+  void enumerate_permutations() {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<int> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
+    double best = -INFINITY;
+    Matrix g;
+    do {
+      Matrix t = injection(std::vector<int>(rows.begin(), rows.begin() + k), n);
+      const double value = whole_.at(t, g);
+      if (value > best) best = value, best_ = std::move(t);
+      std::reverse(rows.begin() + k, rows.end());  // the order of the rest does not matter
+    } while (std::next_permutation(rows.begin(), rows.end()));
+    converged_ = true;
     iterations_ = int(whole_.evaluations);
   }
 
@@ -279,9 +360,9 @@ class PairSolver {
   }
 
   // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
-  bool improve(Matrix& t, double value) const {
+  bool improve(Matrix& t, double& value) const {
     const int n = x_.neurons, k = y_.neurons;
-    const long budget = 4L * n + 32;
+    const long budget = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
     long tried = 0;
     for (bool found = true; found;) {
       found = false;
@@ -302,7 +383,7 @@ class PairSolver {
     return true;
   }
 
-  // Pairs of rows in order of what their exchange loses to first order; at most 2 n of them.
+  // Pairs of rows in order of what their exchange loses to first order; at most the budget's worth.
   std::vector<std::pair<int, int>> exchanges(const Matrix& t, const Matrix& g) const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<std::pair<double, std::pair<int, int>>> ranked;
@@ -318,7 +399,7 @@ class PairSolver {
       for (int j = 0; j < i; ++j)
         if (at[i] != at[j])
           ranked.push_back({gain(i, at[i]) + gain(j, at[j]) - gain(i, at[j]) - gain(j, at[i]), {i, j}});
-    const std::size_t most = std::min(ranked.size(), std::size_t(2 * n));
+    const std::size_t most = std::min(ranked.size(), std::size_t(std::max(2 * n, 500)));
     std::partial_sort(ranked.begin(), ranked.begin() + most, ranked.end());
     std::vector<std::pair<int, int>> out;
     for (std::size_t e = 0; e < most; ++e) out.push_back(ranked[e].second);
@@ -327,17 +408,17 @@ class PairSolver {
 
   Solution report() {
     Solution out;
-    const double mean = mean_residual(x_, y_, best_.data(), s_.weights);
+    const double mean = mean_residual(whole_.pair, best_.data());
     const double covariance = covariance_residual(whole_.pair, best_.data());
-    out.mean_distance = std::sqrt(mean);
-    out.covariance_distance = std::sqrt(covariance);
-    out.distance = std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
+    out.mean_distance = units_ * std::sqrt(mean);
+    out.covariance_distance = units_ * std::sqrt(covariance);
+    out.distance = units_ * std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
     if (s_.group == Group::identity) {
       out.lower_bound = out.distance;
     } else {
-      const double least_mean = mean_residual(x_, y_, best_mean_.data(), s_.weights);
+      const double least_mean = mean_residual(whole_.pair, best_mean_.data());
       const double bound =
-          std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(x_, y_, s_.weights));
+          units_ * std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(whole_.pair));
       out.lower_bound = std::min(bound, out.distance);
     }
     out.converged = converged_;
@@ -351,7 +432,7 @@ class PairSolver {
   const Network &x_, &y_;
   const Settings& s_;
   Objective whole_;
-  double scale_ = 1;
+  double scale_ = 1, units_ = 1;
   bool special_ = false;
   std::vector<double> means_;
   std::vector<Matrix> given_;  // n x k
@@ -387,8 +468,10 @@ Parts evaluate(const Network& x, const Network& y, const double* transform, cons
   if (!swapped)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < k; ++j) t[std::size_t(i) * k + j] = transform[std::size_t(j) * n + i];
-  Pair pair{&first, &second, 1, weights, all_groups(first), 1, {}};
-  return {mean_residual(first, second, t.data(), weights), covariance_residual(pair, t.data())};
+  Pair pair;
+  pair.x = &first, pair.y = &second, pair.weights = weights, pair.groups = all_groups(first);
+  const double scale = set_gains(pair);
+  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()), scale};
 }
 
 }  // namespace repshape

@@ -168,6 +168,15 @@ def test_the_same_seed_gives_the_same_bits():
     np.testing.assert_array_equal(first.transform, second.transform)
 
 
+def test_rotations_turn_nothing_over():
+    for seed in range(6):
+        x, y = network(seed), network(seed + 30)
+        alignment = rs.EnergyShapeMetric(group="rotation", estimator="v").align(x, y)
+        assert np.linalg.det(alignment.transform) == pytest.approx(1.0)
+        free = rs.EnergyShapeMetric(estimator="v").distance(x, y)
+        assert alignment.distance >= free * (1 - 1e-9)
+
+
 def test_many_pairs_give_the_same_bits_as_one():
     networks = [network(s, n=n, L=L) for s, n, L in [(1, 4, 9), (2, 3, 5), (3, 5, 6)]]
     metric = rs.EnergyShapeMetric()

@@ -95,6 +95,14 @@ def test_the_same_seed_gives_the_same_bits():
     np.testing.assert_array_equal(first.transform, second.transform)
 
 
+def test_rotations_turn_nothing_over():
+    for seed in range(4):
+        alignment = rs.WassersteinShapeMetric(group="rotation", n_starts=3).align(
+            network(seed), network(seed + 30)
+        )
+        assert np.linalg.det(alignment.transform) == pytest.approx(1.0)
+
+
 def test_points_are_single_trials():
     x, y = np.random.default_rng(0).normal(size=(2, 6, 3))
     alignment = rs.WassersteinShapeMetric().align(x, y)

@@ -6,6 +6,7 @@ from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.metrics.wasserstein import WassersteinShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
@@ -13,7 +14,7 @@ from repshape.pairwise.run import cross, pairwise
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials, as_network
 
-from repshape import datasets, errors  # isort: skip
+from repshape import baselines, datasets, errors  # isort: skip
 
 __version__ = package_version()
 
@@ -27,12 +28,14 @@ __all__ = [
     "GaussianShapeMetric",
     "Gaussians",
     "Preprocess",
+    "ProcrustesShapeMetric",
     "ShapeMetric",
     "Transform",
     "Trials",
     "WassersteinShapeMetric",
     "__version__",
     "as_network",
+    "baselines",
     "cross",
     "datasets",
     "embed",

@@ -40,18 +40,23 @@ def in_neurons(trials: Trials) -> Coordinates:
     return Coordinates(trials.pooled, trials.means)
 
 
-def in_principal_axes(trials: Trials, weights: FloatArray) -> Coordinates:
+def in_principal_axes(
+    trials: Trials, weights: FloatArray, *, oriented: bool = False
+) -> Coordinates:
     """Return the trials in coordinates along the principal axes of the pooled noise.
 
     Orthogonal changes of coordinates change no distance. These ones drop every dimension in which
     the network never responds, exactly, and make the identity a good first guess of an alignment;
-    see `repshape.kernels.factors.in_principal_axes`.
+    see `repshape.kernels.factors.in_principal_axes`. With ``oriented`` the change is a rotation
+    where no dimension is dropped, so that rotations remain rotations.
     """
     Q = _span(trials.pooled)
     rows, means = trials.pooled, trials.means
     if Q is not None:
         rows, means = rows @ Q, means @ Q
     V = _axes(rows, means, trials.n_trials, weights)
+    if oriented and Q is None and np.linalg.det(V) < 0:
+        V[:, -1] *= -1
     return Coordinates(rows @ V, means @ V, V if Q is None else Q @ V)
 
 

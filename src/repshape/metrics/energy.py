@@ -12,7 +12,7 @@ from repshape import _core
 from repshape._arrays import condition_weights, name_condition
 from repshape.errors import InputError, check_choice, check_real
 from repshape.groups import Transform
-from repshape.kernels.samples import Coordinates, in_neurons, in_principal_axes
+from repshape.kernels.samples import Coordinates, in_neurons
 from repshape.metrics.base import (
     Alignment,
     PairResults,
@@ -20,8 +20,8 @@ from repshape.metrics.base import (
     ShapeMetric,
     check_same_conditions,
 )
-from repshape.metrics.gaussian import FREE_COORDINATES, GROUP_CODES
-from repshape.metrics.trialwise import as_trials, check_search
+from repshape.metrics.gaussian import GROUP_CODES
+from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import AUTO_STARTS, make_starts
@@ -145,11 +145,15 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
     ) -> PreparedSamples:
         trials = self._trials(network)
         weights = condition_weights(self.weights, trials.n_conditions)
-        free = self.group in FREE_COORDINATES
-        coordinates = in_principal_axes(trials, weights) if free else in_neurons(trials)
+        coordinates = coordinates_for(self.group, trials, weights)
         native = self._native(coordinates, trials)
         return PreparedSamples(
-            phi, trials.n_conditions, trials.n_neurons, native, coordinates.basis
+            phi,
+            trials.n_conditions,
+            trials.n_neurons,
+            trials.conditions,
+            native,
+            coordinates.basis,
         )
 
     def _options(self, n_conditions: int, size: int) -> _core.EnergyOptions:
@@ -209,7 +213,7 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
         index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
-            check_same_conditions(used[0].n_conditions, network.n_conditions)
+            check_same_conditions(used[0], network)
         M = used[0].n_conditions if used else 0
         options = {n: self._options(M, n) for n in {network.native.neurons for network in used}}
         given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]

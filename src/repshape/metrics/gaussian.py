@@ -140,9 +140,14 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         weights = self._weights(network.n_conditions)
         net = factorise(self._moments(network))
         if self.group in FREE_COORDINATES:
-            net = in_principal_axes(net, weights)
+            net = in_principal_axes(net, weights, oriented=self.group == "rotation")
         return PreparedGaussians(
-            phi, network.n_conditions, network.n_neurons, _native(net), net.basis
+            phi,
+            network.n_conditions,
+            network.n_neurons,
+            network.conditions,
+            _native(net),
+            net.basis,
         )
 
     def _options(self, n_conditions: int, size: int) -> _core.Options:
@@ -159,11 +164,6 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             n_starts=len(starts),
             use_means=True,
             screen=self.n_starts == "auto",
-            screen_conditions=32,
-            screen_iterations=6,
-            finalists=3,
-            single=True,
-            memory=30,
         )
 
     def _align_prepared(self, x: PreparedGaussians, y: PreparedGaussians) -> Alignment:
@@ -207,7 +207,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
-            check_same_conditions(used[0].n_conditions, network.n_conditions)
+            check_same_conditions(used[0], network)
         sizes = {network.native.neurons for network in used}
         M = used[0].n_conditions if used else 0
         options = {size: self._options(M, size) for size in sizes}
@@ -238,6 +238,7 @@ def _native(net: Factors) -> _core.Network:
         np.ascontiguousarray(net.factors),
         np.ascontiguousarray(net.spectrum),
         net.diagonal,
+        reduced=net.basis is not None and net.basis.shape[0] != net.basis.shape[1],
     )
 
 

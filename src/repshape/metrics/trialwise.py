@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from repshape.errors import (
     InputError,
@@ -14,8 +15,12 @@ from repshape.errors import (
     check_real,
 )
 from repshape.groups import GROUPS
+from repshape.kernels.samples import Coordinates, in_neurons, in_principal_axes
+from repshape.metrics.gaussian import FREE_COORDINATES
 from repshape.preprocess import Preprocess
 from repshape.responses import Gaussians, Trials
+
+FloatArray = npt.NDArray[np.float64]
 
 
 def as_trials(network: Trials | Gaussians, owner: str) -> Trials:
@@ -33,6 +38,13 @@ def as_trials(network: Trials | Gaussians, owner: str) -> Trials:
         )
     ones = np.ones(network.n_conditions, dtype=np.intp)
     return Trials._trusted(network.means, ones, 0 * ones, network.conditions)
+
+
+def coordinates_for(group: str, trials: Trials, weights: FloatArray) -> Coordinates:
+    """Return the trials in the coordinates in which a group is searched."""
+    if group not in FREE_COORDINATES:
+        return in_neurons(trials)
+    return in_principal_axes(trials, weights, oriented=group == "rotation")
 
 
 def check_search(metric: Any, owner: str) -> None:

@@ -14,11 +14,11 @@ from repshape.errors import check_real
 from repshape.groups import Oracle, Transform, nearest_orthogonal
 from repshape.groups import oracle as group_oracle
 from repshape.kernels.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.kernels.samples import Coordinates, in_neurons, in_principal_axes
+from repshape.kernels.samples import Coordinates
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric, PreparedSamples
-from repshape.metrics.gaussian import FREE_COORDINATES, GaussianShapeMetric, PreparedGaussians
-from repshape.metrics.trialwise import as_trials, check_search
+from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import make_starts
@@ -155,12 +155,12 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     ) -> PreparedTransport:
         trials = as_trials(network, type(self).__name__)
         weights = self._weights(trials.n_conditions)
-        free = self.group in FREE_COORDINATES
-        coordinates = in_principal_axes(trials, weights) if free else in_neurons(trials)
+        coordinates = coordinates_for(self.group, trials, weights)
         return PreparedTransport(
             phi,
             trials.n_conditions,
             trials.n_neurons,
+            trials.conditions,
             tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
             coordinates,
             self._energy().prepare(trials),
