@@ -7,6 +7,7 @@ import pytest
 
 import repshape as rs
 from repshape import _core
+from repshape.demo import quadratic_r2
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import GROUPS, nearest_orthogonal
 from repshape.kernels import reference_energy as reference
@@ -198,6 +199,19 @@ def test_pairwise_takes_the_metric():
     metric = rs.EnergyShapeMetric(estimator="v")
     D = rs.pairwise(networks, metric)
     assert D.values[0, 1] == metric.distance(networks[0], networks[1])
+
+
+def test_toy_networks_are_recovered_from_trials():
+    """Where every measure of means fails, samples give back correlation and scale."""
+    toys = rs.datasets.toy_networks(n_correlations=5, n_scales=4, n_trials=100)
+    exact = rs.datasets.toy_networks(n_correlations=5, n_scales=4)
+    D = rs.pairwise(toys.networks, rs.EnergyShapeMetric(estimator="v")).values
+    points = rs.embed(D).points
+    for name in ("correlation", "scale"):
+        assert quadratic_r2(points, toys.metadata[name]) > 0.9
+    upper = np.triu_indices(len(D), 1)
+    gaussian = rs.pairwise(exact.networks, rs.GaussianShapeMetric()).values
+    assert np.corrcoef(D[upper], gaussian[upper])[0, 1] > 0.9
 
 
 def test_score_on_held_out_trials_uses_the_alignment_as_it_is():
