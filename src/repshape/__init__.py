@@ -9,8 +9,10 @@ from repshape.analysis.panels import AlignedEmbedding, align_embeddings
 from repshape.analysis.protocol import NeighborScore
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
+from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.procrustes import ProcrustesShapeMetric
+from repshape.metrics.wasserstein import WassersteinShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise
@@ -32,6 +34,7 @@ __all__ = [
     "Distortion",
     "DistortionCurve",
     "Embedding",
+    "EnergyShapeMetric",
     "FittedPreprocess",
     "GaussianShapeMetric",
     "Gaussians",
@@ -44,6 +47,7 @@ __all__ = [
     "Transform",
     "Trials",
     "TriangleViolations",
+    "WassersteinShapeMetric",
     "__version__",
     "align_embeddings",
     "as_network",
