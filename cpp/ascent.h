@@ -33,7 +33,7 @@ struct Objective {
     ++evaluations;
     gradient.assign(t.size(), 0);
     double value = 0;
-    const double share = 2 - pair.alpha;
+    const double share = (2 - pair.alpha) * pair.covariance_weight;
     if (share > 0) {
       const bool lanes = pair.x->lanes && pair.y->lanes;
       value = share * (lanes ? kernels().gradient(pair, t.data(), gradient.data(), single)
@@ -83,6 +83,7 @@ class Ascent {
 
   // The same objective in another precision: values are taken anew, what was learnt is kept.
   void refresh() {
+    --iterations_;  // the last gradient is taken again
     gradient_.clear();
     converged_ = stuck_ = false;
   }

@@ -23,7 +23,7 @@ inline void blas_polar(int m, int n, Matrix& x, Matrix& s, Matrix& z, double sma
   if (!(bound > 0)) return;
   for (double& v : x) v /= bound;
   const bool certain = smallest > 0;
-  double lower = certain ? std::min(std::max(smallest / bound, 1e-300), 1.0) : kSmallestWeight;
+  double lower = certain ? std::min(std::max(smallest / bound, kNegligible), 1.0) : kSmallestWeight;
   const double zero = 0, one = 1;
   for (int step = 0; step < kMaxHalleySteps; ++step) {
     const bool done = 1 - lower < polar_tolerance<double>();

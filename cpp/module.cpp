@@ -136,8 +136,8 @@ nb::object fixed(const Network& x, const Network& y, Array transform, Array weig
     nb::gil_scoped_release release;
     parts = evaluate(x, y, transform.data(), weights.data());
   }
-  const double unit = parts.scale * parts.scale;
-  return nb::make_tuple(parts.mean * unit, parts.covariance * unit);
+  return nb::make_tuple(parts.mean * parts.mean_scale * parts.mean_scale,
+                        parts.covariance * parts.scale * parts.scale);
 }
 
 // The objective and its gradient (n_x x n_y), for tests and benchmarks: n_x >= n_y.

@@ -36,7 +36,7 @@ double mean_residual(const Pair& pair, const double* t) {
     for (int i = 0; i < nx; ++i) {
       double moved = 0;
       for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
-      const double gap = pair.gain_x * x.mean(m)[i] - pair.gain_y * moved;
+      const double gap = pair.mean_gain_x * x.mean(m)[i] - pair.mean_gain_y * moved;
       sum += gap * gap;
     }
     total += pair.weights[m] * sum;
@@ -64,18 +64,22 @@ double spectral_gap(const Pair& pair) {
   return total;
 }
 
-// Sets the gains and returns the common scale.
-double set_gains(Pair& pair) {
-  const double scale = std::max(pair.x->scale, pair.y->scale);
-  pair.gain_x = pair.x->scale / scale;
-  pair.gain_y = pair.y->scale / scale;
-  return scale;
+// Sets gains and weights from the scales of the two networks.
+void set_units(Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
+  pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
+  pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
+  if (pair.alpha == 0 || pair.alpha == 2) return;  // nothing to weigh against
+  const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
+  (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
 }
 
-double energy(const Network& x, const Settings& s) {
+double energy(const Network& x, const Pair& pair) {
   double total = 0;
   for (int m = 0; m < x.conditions; ++m)
-    total += s.weights[m] * (s.alpha * dot(x.mean(m), x.mean(m), x.neurons) + (2 - s.alpha) * x.variance[m]);
+    total += pair.weights[m] * (pair.alpha * pair.mean_weight * dot(x.mean(m), x.mean(m), x.neurons) +
+                                (2 - pair.alpha) * pair.covariance_weight * x.variance[m]);
   return total;
 }
 
@@ -110,10 +114,10 @@ class PairSolver {
     whole_.pair.x = &x, whole_.pair.y = &y;
     whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
     whole_.pair.groups = all_groups(x);
-    whole_.pair.mean_term = mean_term(x, y, s.alpha, s.weights);
-    units_ = set_gains(whole_.pair);
-    scale_ = std::sqrt(energy(x, s) * energy(y, s));  // the objective cannot exceed it
-    means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
+    set_units(whole_.pair);
+    whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
+    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // the objective is less
+    means_ = mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
     special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
@@ -213,7 +217,10 @@ class PairSolver {
     some.single = rough.single = r.single;
     const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double budget = r.budget * first.iterations();
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
+    const double budget = std::max(r.budget * first.iterations(), least);
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
@@ -223,23 +230,29 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
-    // On a circle a look at each point of the grid is enough, and neighbours count as one.
-    const bool circle = x_.neurons <= 2;
-    const int screening = circle ? 0 : r.screening;
+    const int screening = circle ? 0 : r.screening, heat = circle ? 3 : r.heat;
     const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
-          circle ? kGridNeighbours : kSameSummit);
+    stage(some, screening, afford(0.2, price, heat, circle ? 4 : 2, 12), circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
-    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
-    stage(rough, r.final, 1);
-    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    stage(rough, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
+    if (!circle) {
+      stage(rough, r.final, 1);
+      hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    }
     evaluations_ += some.evaluations + rough.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
       runs.clear();
     else
       runs[0].refresh();
     runs.insert(runs.begin(), first);
+  }
+
+  // Floating-point operations of one gradient.
+  double cost() const {
+    const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+    const double products = 2 * nx * (ry * ny + rx * ry) * 2;
+    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 1;
   }
 
   static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
@@ -283,8 +296,8 @@ class PairSolver {
     std::vector<Matrix> starts;
     for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
     if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
-    if (given_.empty()) starts.push_back(oracle(marginal_gain().data()));
-    for (int s = 0; given_.empty() && s < s_.n_starts; ++s) {
+    if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(marginal_gain().data()));
+    for (int s = 1; given_.empty() && s < s_.n_starts; ++s) {
       const double* full = s_.starts + std::size_t(s) * n * n;
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
@@ -410,17 +423,17 @@ class PairSolver {
     Solution out;
     const double mean = mean_residual(whole_.pair, best_.data());
     const double covariance = covariance_residual(whole_.pair, best_.data());
-    out.mean_distance = units_ * std::sqrt(mean);
-    out.covariance_distance = units_ * std::sqrt(covariance);
-    out.distance = units_ * std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
-    if (s_.group == Group::identity) {
-      out.lower_bound = out.distance;
-    } else {
-      const double least_mean = mean_residual(whole_.pair, best_mean_.data());
-      const double bound =
-          units_ * std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(whole_.pair));
-      out.lower_bound = std::min(bound, out.distance);
-    }
+    const double mean_unit = std::max(x_.mean_scale, y_.mean_scale), unit = std::max(x_.scale, y_.scale);
+    auto combine = [&](double of_means, double of_covariances) {
+      return std::hypot(std::sqrt(s_.alpha * of_means) * mean_unit,
+                        std::sqrt((2 - s_.alpha) * of_covariances) * unit);
+    };
+    out.mean_distance = mean_unit * std::sqrt(mean);
+    out.covariance_distance = unit * std::sqrt(covariance);
+    out.distance = out.lower_bound = combine(mean, covariance);
+    if (s_.group != Group::identity)
+      out.lower_bound = std::min(out.distance, combine(mean_residual(whole_.pair, best_mean_.data()),
+                                                       spectral_gap(whole_.pair)));
     out.converged = converged_;
     out.iterations = iterations_;
     out.starts = starts_;
@@ -432,7 +445,7 @@ class PairSolver {
   const Network &x_, &y_;
   const Settings& s_;
   Objective whole_;
-  double scale_ = 1, units_ = 1;
+  double scale_ = 1;
   bool special_ = false;
   std::vector<double> means_;
   std::vector<Matrix> given_;  // n x k
@@ -470,8 +483,9 @@ Parts evaluate(const Network& x, const Network& y, const double* transform, cons
       for (int j = 0; j < k; ++j) t[std::size_t(i) * k + j] = transform[std::size_t(j) * n + i];
   Pair pair;
   pair.x = &first, pair.y = &second, pair.weights = weights, pair.groups = all_groups(first);
-  const double scale = set_gains(pair);
-  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()), scale};
+  set_units(pair);
+  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()),
+          std::max(first.mean_scale, second.mean_scale), std::max(first.scale, second.scale)};
 }
 
 }  // namespace repshape

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from repshape import cli_analysis
 from repshape._version import package_version
 
 app = typer.Typer(
@@ -60,6 +61,9 @@ def demo(
         typer.echo(f"Wrote {len(files)} files; the figure is {files[0]}", err=True)
     if as_json:
         typer.echo(json.dumps(result.summary() | {"files": [str(file) for file in files]}))
+
+
+cli_analysis.register(app)
 
 
 def run(arguments: Sequence[str]) -> int:

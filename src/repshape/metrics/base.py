@@ -176,9 +176,7 @@ def check_same_conditions(
             f"Got {x.n_conditions} conditions and {y.n_conditions} conditions."
         )
     if x.conditions is not None and y.conditions is not None and x.conditions != y.conditions:
-        m = next(
-            k for k, names in enumerate(zip(x.conditions, y.conditions)) if len(set(names)) > 1
-        )
+        m = [a == b for a, b in zip(x.conditions, y.conditions, strict=True)].index(False)
         raise InputError(
             "Both networks must have the same conditions in the same order. "
             f"Condition {m} is {x.conditions[m]!r} in one and {y.conditions[m]!r} in the other."
