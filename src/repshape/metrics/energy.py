@@ -80,6 +80,9 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
     each condition, which "v" accepts: the distance is then that of Diracs, whose squared terms are
     :math:`|x - T y|^q`. Numbers of trials may differ by condition and by network.
 
+    Where trials meet exactly the loss has a kink, and its gradient never gets small: such an
+    alignment has converged if reweighted least squares promises no more than rounding.
+
     The lower bound of an alignment is what holds for every transform: zero for "v", and for "u"
     the negative constant by which "u" differs from "v". It is sharp only for identical networks.
 
