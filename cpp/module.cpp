@@ -64,10 +64,15 @@ void check(const Options& o, const Network& x, const Network& y) {
     throw nb::value_error("too few numbers for the starts");
 }
 
-Solution run(const Network& x, const Network& y, const Options& o) {
+using Starts = std::vector<nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>>;
+
+Solution run(const Network& x, const Network& y, const Options& o, const double* given = nullptr,
+             int n_given = 0) {
   Settings s = o.settings;
   s.weights = o.weights.data();
   s.starts = o.starts.data();
+  s.given = given;
+  s.n_given = n_given;
   return solve(x, y, s);
 }
 
@@ -83,29 +88,42 @@ nb::object align(const Network& x, const Network& y, const Options& o) {
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Many pairs: rows of five numbers (distance, lower bound, mean part, covariance part, converged).
+// Many pairs: rows of five numbers (distance, lower bound, mean part, covariance part, converged)
+// and, where `keep` is set, their transforms. `starts` is empty or holds one array a pair.
 nb::object align_pairs(nb::list networks, nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig> pairs,
-                       nb::dict options) {
+                       nb::dict options, const Starts& starts, bool keep) {
   std::vector<const Network*> nets;
   for (nb::handle h : networks) nets.push_back(nb::cast<const Network*>(h));
+  const std::size_t count = pairs.shape(0);
+  if (!starts.empty() && starts.size() != count) throw nb::value_error("starts must have one entry a pair");
   // Options depend on the larger of the two sizes, because the starts do.
-  std::vector<const Options*> chosen(pairs.shape(0));
-  for (std::size_t p = 0; p < pairs.shape(0); ++p) {
+  std::vector<const Options*> chosen(count);
+  for (std::size_t p = 0; p < count; ++p) {
     const Network &x = *nets.at(pairs(p, 0)), &y = *nets.at(pairs(p, 1));
     chosen[p] = nb::cast<const Options*>(options[nb::int_(std::max(x.neurons, y.neurons))]);
     check(*chosen[p], x, y);
+    if (!starts.empty() &&
+        (starts[p].shape(1) != std::size_t(y.neurons) || starts[p].shape(2) != std::size_t(x.neurons)))
+      throw nb::value_error("a start does not map the neurons of y onto those of x");
   }
-  std::vector<double> out(pairs.shape(0) * 5);
+  std::vector<double> out(count * 5);
+  std::vector<std::vector<double>> transforms(keep ? count : 0);
   {
     nb::gil_scoped_release release;
-    for (std::size_t p = 0; p < pairs.shape(0); ++p) {
-      const Solution s = run(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p]);
+    for (std::size_t p = 0; p < count; ++p) {
+      const bool given = !starts.empty();
+      Solution s = run(*nets[pairs(p, 0)], *nets[pairs(p, 1)], *chosen[p], given ? starts[p].data() : nullptr,
+                       given ? int(starts[p].shape(0)) : 0);
       const double row[5] = {s.distance, s.lower_bound, s.mean_distance, s.covariance_distance,
                              double(s.converged)};
       std::copy_n(row, 5, out.data() + 5 * p);
+      if (keep) transforms[p] = std::move(s.transform);
     }
   }
-  return matrix(std::move(out), pairs.shape(0), 5);
+  nb::list kept;
+  for (std::size_t p = 0; p < transforms.size(); ++p)
+    kept.append(matrix(std::move(transforms[p]), nets[pairs(p, 1)]->neurons, nets[pairs(p, 0)]->neurons));
+  return nb::make_tuple(matrix(std::move(out), count, 5), kept);
 }
 
 nb::object fixed(const Network& x, const Network& y, Array transform, Array weights) {
@@ -189,7 +207,7 @@ NB_MODULE(_core, m) {
            "use_means"_a, "screen"_a, "screen_conditions"_a, "screen_iterations"_a, "finalists"_a, "single"_a,
            "memory"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
-  m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a);
+  m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);
   m.def("gradient", &gradient, "x"_a, "y"_a, "transform"_a, "weights"_a, "alpha"_a = 1.0, "isa"_a = "",
         "single"_a = false, "repeats"_a = 1);

@@ -85,7 +85,17 @@ Matrix injection(const std::vector<int>& rows, int n) {
 // Everything one solve works with, in canonical order.
 class PairSolver {
  public:
-  PairSolver(const Network& x, const Network& y, const Settings& s) : x_(x), y_(y), s_(s) {
+  // `swapped`: x is the caller's y, and the caller's starts map the other way.
+  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped) : x_(x), y_(y), s_(s) {
+    const int n = x.neurons, k = y.neurons;
+    for (int g = 0; g < s.n_given; ++g) {
+      const double* from = s.given + std::size_t(g) * n * k;
+      Matrix t(std::size_t(n) * k);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < k; ++j)
+          t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
+      given_.push_back(std::move(t));
+    }
     whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
     scale_ = 0.5 * (energy(x, s) + energy(y, s));
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
@@ -145,6 +155,8 @@ class PairSolver {
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> out;
+    for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, t.data(), special_));
+    if (!out.empty()) return out;
     if (s_.use_means) out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
     const std::size_t count = std::size_t(n) * n;
     for (int s = 0; s < s_.n_starts; ++s) {
@@ -213,9 +225,10 @@ class PairSolver {
   void search_permutations() {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> starts;
-    if (s_.use_means) starts.push_back(oracle(means_.data()));
-    starts.push_back(oracle(marginal_gain().data()));
-    for (int s = 0; s < s_.n_starts; ++s) {
+    for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
+    if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
+    if (given_.empty()) starts.push_back(oracle(marginal_gain().data()));
+    for (int s = 0; given_.empty() && s < s_.n_starts; ++s) {
       const double* full = s_.starts + std::size_t(s) * n * n;
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
@@ -341,6 +354,7 @@ class PairSolver {
   double scale_ = 1;
   bool special_ = false;
   std::vector<double> means_;
+  std::vector<Matrix> given_;  // n x k
   Matrix best_, best_mean_;
   bool converged_ = false;
   int iterations_ = 0, starts_ = 0;
@@ -352,7 +366,7 @@ class PairSolver {
 Solution solve(const Network& x, const Network& y, const Settings& settings) {
   const bool swapped = y < x;
   const Network &first = swapped ? y : x, &second = swapped ? x : y;
-  Solution out = PairSolver(first, second, settings).run();
+  Solution out = PairSolver(first, second, settings, swapped).run();
   // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
   // y onto x: its transpose, or itself where the two were exchanged.
   if (!swapped) {

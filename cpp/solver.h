@@ -17,6 +17,9 @@ struct Settings {
   // are laid out for canonical order (x the larger network).
   const double* starts = nullptr;
   int n_starts = 0;
+  // Caller-given starts, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
+  const double* given = nullptr;
+  int n_given = 0;
   bool screen = true;         // else every start is finished on all conditions
   bool use_means = true;
   int screen_conditions = 32;

@@ -26,6 +26,13 @@ def test_grid_is_eleven_correlations_by_nine_scales() -> None:
     assert toy[1:3] == toy.networks[1:3]
 
 
+def test_correlations_are_opposite_to_the_bit() -> None:
+    c = toy_networks(11, 1).metadata["correlation"].to_numpy()
+    np.testing.assert_array_equal(c, -c[::-1])
+    np.testing.assert_allclose(c, np.linspace(-0.9, 0.9, 11), atol=1e-15)
+    assert toy_networks(1, 1).metadata["correlation"].item() == 0.0
+
+
 def test_unrotated_moments_are_as_stated() -> None:
     toy = toy_networks(rotate=False)
     for network, (c, s) in zip(toy, toy.metadata.to_numpy(), strict=True):

@@ -38,8 +38,12 @@ def align(
     x: Network, y: Network, options: Options
 ) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
 def align_pairs(
-    networks: list[Network], pairs: npt.NDArray[np.int64], options: dict[int, Options]
-) -> FloatArray: ...
+    networks: list[Network],
+    pairs: npt.NDArray[np.int64],
+    options: dict[int, Options],
+    starts: list[FloatArray],
+    keep: bool,
+) -> tuple[FloatArray, list[FloatArray]]: ...
 def evaluate(
     x: Network, y: Network, transform: FloatArray, weights: FloatArray
 ) -> tuple[float, float]: ...

@@ -171,7 +171,7 @@ def _padded(basis: FloatArray | None, size: int) -> FloatArray:
 
 
 def _direction_outside(Q_y: FloatArray, Q_x: FloatArray) -> FloatArray:
-    """A unit vector outside one of the spans, and outside both where there is one."""
+    """Return a unit vector outside one of the spans, and outside both where there is one."""
     probe = np.cos(np.arange(1.0, len(Q_y) + 1.0))[:, None]  # generic and reproducible
     both = _orthonormal_span(np.hstack([Q_y, Q_x]))
     for Q in (both, Q_y, Q_x):

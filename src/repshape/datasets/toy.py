@@ -119,6 +119,7 @@ def toy_networks(
     correlations = np.linspace(
         -MAX_CORRELATION, MAX_CORRELATION, check_integer("n_correlations", n_correlations, 1)
     )
+    correlations = (correlations - correlations[::-1]) / 2.0  # opposite to the bit, zero exact
     scales = np.linspace(*SCALE_RANGE, check_integer("n_scales", n_scales, 1))
     check_integer("n_conditions", n_conditions, 1)
     means = np.outer(np.linspace(*MEAN_RANGE, n_conditions), [1.0, 1.0])

@@ -100,7 +100,7 @@ def _span(net: Factors) -> FloatArray | None:
     r = net.factors.shape[2]
     if M * (r + 1) >= n:
         second = np.einsum("mir,mjr->ij", net.factors, net.factors, optimize=True)
-        values, Q = np.linalg.eigh(second + net.means.T @ net.means)
+        values = np.linalg.eigvalsh(second + net.means.T @ net.means)
         if values[0] > 1e-8 * values[-1]:
             return None
     rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
@@ -108,8 +108,7 @@ def _span(net: Factors) -> FloatArray | None:
         Q, R = np.linalg.qr(rows.T)
         U, s, _ = np.linalg.svd(R)
         return np.asarray(Q @ U[:, : _count(s)])
-    R = np.linalg.qr(rows, mode="r")
-    _, s, Vt = np.linalg.svd(R)
+    _, s, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
     return None if _count(s) == n else np.asarray(Vt[: _count(s)].T)
 
 

@@ -29,7 +29,7 @@ def bures_squared(S: FloatArray, R: FloatArray) -> FloatArray:
 
 
 def polar(X: FloatArray) -> FloatArray:
-    """The polar factor U V' of X = U s V' (..., p, q)."""
+    """Return the polar factor U V' of X = U s V' (..., p, q)."""
     if X.size == 0:
         return X
     U, _, Vt = np.linalg.svd(X, full_matrices=False)

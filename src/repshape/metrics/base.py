@@ -72,11 +72,16 @@ class Prepared:
 
 @dataclass(frozen=True)
 class PairResults:
-    """Results of many pairs, as arrays with one entry a pair."""
+    """Results of many pairs, as arrays with one entry a pair.
+
+    ``transforms`` are kept on request: one (s_y, s_x) array a pair, between the coordinates in
+    which the prepared networks were solved.
+    """
 
     distance: FloatArray
     lower_bound: FloatArray
     converged: npt.NDArray[np.bool_]
+    transforms: list[FloatArray] | None = None
 
 
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]

@@ -145,13 +145,10 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             phi, network.n_conditions, network.n_neurons, _native(net), net.basis
         )
 
-    def _options(
-        self, n_conditions: int, size: int, starts: FloatArray | None = None
-    ) -> _core.Options:
-        """Settings of the native solver for pairs whose larger network has ``size`` dimensions."""
-        if starts is None:
-            count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
-            starts = make_starts(size, count, int(self.random_state))
+    def _options(self, n_conditions: int, size: int) -> _core.Options:
+        """Return settings of the native solver; ``size`` is the larger network's dimensions."""
+        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
+        starts = make_starts(size, count, int(self.random_state))
         return _core.Options(
             group=GROUP_CODES[self.group],
             alpha=float(self.alpha),
@@ -188,9 +185,25 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         )
 
     def solve_pairs(
-        self, prepared: Sequence[PreparedGaussians], pairs: npt.ArrayLike
+        self,
+        prepared: Sequence[PreparedGaussians],
+        pairs: npt.ArrayLike,
+        *,
+        starts: Sequence[FloatArray] | None = None,
+        keep: bool = False,
     ) -> PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices, natively."""
+        """Solve many pairs of prepared networks, given as rows of two indices, natively.
+
+        Parameters
+        ----------
+        prepared : sequence of prepared networks
+        pairs : array of shape (P, 2)
+        starts : sequence of P arrays of shape (S, s_y, s_x), optional
+            Transforms to start from instead of the metric's own starts, in the coordinates of
+            the prepared networks.
+        keep : bool
+            Return the transforms too.
+        """
         index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
@@ -198,8 +211,11 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         sizes = {network.native.neurons for network in used}
         M = used[0].n_conditions if used else 0
         options = {size: self._options(M, size) for size in sizes}
-        found = _core.align_pairs([network.native for network in prepared], index, options)
-        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0)
+        given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
+        handles = [network.native for network in prepared]
+        found, kept = _core.align_pairs(handles, index, options, given, keep)
+        transforms = kept if keep else None
+        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0, transforms)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
