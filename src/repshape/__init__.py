@@ -2,12 +2,13 @@
 
 from repshape._version import package_version
 from repshape.analysis.embedding import Embedding, embed
+from repshape.cohort import Cohort
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
-from repshape.pairwise.run import cross, pairwise
+from repshape.pairwise.run import cross, pairwise, pairwise_many
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials, as_network
 
@@ -17,6 +18,7 @@ __version__ = package_version()
 
 __all__ = [
     "Alignment",
+    "Cohort",
     "CovarianceEstimator",
     "DistanceMatrix",
     "Embedding",
@@ -35,4 +37,5 @@ __all__ = [
     "errors",
     "estimate_moments",
     "pairwise",
+    "pairwise_many",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -60,15 +60,7 @@ class Cohort(Sequence[Network]):
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Cohort:
         """Make an empty cohort on disk; ``path`` must not exist."""
-        target = Path(path)
-        try:
-            with writable(target), atomic_folder(target) as folder:
-                create_group(folder, {"format": FORMAT, "version": FORMAT_VERSION})
-        except StorageError as error:
-            if isinstance(error.__cause__, FileExistsError):
-                raise StorageError(f"{target} exists already; a cohort needs a new name.") from None
-            raise
-        return cls.open(target)
+        return save_networks((), path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Cohort:
@@ -97,17 +89,8 @@ class Cohort(Sequence[Network]):
 
     def save(self, path: str | os.PathLike[str]) -> Cohort:
         """Write a copy to disk, whole or not at all, and open it."""
-        target = Path(path)
-        try:
-            with writable(target), atomic_folder(target) as folder:
-                create_group(folder, {"format": FORMAT, "version": FORMAT_VERSION})
-                for k, record in enumerate(self._records):
-                    write_network(folder / record.key, self[k], record)
-        except StorageError as error:
-            if isinstance(error.__cause__, FileExistsError):
-                raise StorageError(f"{target} exists already; a cohort needs a new name.") from None
-            raise
-        return type(self).open(target)
+        rows = ((one.name, self[k], one.metadata) for k, one in enumerate(self._records))
+        return save_networks(rows, path)
 
     def add(self, name: str, responses: NetworkLike, /, **metadata: Any) -> None:
         """Add a network, whole or not at all.
@@ -121,33 +104,29 @@ class Cohort(Sequence[Network]):
         **metadata : number, str, bool or None
             Its row of the table.
         """
+        self._add(name, responses, metadata, _write_atomically)
+
+    def _add(
+        self,
+        name: str,
+        responses: NetworkLike,
+        metadata: Mapping[str, Any],
+        write: Callable[[Path, Network, Record], None],
+    ) -> None:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"The name of a network must be text. Got {name!r} instead.")
+        if name in self.labels:
+            raise InputError(f"The cohort has a network named {name!r} already.")
         network = as_network(responses, f"network {name!r}")
         order = self._records[-1].order + 1 if self._records else 0
-        record = Record.of(name, network, metadata, order)
-        self._check(record)
+        record = Record.of(name, network, dict(metadata), order)
+        for other in self._records[:1]:
+            check_same_conditions(other, record)
         if self.path is None:
             self._networks[name] = network
         else:
-            self._write(network, record)
+            write(self.path / record.key, network, record)
         self._records.append(record)
-
-    def _check(self, record: Record) -> None:
-        if record.name in self.labels:
-            raise InputError(f"The cohort has a network named {record.name!r} already.")
-        for other in self._records[:1]:
-            check_same_conditions(other, record)
-
-    def _write(self, network: Network, record: Record) -> None:
-        assert self.path is not None
-        try:
-            with writable(self.path), atomic_folder(self.path / record.key) as folder:
-                write_network(folder, network, record)
-        except StorageError as error:
-            if isinstance(error.__cause__, FileExistsError):
-                raise InputError(f"{self.path} has a network {record.name!r} already.") from None
-            raise
 
     def _refresh(self) -> None:
         """Read the records of all networks on disk."""
@@ -228,6 +207,29 @@ class Cohort(Sequence[Network]):
         return f"Cohort({', '.join(parts)})"
 
 
+def save_networks(
+    networks: Iterable[tuple[str, NetworkLike, Mapping[str, Any]]], path: str | os.PathLike[str]
+) -> Cohort:
+    """Write networks, each with name and metadata, as a new cohort, whole or not at all.
+
+    One network is in memory at a time. Conditions must agree and names be unique.
+    """
+    target = Path(path)
+    if target.exists():  # before any network is read; checked again when the folder is named
+        raise StorageError(f"{target} exists already; a cohort needs a new name.")
+    try:
+        with writable(target), atomic_folder(target) as folder:
+            create_group(folder, {"format": FORMAT, "version": FORMAT_VERSION})
+            growing = Cohort.open(folder)
+            for name, network, metadata in networks:
+                growing._add(name, network, metadata, write_network)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise StorageError(f"{target} exists already; a cohort needs a new name.") from None
+        raise
+    return Cohort.open(target)
+
+
 def check_same_conditions(first: Record, second: Record) -> None:
     """Raise unless two networks saw the same conditions, by number and by name."""
     if first.n_conditions != second.n_conditions:
@@ -244,6 +246,16 @@ def check_same_conditions(first: Record, second: Record) -> None:
             f"{k} is {first.conditions[k]!r} in {first.name!r} and {second.conditions[k]!r} "
             f"in {second.name!r}."
         )
+
+
+def _write_atomically(target: Path, network: Network, record: Record) -> None:
+    try:
+        with writable(target.parent), atomic_folder(target) as folder:
+            write_network(folder, network, record)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise InputError(f"{target.parent} has a network {record.name!r} already.") from None
+        raise
 
 
 def _folders(path: Path) -> list[Path]:
