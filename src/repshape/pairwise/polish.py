@@ -113,8 +113,9 @@ class Polish:
         def finish(found: PairResults) -> PairResults:
             return self._merge(layer, tile, chosen, found)
 
+        limits = old.distance[i, j][chosen]
         return Work(
-            self._ledger, layer, tile, self._number, pairs[chosen], starts=starts, finish=finish
+            self._ledger, layer, tile, self._number, pairs[chosen], starts, limits, finish
         )
 
     def _entries(self, layer: int) -> Entries:
