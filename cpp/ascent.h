@@ -6,6 +6,7 @@
 // <T cay(W), G>, has the Newton step P W + W P = 2 R with P = sym(T'G). It preconditions L-BFGS.
 #pragma once
 #include <deque>
+#include <numeric>
 
 #include "blas_objective.h"
 
@@ -59,7 +60,6 @@ class Ascent {
   const Matrix& transform() const { return t_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
-  double gain() const { return gain_; }  // of the last accepted step
 
   // Takes up to `budget` steps. A change of objective between calls is allowed: call restart().
   void run(const Objective& f, int budget) {
@@ -76,6 +76,32 @@ class Ascent {
     gradient_.clear();
     history_.clear();
     converged_ = stuck_ = false;
+  }
+
+  // The same objective in another precision: values are taken anew, what was learnt is kept.
+  void refresh() {
+    gradient_.clear();
+    converged_ = stuck_ = false;
+  }
+
+  // The transform with its k-th weakest direction reversed (two neighbours, to stay a rotation).
+  // Empty where there is no such direction.
+  Matrix reversed(int k, bool paired) {
+    model();
+    std::vector<int> order(k_);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return curvature_[a] < curvature_[b]; });
+    if (k + int(paired) >= k_) return {};
+    Matrix out = t_;
+    for (int which = k; which <= k + int(paired); ++which) {
+      std::vector<double> v(n_, 0), image(n_, 0);
+      for (int i = 0; i < k_; ++i) v[i] = basis_[std::size_t(i) * n_ + order[which]];
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j < n_; ++j) image[i] += out[std::size_t(i) * n_ + j] * v[j];
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j < n_; ++j) out[std::size_t(i) * n_ + j] -= 2 * image[i] * v[j];
+    }
+    return out;
   }
 
   bool finished() {
@@ -182,14 +208,14 @@ class Ascent {
   }
 
   void accept(Matrix t, Matrix g, double value) {
-    gain_ = value - value_;
     t_ = std::move(t);
     gradient_ = std::move(g);
     value_ = value;
   }
 
   void advance(const Objective& f) {
-    model();
+    if (history_.empty() || steps_ % kModelLife == 0) model();
+    ++steps_;
     Matrix w = direction();
     double slope = dot(r_, w);
     if (!(slope > 0)) {
@@ -247,10 +273,11 @@ class Ascent {
 
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
+  static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;
-  int n_ = 0, k_ = 0, iterations_ = 0;
-  double value_ = 0, gain_ = 0;
+  int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
+  double value_ = 0;
   bool converged_ = false, stuck_ = false;
   Matrix t_, gradient_, r_, basis_, curvature_;
   std::deque<Step> history_;

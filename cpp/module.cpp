@@ -42,13 +42,13 @@ nb::object matrix(std::vector<double> values, std::size_t rows, std::size_t cols
 
 Network* make_network(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
                       Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-                      bool diagonal) {
+                      bool diagonal, bool reduced) {
   const auto conditions = means.shape(0), neurons = means.shape(1), rank = spectrum.shape(1);
   if (spectrum.shape(0) != conditions || factors.size() != conditions * neurons * (diagonal ? 1 : rank))
     throw nb::value_error("means, factors and spectrum disagree in shape");
   nb::gil_scoped_release release;
   return new Network(means.data(), factors.data(), spectrum.data(), int(conditions), int(neurons), int(rank),
-                     diagonal);
+                     diagonal, reduced);
 }
 
 struct Options {
@@ -171,11 +171,11 @@ NB_MODULE(_core, m) {
       .def("__init__",
            [](Network* self, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> means,
               Array factors, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> spectrum,
-              bool diagonal) {
-             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal));
+              bool diagonal, bool reduced) {
+             std::unique_ptr<Network> made(make_network(means, factors, spectrum, diagonal, reduced));
              new (self) Network(std::move(*made));
            },
-           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a)
+           "means"_a, "factors"_a, "spectrum"_a, "diagonal"_a, "reduced"_a = false)
       .def_ro("conditions", &Network::conditions)
       .def_ro("neurons", &Network::neurons)
       .def_ro("rank", &Network::rank)
@@ -184,8 +184,7 @@ NB_MODULE(_core, m) {
   nb::class_<Options>(m, "Options")
       .def("__init__",
            [](Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-              Array starts, int n_starts, bool use_means, bool screen, int screen_conditions,
-              int screen_iterations, int finalists, bool single, int memory) {
+              Array starts, int n_starts, bool use_means, bool screen) {
              new (self) Options();
              Settings& s = self->settings;
              s.group = Group(group);
@@ -195,17 +194,11 @@ NB_MODULE(_core, m) {
              s.n_starts = n_starts;
              s.use_means = use_means;
              s.screen = screen;
-             s.screen_conditions = screen_conditions;
-             s.screen_iterations = screen_iterations;
-             s.finalists = finalists;
-             s.single = single;
-             s.memory = memory;
              self->weights.assign(weights.data(), weights.data() + weights.size());
              self->starts.assign(starts.data(), starts.data() + starts.size());
            },
            "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a, "n_starts"_a,
-           "use_means"_a, "screen"_a, "screen_conditions"_a, "screen_iterations"_a, "finalists"_a, "single"_a,
-           "memory"_a);
+           "use_means"_a, "screen"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

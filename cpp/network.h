@@ -40,6 +40,7 @@ struct Network {
   int conditions = 0, neurons = 0, rank = 0;
   bool diagonal = false;  // the factors are diagonal matrices of standard deviations
   bool lanes = true;
+  bool reduced = false;  // the responses span fewer dimensions than there are neurons
   std::vector<double> means;     // conditions x neurons
   Buffer factors;                // lanes: groups x (neurons x rank) Packs; else conditions x neurons x rank
   std::vector<double> spectrum;  // conditions x rank: singular values of the factors, descending
@@ -64,8 +65,8 @@ struct Network {
   }
 
   Network(const double* mean_values, const double* factor_values, const double* singular,
-          int conditions_, int neurons_, int rank_, bool diagonal_)
-      : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_) {
+          int conditions_, int neurons_, int rank_, bool diagonal_, bool reduced_)
+      : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_), reduced(reduced_) {
     lanes = neurons <= (conditions < kDoubleLanes ? kMaxPaddedSize : max_lane_size());
     means.assign(mean_values, mean_values + std::size_t(conditions) * neurons);
     spectrum.assign(singular, singular + std::size_t(conditions) * rank);

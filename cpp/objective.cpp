@@ -45,12 +45,13 @@ Side<T> side(const Network& net, const int* groups, int count, int slot) {
     out.factors = const_cast<Pack<T>*>(reinterpret_cast<const Pack<T>*>(net.group(groups[0])));
   } else {
     out.factors = scratch<Pack<T>>(net.entries(), slot);
-    for (std::size_t e = 0; e < net.entries(); ++e)
-      for (int l = 0; l < width; ++l) {
-        const int part = l / kDoubleLanes;
-        const double* group = part < count ? net.group(groups[part]) : nullptr;
-        out.factors[e].set(l, group ? T(group[e * kDoubleLanes + l % kDoubleLanes]) : T(0));
-      }
+    T* to = reinterpret_cast<T*>(out.factors);
+    for (int part = 0; part < width / kDoubleLanes; ++part, to += kDoubleLanes) {
+      const double* from = part < count ? net.group(groups[part]) : nullptr;
+      for (std::size_t e = 0; e < net.entries(); ++e)
+        for (int l = 0; l < kDoubleLanes; ++l)
+          to[e * width + l] = from ? T(from[e * kDoubleLanes + l]) : T(0);
+    }
   }
   return out;
 }

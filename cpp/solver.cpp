@@ -7,9 +7,9 @@
 namespace repshape {
 namespace {
 
-// A start whose value lags the leader's by more than this share of the scale after its trial steps
-// is not worth finishing.
-constexpr int kTrialIterations = 12;
+// Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
+// apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
+constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
 
 std::vector<int> all_groups(const Network& x) {
   std::vector<int> groups(x.groups());
@@ -99,7 +99,9 @@ class PairSolver {
     whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
     scale_ = 0.5 * (energy(x, s) + energy(y, s));
     means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
-    special_ = s.group == Group::rotation && x.neurons == y.neurons;
+    // A dimension that one network does not use can be reversed at no cost, so every alignment is
+    // part of a rotation then.
+    special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
   }
 
   Solution run() {
@@ -137,7 +139,8 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(1, (s_.screen_conditions + kDoubleLanes - 1) / kDoubleLanes);
+    // An eighth of the conditions, but no fewer than fill a pack of single precision.
+    const int wanted = std::max(2, std::min(s_.race.conditions / kDoubleLanes, total / 8));
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -168,58 +171,96 @@ class PairSolver {
   }
 
   void search_rotations() {
-    AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    const AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
-    auto better = [](const Ascent& a, const Ascent& b) { return a.value() > b.value(); };
     if (s_.screen && starts_ > 1) {
-      Objective few = subset();
-      few.single = s_.single;
-      for (Ascent& run : runs) run.run(few, s_.screen_iterations);
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, kTrialIterations);
-      }
-      evaluations_ += few.evaluations;
-      std::stable_sort(runs.begin(), runs.end(), better);
-      keep_distinct(runs, s_.finalists);
+      runs[0].run(whole_, s_.max_iterations);
+      race(runs, settings);
     }
-    for (Ascent& run : runs) {
-      if (s_.screen && &run != &runs[0] && hopeless(run, runs[0])) continue;
-      run.run(whole_, s_.max_iterations - run.iterations());
-    }
-    std::stable_sort(runs.begin(), runs.end(), better);
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
+    std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
-    runs[0].finished();
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
   }
 
+  static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+
+  // Follows many starts a little and few of them far, within a budget set by what the first start
+  // took. Leaves the first, which is finished, and the winner of the others if it may be higher.
+  void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
+    const Race& r = s_.race;
+    const Ascent first = std::move(runs[0]);
+    runs.erase(runs.begin());
+    Objective some = subset(), rough = whole_;
+    some.single = rough.single = r.single;
+    const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
+    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
+    const double budget = r.budget * first.iterations();
+    // How many runs of so many iterations a share of the budget pays for.
+    auto afford = [&](double share, double unit, int iterations, int least, int most) {
+      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
+    };
+    auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
+      for (Ascent& run : runs) run.run(f, iterations);
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      keep_distinct(runs, survivors, apart);
+    };
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const int screening = circle ? 0 : r.screening;
+    const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
+    runs.erase(runs.begin() + enter, runs.end());
+    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
+          circle ? kGridNeighbours : kSameSummit);
+    for (Ascent& run : runs) run.restart();
+    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
+    stage(rough, r.final, 1);
+    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    evaluations_ += some.evaluations + rough.evaluations;
+    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
+      runs.clear();
+    else
+      runs[0].refresh();
+    runs.insert(runs.begin(), first);
+  }
+
+  static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
+    double gap = 0;
+    for (std::size_t e = 0; e < a.transform().size(); ++e) {
+      const double d = a.transform()[e] - b.transform()[e];
+      gap += d * d;
+    }
+    return gap < apart;
+  }
+
+  // The gradient holds some directions of the best alignment only weakly. Reversing such a one
+  // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
+  void hop(Ascent& best, const Objective& f, const AscentSettings& settings, int tries) const {
+    for (int k = 0; tries > 0; ++k, --tries) {
+      Matrix start = best.reversed(k, special_);
+      if (start.empty()) return;
+      Ascent other(settings, std::move(start));
+      other.run(f, s_.race.hop);
+      if (other.value() > best.value() + 1e-6 * scale_) {
+        best = std::move(other);
+        best.run(f, s_.race.hop);
+        k = -1;
+      }
+    }
+  }
+
   // Starts that have met the same summit count once.
-  void keep_distinct(std::vector<Ascent>& runs, int most) const {
+  static void keep_distinct(std::vector<Ascent>& runs, int most, double apart) {
     std::vector<Ascent> kept;
     for (Ascent& run : runs) {
       bool fresh = int(kept.size()) < most;
-      for (const Ascent& other : kept) {
-        const std::size_t count = run.transform().size();
-        double gap = 0;
-        for (std::size_t e = 0; e < count; ++e) {
-          const double d = run.transform()[e] - other.transform()[e];
-          gap += d * d;
-        }
-        fresh = fresh && gap > 1e-4;
-      }
+      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other, apart);
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
-  }
-
-  // At its present pace the run would not catch up with the leader.
-  bool hopeless(const Ascent& run, const Ascent& leader) const {
-    return leader.value() - run.value() > 20 * std::max(run.gain(), 1e-12 * scale_);
   }
 
   void search_permutations() {

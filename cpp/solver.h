@@ -6,13 +6,24 @@ namespace repshape {
 
 enum class Group { orthogonal, rotation, permutation, identity };
 
+// How the work after the first start is spent, in units of one gradient over all conditions.
+struct Race {
+  double budget = 3;    // times what the first start took
+  int conditions = 32;  // most of the screening
+  int screening = 6;    // iterations of every start, on those conditions
+  int heat = 8;         // iterations of each entrant, on all
+  int final = 20;       // iterations of each finalist
+  int hop = 12;         // iterations of each hop
+  bool single = true;   // all of these in single precision; the winner is finished in double
+};
+
 struct Settings {
   Group group = Group::orthogonal;
   double alpha = 1;
   const double* weights = nullptr;
   double tolerance = 1e-9;
   int max_iterations = 500;
-  int memory = 12;
+  int memory = 30;
   // Starting transforms besides the means': n_starts matrices of n x n, n the larger size. They
   // are laid out for canonical order (x the larger network).
   const double* starts = nullptr;
@@ -20,12 +31,9 @@ struct Settings {
   // Caller-given starts, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
   const double* given = nullptr;
   int n_given = 0;
-  bool screen = true;         // else every start is finished on all conditions
+  bool screen = true;  // else every start is finished on all conditions
   bool use_means = true;
-  int screen_conditions = 32;
-  int screen_iterations = 6;
-  int finalists = 3;
-  bool single = false;
+  Race race;
 };
 
 struct Solution {

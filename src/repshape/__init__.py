@@ -6,13 +6,14 @@ from repshape.cohort import Cohort
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise, pairwise_many
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials, as_network
 
-from repshape import datasets, errors  # isort: skip
+from repshape import baselines, datasets, errors  # isort: skip
 
 __version__ = package_version()
 
@@ -26,11 +27,13 @@ __all__ = [
     "GaussianShapeMetric",
     "Gaussians",
     "Preprocess",
+    "ProcrustesShapeMetric",
     "ShapeMetric",
     "Transform",
     "Trials",
     "__version__",
     "as_network",
+    "baselines",
     "cross",
     "datasets",
     "embed",

@@ -11,7 +11,12 @@ class Network:
     rank: int
     diagonal: bool
     def __init__(
-        self, means: FloatArray, factors: FloatArray, spectrum: FloatArray, diagonal: bool
+        self,
+        means: FloatArray,
+        factors: FloatArray,
+        spectrum: FloatArray,
+        diagonal: bool,
+        reduced: bool = False,
     ) -> None: ...
     def __lt__(self, other: Network) -> bool: ...
 
@@ -27,11 +32,6 @@ class Options:
         n_starts: int,
         use_means: bool,
         screen: bool,
-        screen_conditions: int,
-        screen_iterations: int,
-        finalists: int,
-        single: bool,
-        memory: int,
     ) -> None: ...
 
 def align(

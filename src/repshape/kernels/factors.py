@@ -75,23 +75,31 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U, np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
 
 
-def in_principal_axes(net: Factors, weights: FloatArray) -> Factors:
+def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:
     """Return the same network in coordinates along its principal axes of noise.
 
     Orthogonal changes of coordinates change no distance. These ones (1) drop every dimension in
     which the network never responds, exactly; (2) order the axes by mean noise variance and fix
     their signs by the means, so that the identity is a good first guess of an alignment, and so
-    that a rotated copy of a network becomes the same numbers up to rounding.
+    that a rotated copy of a network becomes the same numbers up to rounding. With ``oriented`` the
+    change is a rotation where no dimension is dropped, so that rotations remain rotations.
     """
-    if net.diagonal:
-        return _sorted_neurons(net, weights)
+    basis = _neuron_order(net, weights) if net.diagonal else _axes_of_span(net, weights)
+    if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
+        basis[:, -1] *= -1
+    means = net.means @ basis
+    if net.diagonal:  # the basis is a signed permutation
+        return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
+    return Factors(means, basis.T @ net.factors, net.spectrum, False, basis)
+
+
+def _axes_of_span(net: Factors, weights: FloatArray) -> FloatArray:
     Q = _span(net)
     means, factors = net.means, net.factors
     if Q is not None:
         means, factors = means @ Q, Q.T @ factors
     V = _axes(means, factors, weights)
-    basis = V if Q is None else Q @ V
-    return Factors(means @ V, V.T @ factors, net.spectrum, False, basis)
+    return V if Q is None else np.asarray(Q @ V)
 
 
 def _span(net: Factors) -> FloatArray | None:
@@ -99,7 +107,7 @@ def _span(net: Factors) -> FloatArray | None:
     M, n = net.means.shape
     r = net.factors.shape[2]
     if M * (r + 1) >= n:
-        second = np.einsum("mir,mjr->ij", net.factors, net.factors, optimize=True)
+        second = _second_moment(net.factors, np.ones(M))
         values = np.linalg.eigvalsh(second + net.means.T @ net.means)
         if values[0] > 1e-8 * values[-1]:
             return None
@@ -123,8 +131,20 @@ def _signs(projections: FloatArray) -> FloatArray:
     return np.where(generic @ projections < 0, -1.0, 1.0)
 
 
+def _second_moment(factors: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sum of w A A' over conditions, (n, n)."""
+    M, n, r = factors.shape
+    total = np.zeros((n, n))
+    step = max(1, CHUNK_ENTRIES // max(n * r, 1))
+    for start in range(0, M, step):
+        part = factors[start : start + step] * np.sqrt(weights[start : start + step, None, None])
+        wide = part.transpose(1, 0, 2).reshape(n, -1)
+        total += wide @ wide.T
+    return total
+
+
 def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatArray:
-    noise = np.einsum("m,mir,mjr->ij", weights, factors, factors, optimize=True)
+    noise = _second_moment(factors, weights)
     signal = (means * weights[:, None]).T @ means
     # The means only order axes along which the noise is the same.
     _, V = np.linalg.eigh(noise + 1e-6 * signal)
@@ -132,8 +152,6 @@ def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatA
     return np.asarray(V * _signs(means @ V))
 
 
-def _sorted_neurons(net: Factors, weights: FloatArray) -> Factors:
+def _neuron_order(net: Factors, weights: FloatArray) -> FloatArray:
     order = np.argsort(-(weights @ net.factors**2), kind="stable")
-    basis = np.eye(len(order))[:, order] * _signs(net.means[:, order])
-    factors = np.ascontiguousarray(net.factors[:, order])
-    return Factors(net.means @ basis, factors, net.spectrum, True, basis)
+    return np.asarray(np.eye(len(order))[:, order] * _signs(net.means[:, order]))

@@ -140,7 +140,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         weights = self._weights(network.n_conditions)
         net = factorise(self._moments(network))
         if self.group in FREE_COORDINATES:
-            net = in_principal_axes(net, weights)
+            net = in_principal_axes(net, weights, oriented=self.group == "rotation")
         return PreparedGaussians(
             phi, network.n_conditions, network.n_neurons, _native(net), net.basis
         )
@@ -159,11 +159,6 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             n_starts=len(starts),
             use_means=True,
             screen=self.n_starts == "auto",
-            screen_conditions=32,
-            screen_iterations=6,
-            finalists=3,
-            single=True,
-            memory=30,
         )
 
     def _align_prepared(self, x: PreparedGaussians, y: PreparedGaussians) -> Alignment:
@@ -238,6 +233,7 @@ def _native(net: Factors) -> _core.Network:
         np.ascontiguousarray(net.factors),
         np.ascontiguousarray(net.spectrum),
         net.diagonal,
+        reduced=net.basis is not None and net.basis.shape[0] != net.basis.shape[1],
     )
 
 

@@ -1,0 +1,154 @@
+"""Centred kernel alignment (CKA): the cosine between centred Gram matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from repshape._arrays import FloatArray
+from repshape.baselines._common import centred_means, check_pair, separation, unit
+from repshape.errors import InputError, check_boolean, check_choice, check_real
+from repshape.responses import NetworkLike
+
+KERNELS = ("linear", "rbf")
+
+
+def cka(
+    x: NetworkLike,
+    y: NetworkLike,
+    *,
+    kernel: str = "linear",
+    debiased: bool = False,
+    angular: bool = False,
+    bandwidth: float = 1.0,
+) -> float:
+    r"""Centred kernel alignment: how differently networks relate their conditions.
+
+    With Gram matrices :math:`K_{ab} = k(\mu_a, \mu_b)` of the M mean responses, centred to
+    :math:`\bar K = H K H`, :math:`H = I - 11'/M`,
+
+    .. math:: 1 - \frac{\langle \bar K_x, \bar K_y \rangle}{|\bar K_x|_F |\bar K_y|_F}
+
+    or the arccos of the fraction.
+
+    Parameters
+    ----------
+    x, y : networks
+        With at least 3 conditions in common, 4 if ``debiased``; numbers of neurons may differ.
+    kernel : {"linear", "rbf"}
+        :math:`k(\mu, \nu) = \mu' \nu`, or :math:`\exp(-|\mu - \nu|^2 / 2 s^2)`.
+    debiased : bool
+        Replace H K H by the U-centred matrix of Szekely and Rizzo, whose products are the unbiased
+        estimates of HSIC (Song et al. 2012); the plain form nears 0 for any two networks of
+        many neurons and few conditions.
+    angular : bool
+        Return the angle in radians.
+    bandwidth : float
+        s as a multiple of the median distance between the network's own mean responses, over
+        distinct conditions. For "rbf" only.
+
+    Returns
+    -------
+    float
+        In [0, 1], the angle in [0, pi/2]; if ``debiased`` in [0, 2] and [0, pi].
+
+    Notes
+    -----
+    **Metric**: the angle is, between Gram matrices up to scale (Williams et al. 2021), with either
+    kernel, debiased or not; 1 - CKA breaks the triangle inequality. **Invariant to**: orthogonal
+    maps of the neurons, shifts and scale of the responses (with "rbf" because s follows them).
+
+    The linear kernel without debiasing needs memory for min(M, n_x + n_y)^2 numbers, the others
+    for M^2.
+
+    References
+    ----------
+    Kornblith, Norouzi, Lee and Hinton, "Similarity of Neural Network Representations Revisited",
+    ICML 2019. Nguyen, Raghu and Kornblith, ICLR 2021 (debiased).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    >>> y = x[:, ::-1] * 3 + 1
+    >>> cka(x, y) < 1e-15
+    True
+    >>> round(1 - cka(x, x[:, :1]), 6)  # K has eigenvalues 2 and 8; the neuron kept gives the 2
+    0.242536
+    """
+    check_choice("kernel", kernel, KERNELS, owner="cka")
+    check_boolean("debiased", debiased, owner="cka")
+    check_boolean("angular", angular, owner="cka")
+    check_real("bandwidth", bandwidth, 0, closed="neither", owner="cka")
+    measure = "Debiased CKA" if debiased else "CKA"
+    networks = check_pair(x, y, measure=measure, at_least=4 if debiased else 3)
+    X, Y = (
+        centred_means(network, name, measure=measure)
+        for network, name in zip(networks, "xy", strict=True)
+    )
+    if kernel == "linear" and not debiased:
+        X, Y = _joint_coordinates(unit(X), unit(Y))
+        return separation(unit(X @ X.T), unit(Y @ Y.T), angular=angular)
+    u, v = (
+        _centred_gram(Z, name, kernel, bandwidth, debiased)
+        for Z, name in zip((X, Y), "xy", strict=True)
+    )
+    return separation(u, v, angular=angular)
+
+
+def _joint_coordinates(X: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return X and Y in an orthonormal basis of their columns, where those are few.
+
+    For [X, Y] = Q [R, S], the matrices X X' = Q R R' Q' and Y Y' = Q S S' Q' are as far apart as
+    R R' and S S', which are smaller.
+    """
+    n_x = X.shape[1]
+    if n_x + Y.shape[1] >= len(X):
+        return X, Y
+    triangle: FloatArray = np.asarray(np.linalg.qr(np.hstack([X, Y]), mode="r"))
+    return triangle[:, :n_x], triangle[:, n_x:]
+
+
+def _centred_gram(
+    X: FloatArray, name: str, kernel: str, bandwidth: float, debiased: bool
+) -> FloatArray:
+    """Return the centred, or U-centred, Gram matrix of centred means, at norm 1."""
+    K = X @ X.T if kernel == "linear" else _rbf(X, bandwidth, name)
+    centred = u_centred(K) if debiased else K - _row_means(K)
+    if np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(K):
+        raise InputError(
+            "CKA needs conditions that are not all equally similar. "
+            f"Got a Gram matrix that centring makes zero in {name}."
+        )
+    return unit(centred)
+
+
+def _rbf(X: FloatArray, bandwidth: float, name: str) -> FloatArray:
+    distances = pdist(X)
+    scale = bandwidth * float(np.median(distances))
+    if scale == 0:
+        raise InputError(
+            "The median distance, which is the unit of 'bandwidth', must not be zero. "
+            f"Got equal mean responses to most pairs of conditions in {name}."
+        )
+    return np.asarray(np.exp(-(squareform(distances / scale) ** 2) / 2))
+
+
+def _row_means(K: FloatArray) -> FloatArray:
+    """Return what HKH subtracts from K: row and column means, less the grand mean."""
+    means = K.mean(axis=0)
+    return np.asarray(means[:, None] + means - means.mean())
+
+
+def u_centred(K: FloatArray) -> FloatArray:
+    """Return K with zero diagonal and, off it, rows that sum to zero.
+
+    Off the diagonal, K_ab - r_a / (M - 2) - r_b / (M - 2) + t / ((M - 1)(M - 2)), with r the sums
+    of rows and t of all, without the diagonal of K. Then <U(K), U(L)> = M (M - 3) HSIC_1(K, L).
+    """
+    M = len(K)
+    hollow = K - np.diag(np.diag(K))
+    rows = hollow.sum(axis=0)
+    U = hollow - (rows[:, None] + rows) / (M - 2) + rows.sum() / ((M - 1) * (M - 2))
+    np.fill_diagonal(U, 0.0)
+    return np.asarray(U)

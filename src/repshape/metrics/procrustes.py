@@ -1,0 +1,286 @@
+"""Deterministic shape metrics on condition means (eq. 2; Williams et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape._arrays import condition_weights, digest
+from repshape.errors import InputError, InputTypeError, check_boolean, check_choice, check_real
+from repshape.groups import GROUPS, Transform, nearest_orthogonal, oracle
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+
+FloatArray = npt.NDArray[np.float64]
+
+DISTANCES = ("euclidean", "angular")
+# Groups for which an orthogonal change of each network's coordinates changes nothing.
+FREE_COORDINATES = ("orthogonal", "rotation")
+# Means that differ by less than this share of the largest are equal but for rounding.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class PreparedMeans(Prepared):
+    """A network's preprocessed means, rows weighted, in as few coordinates as they span.
+
+    Attributes
+    ----------
+    rows : array of shape (M, s)
+        Coordinates of the means; row m is multiplied by sqrt(M w_m).
+    basis : array of shape (n, s) or None
+        Orthonormal columns: means = rows @ basis'. None where coordinates are neurons.
+    key : str
+        Orders a pair, so that both orders solve the same problem.
+    """
+
+    rows: FloatArray
+    basis: FloatArray | None
+    key: str
+
+
+class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
+    r"""Distance between the mean responses of two networks, minimised over a group.
+
+    .. math:: d(X, Y) = \min_T |\phi(X) - \phi(Y) T|_F
+
+    (eq. 2), or the angle of the same best transform,
+
+    .. math:: \theta(X, Y) = \min_T \arccos
+              \frac{\langle \phi(X), \phi(Y) T \rangle}{|\phi(X)|_F |\phi(Y)|_F}.
+
+    X and Y are the (M, n) means of each condition; of trials, their averages. The map
+    :math:`\phi` subtracts the grand mean c and whitens in part, with the covariance C of the means:
+
+    .. math:: \phi(X) = (X - 1 c') C^{-whitening/2}.
+
+    At ``whitening=0`` and the orthogonal group this is the Procrustes distance; at
+    ``whitening=1`` it is invariant to every invertible linear map, and the angle is
+    :math:`\arccos \sum_i \rho_i / \sqrt{r_x r_y}` with canonical correlations
+    :math:`\rho_i` and ranks r. The solution is exact: every alignment has converged, and its lower
+    bound is its distance. Both distances are metrics between networks up to the transforms of the
+    group (and, the angle, up to scale).
+
+    Parameters
+    ----------
+    group : {"orthogonal", "rotation", "permutation", "identity"}
+        Transforms that do not count. Where numbers of neurons differ, the smaller network is
+        matched with a part of the larger, and what is left over counts.
+    whitening : float in [0, 1]
+        How far to whiten: a direction of variance v gets variance v^(1 - whitening), and one
+        without variance stays without. Note the sense: 0 is none. `Preprocess` defines it the same
+        way; here it is fitted on the means alone, after ``preprocess``.
+    distance : {"euclidean", "angular"}
+        The Frobenius norm, or the angle in radians: in [0, pi/2] for the orthogonal group,
+        in [0, pi] for the others.
+    center : bool
+        Whether to subtract the grand mean. Whitening always refers to it.
+    preprocess : Preprocess or None
+        Applied to each network first, and fitted on all of it, noise included.
+    weights : array of shape (M,) or None
+        Weights w of the conditions, normalised to sum 1. Condition m counts M w_m times, so that
+        equal weights are the plain Frobenius norm: a sum over conditions, not a mean.
+
+    Notes
+    -----
+    Without centring and weights, at ``whitening=0``, the distance is sqrt(M / 2) times that of
+    ``GaussianShapeMetric(alpha=2)``.
+
+    With as many neurons as conditions less one, or more, full whitening makes all networks
+    alike, so that their distance is zero. Reduce them first, or whiten less.
+
+    References
+    ----------
+    Williams, Kunz, Kornblith and Linderman, "Generalized Shape Metrics on Neural Representations",
+    NeurIPS 2021. Their partial whitening mixes I and C^(-1/2), which depends on the units of the
+    responses; the power used here does not, and agrees at both ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(20, 4))  # conditions, neurons
+    >>> Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    >>> metric = ProcrustesShapeMetric(distance="angular")
+    >>> metric.distance(x, 3 * x @ Q + 1) < 1e-7
+    True
+    >>> x = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    >>> ProcrustesShapeMetric().distance(x, 2 * x)
+    1.4142135623730951
+    """
+
+    def __init__(
+        self,
+        *,
+        group: str = "orthogonal",
+        whitening: float = 0.0,
+        distance: str = "euclidean",
+        center: bool = True,
+        preprocess: Preprocess | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> None:
+        self.group = group
+        self.whitening = whitening
+        self._distance = distance  # `distance` itself is the method; see get_params
+        self.center = center
+        self.preprocess = preprocess
+        self.weights = weights
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn's estimators do."""
+        return {**super().get_params(deep), "distance": self._distance}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn's estimators do."""
+        if "distance" in params:
+            self._distance = params.pop("distance")
+        super().set_params(**params)
+        return self
+
+    def _validate_parameters(self) -> None:
+        owner = type(self).__name__
+        check_choice("group", self.group, GROUPS, owner=owner)
+        check_real("whitening", self.whitening, 0, 1, owner=owner)
+        check_choice("distance", self._distance, DISTANCES, owner=owner)
+        check_boolean("center", self.center, owner=owner)
+        if self.preprocess is not None and not isinstance(self.preprocess, Preprocess):
+            raise InputTypeError(
+                f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
+                f"Got {self.preprocess!r} instead."
+            )
+
+    def prepare(self, network: NetworkLike) -> PreparedMeans:
+        """Validate and prepare one network, once for all of its pairs."""
+        self._validate_parameters()
+        checked = as_network(network)
+        self._check_varies(checked.means)
+        phi = self._fit_phi(checked)
+        return self._prepare(phi.apply(Gaussians.points(checked.means)), phi)
+
+    def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
+        """Fit the user's preprocessing, then centring and whitening, as one affine map.
+
+        The grand mean of g (X - 1 o') L is the image of X's own grand mean c. So centring after
+        the first map is the same as centring on c before it.
+        """
+        weights = condition_weights(self.weights, network.n_conditions)
+        own = Preprocess(center=self.center, whitening=self.whitening)
+        if self.preprocess is None:
+            return own.fit(Gaussians.points(network.means), weights)
+        first = self.preprocess.fit(network)
+        second = own.fit(Gaussians.points(first.apply(network).means), weights)
+        return FittedPreprocess(
+            offset=weights @ network.means if self.center else first.offset,
+            linear=_product(first.linear, second.linear),
+            gain=first.gain * second.gain,
+            explained_variance=first.explained_variance,
+        )
+
+    def _check_varies(self, means: FloatArray) -> None:
+        """Raise if centring leaves only rounding and the metric would then divide by its size."""
+        w = condition_weights(self.weights, len(means))
+        used = means[w > 0]
+        constant = np.ptp(used, axis=0).max() <= ROUNDING * np.abs(used).max()
+        if constant and (self.whitening > 0 or (self._distance == "angular" and self.center)):
+            raise InputError(
+                "Whitening and the angular distance need mean responses that differ between "
+                "conditions. Got a network with the same mean response to every condition."
+            )
+
+    def _weighted(self, means: FloatArray) -> FloatArray:
+        """Multiply row m by sqrt(M w_m), which is 1 for equal weights."""
+        if self.weights is None:
+            return means
+        M = len(means)
+        w = condition_weights(self.weights, M)
+        return np.asarray(np.sqrt(M * w)[:, None] * means)
+
+    def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedMeans:
+        rows, basis = self._weighted(network.means), None
+        if self._distance == "angular":
+            _check_angle(rows)
+        if self.group in FREE_COORDINATES:
+            rows, basis = _few_coordinates(rows)
+        key = digest("means", rows)
+        return PreparedMeans(phi, network.n_conditions, network.n_neurons, rows, basis, key)
+
+    def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
+        if (x.n_neurons, x.key) < (y.n_neurons, y.key):  # the residual lives in the larger space
+            swapped = self._solve(y, x)
+            gap, distance, fixed = swapped[0], swapped[1], swapped[2].reversed()
+        else:
+            gap, distance, fixed = self._solve(x, y)
+        return Alignment(
+            distance=distance,
+            lower_bound=distance,
+            mean_distance=gap / float(np.sqrt(x.n_conditions)),
+            covariance_distance=float("nan"),
+            converged=True,
+            n_iterations=1,
+            n_starts=1,
+            _map=fixed,
+            _phi=(x.phi, y.phi),
+        )
+
+    def _solve(self, x: PreparedMeans, y: PreparedMeans) -> tuple[float, float, Transform]:
+        """Return |X - YT|, the distance, and T, for an x of no fewer neurons than y.
+
+        Any transform that maximises <X, YT> minimises both distances.
+        """
+        G = x.rows.T @ y.rows
+        equal = x.n_neurons == y.n_neurons
+        # Where the means span fewer dimensions than there are neurons, turning round a direction
+        # without responses makes any orthogonal transform a rotation.
+        spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
+        core = (nearest_orthogonal if spare else oracle(self.group))(G).T
+        gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
+        rotation = self.group == "rotation" and equal
+        return gap, distance, Transform(core, y.basis, x.basis, rotation)
+
+    def _compare(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
+        """Return |X - YT| and the distance, given X, YT and Y."""
+        gap = float(np.linalg.norm(x - moved))
+        if self._distance == "euclidean":
+            return gap, gap
+        u, v = x / np.linalg.norm(x), moved / np.linalg.norm(y)
+        # Precise at both ends, where the arccos of a cosine keeps half of the digits.
+        return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        X, Y = self._weighted(x.means), self._weighted(y.means)
+        if x.n_neurons < y.n_neurons:  # the residual lives in the larger space
+            X, Y, fixed = Y, X, fixed.reversed()
+        if self._distance == "angular":
+            _check_angle(X)
+            _check_angle(Y)
+        return self._compare(X, fixed.apply(Y), Y)[1]
+
+
+def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return rows R (M, s) and an orthonormal basis Q (n, s), X = R Q', with s = min(M, n).
+
+    Square bases are the identity: another could be a reflection, and hide one.
+    """
+    M, n = rows.shape
+    if n <= M:
+        return rows, np.eye(n)
+    basis, triangle = np.linalg.qr(rows.T)
+    return np.ascontiguousarray(triangle.T), basis
+
+
+def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    """Return the product of two matrices, where None is the identity."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first @ second
+
+
+def _check_angle(rows: FloatArray) -> None:
+    if not rows.any():
+        raise InputError(
+            "The angular distance needs mean responses that are not all zero after preprocessing."
+        )

@@ -1,0 +1,142 @@
+"""The axioms of a metric up to transforms: one theorem a test."""
+
+import numpy as np
+import pytest
+from examples import ALPHAS, GROUPS, element, make_network, moved, scale
+
+from repshape import GaussianShapeMetric
+from repshape.responses import Gaussians
+
+everywhere = [
+    pytest.mark.parametrize("alpha", ALPHAS),
+    pytest.mark.parametrize("group", GROUPS),
+]
+SHAPES = [(1, 1, 1), (1, 4, 4), (5, 2, 2), (6, 3, 1), (4, 6, 2), (40, 5, 5), (9, 12, 12)]
+
+
+def for_all_groups_and_alphas(test):
+    for mark in everywhere:
+        test = mark(test)
+    return test
+
+
+@for_all_groups_and_alphas
+@pytest.mark.parametrize("shape", SHAPES)
+def test_distance_to_a_transformed_copy_is_zero_to_1e_7_of_scale(group, alpha, shape):
+    """Identity: d(x, T x) = 0 for T in the group."""
+    rng = np.random.default_rng([shape[0], shape[1]])
+    for _ in range(3):
+        x = make_network(rng, *shape)
+        y = moved(x, element(rng, group, shape[1]))
+        assert GaussianShapeMetric(alpha, group=group).distance(x, y) < 1e-7 * scale(x)
+
+
+@pytest.mark.parametrize("group", ["rotation", "permutation", "identity"])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_a_transform_outside_the_group_leaves_a_distance(group, alpha):
+    """Definiteness: d(x, y) > 0 where no element of the group maps x to y."""
+    rng = np.random.default_rng(3)
+    n = 3
+    reflection = element(rng, "orthogonal", n)
+    if np.linalg.det(reflection) > 0:
+        reflection[:, 0] *= -1
+    for _ in range(5):
+        # Axes of noise that differ between conditions, so that no reflection leaves them alone.
+        x = make_network(rng, 6, n)
+        far = GaussianShapeMetric(alpha, group=group).distance(x, moved(x, reflection))
+        if alpha == 0 and group == "rotation":
+            assert far < 1e-7 * scale(x)  # -1 leaves covariances alone, and n is odd
+        else:
+            assert far > 1e-2 * scale(x)
+
+
+@for_all_groups_and_alphas
+@pytest.mark.parametrize("sizes", [(3, 3), (4, 2), (2, 5), (1, 1)])
+def test_distance_is_symmetric_to_the_bit(group, alpha, sizes):
+    """Symmetry: d(x, y) = d(y, x), and the transforms are each other's transpose."""
+    rng = np.random.default_rng(4)
+    metric = GaussianShapeMetric(alpha, group=group)
+    for rank in (0, 1, None):
+        x, y = make_network(rng, 5, sizes[0], rank), make_network(rng, 5, sizes[1])
+        there, back = metric.align(x, y), metric.align(y, x)
+        assert there.distance == back.distance
+        assert there.lower_bound == back.lower_bound
+        assert there.mean_distance == back.mean_distance
+        assert there.covariance_distance == back.covariance_distance
+        np.testing.assert_allclose(there.transform, back.transform.T, atol=1e-12)
+
+
+@for_all_groups_and_alphas
+def test_symmetry_holds_between_representations(group, alpha):
+    """Symmetry to the bit, whichever way each network is stored."""
+    rng = np.random.default_rng(5)
+    metric = GaussianShapeMetric(alpha, group=group)
+    full = make_network(rng, 9, 4)
+    diagonal = Gaussians(rng.normal(size=(9, 4)), rng.random((9, 4)))
+    points = rng.normal(size=(9, 4))
+    trials = rng.normal(size=(9, 3, 4))
+    networks = [full, diagonal, points, trials, (full.means, full.covariances)]
+    for x in networks:
+        for y in networks:
+            assert metric.distance(x, y) == metric.distance(y, x)
+
+
+@for_all_groups_and_alphas
+def test_distance_is_invariant_under_the_group_on_either_side(group, alpha):
+    """Invariance: d(T x, U y) = d(x, y) for T and U in the group."""
+    rng = np.random.default_rng(6)
+    metric = GaussianShapeMetric(alpha, group=group)
+    n = 4
+    for M in (2, 12):
+        x, y = make_network(rng, M, n), make_network(rng, M, n)
+        far = metric.distance(x, y)
+        T = element(rng, group, n)
+        assert metric.distance(moved(x, T), y) == pytest.approx(far, rel=1e-8)
+        assert metric.distance(x, moved(y, T)) == pytest.approx(far, rel=1e-8)
+        assert metric.distance(moved(x, T), moved(y, T)) == pytest.approx(far, rel=1e-8)
+
+
+def triples(rng, M, sizes, count):
+    """Random networks, and chains of small steps, along which the inequality is nearly tight."""
+    for k in range(count):
+        if k % 2 == 0 or len(set(sizes)) > 1:
+            yield [make_network(rng, M, n) for n in sizes]
+            continue
+        x, step = make_network(rng, M, sizes[0]), make_network(rng, M, sizes[0])
+        chain = [(x.means + t * step.means, x.factors + t * step.factors) for t in (0, 0.1, 0.2)]
+        yield [Gaussians.from_factors(*one) for one in chain]
+
+
+def check_triangles(metric, networks):
+    x, y, z = networks
+    xy, yz, xz = metric.distance(x, y), metric.distance(y, z), metric.distance(x, z)
+    slack = 1e-9 * (xy + yz + xz)
+    assert xz <= xy + yz + slack
+    assert xy <= xz + yz + slack
+    assert yz <= xy + xz + slack
+
+
+@for_all_groups_and_alphas
+def test_triangle_inequality_for_two_neurons(group, alpha):
+    """Prop. 1 where the optimum is known: n = 2, tested equal to exhaustive search elsewhere."""
+    rng = np.random.default_rng(7)
+    for networks in triples(rng, 4, (2, 2, 2), 20):
+        check_triangles(GaussianShapeMetric(alpha, group=group), networks)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("sizes", [(6, 6, 6), (5, 3, 4), (2, 5, 1)])
+def test_triangle_inequality_of_means_alone(group, sizes):
+    """Prop. 1 where the optimum is known: alpha = 2 is one call of the group's oracle."""
+    rng = np.random.default_rng(8)
+    for networks in triples(rng, 7, sizes, 20):
+        check_triangles(GaussianShapeMetric(2, group=group), networks)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("sizes", [(6, 6, 6), (5, 3, 4), (2, 5, 1)])
+def test_triangle_inequality_without_transforms(alpha, sizes):
+    """Prop. 1 where the optimum is known: the identity, also with unequal numbers of neurons."""
+    rng = np.random.default_rng(9)
+    for networks in triples(rng, 7, sizes, 20):
+        check_triangles(GaussianShapeMetric(alpha, group="identity"), networks)

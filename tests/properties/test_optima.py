@@ -1,0 +1,172 @@
+"""The optimum: equal to exhaustive search where that is possible, bounded where it is not."""
+
+import numpy as np
+import pytest
+from examples import (
+    ALPHAS,
+    GROUPS,
+    distance_at,
+    element,
+    equal,
+    exhaustive,
+    make_network,
+    moved,
+    scale,
+)
+
+from repshape import GaussianShapeMetric
+from repshape.groups import GROUPS as ORACLES
+from repshape.kernels import reference
+from repshape.responses import Gaussians
+from repshape.solvers.alternating import alternate
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation"])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_two_neurons_meet_the_exhaustive_search_over_angles(group, alpha):
+    """n = 2: all of O(2), both determinants, is a search over one angle."""
+    rng = np.random.default_rng(0)
+    for M, rank in [(1, 2), (3, 1), (4, 2), (10, 2)]:
+        x, y = make_network(rng, M, 2, rank), make_network(rng, M, 2)
+        found = GaussianShapeMetric(alpha, group=group).distance(x, y)
+        assert found == pytest.approx(exhaustive(x, y, alpha, group), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_permutations_meet_brute_force(n, alpha):
+    """n <= 5: all n! permutations can be tried."""
+    rng = np.random.default_rng(n)
+    metric = GaussianShapeMetric(alpha, group="permutation")
+    for _ in range(4 if n == 5 else 12):
+        x, y = make_network(rng, 3, n), make_network(rng, 3, n, rng.integers(1, n + 1))
+        found = metric.distance(x, y)
+        assert found == pytest.approx(exhaustive(x, y, alpha, "permutation"), rel=1e-9)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("sizes", [(4, 4), (5, 3)])
+def test_lower_bound_is_that_of_appendix_e2(group, alpha, sizes):
+    """d_a^2 >= a/2 d_2^2 + (2 - a)/2 LB_0^2, d_2 exact and LB_0 from the spectra."""
+    rng = np.random.default_rng(1)
+    for M in (2, 9):
+        x, y = make_network(rng, M, sizes[0]), make_network(rng, M, sizes[1])
+        alignment = GaussianShapeMetric(alpha, group=group).align(x, y)
+        if group == "identity":
+            assert alignment.lower_bound == alignment.distance
+            continue
+        d_2 = GaussianShapeMetric(2, group=group).distance(x, y)
+        spectra = [np.sqrt(np.maximum(np.linalg.eigvalsh(s.covariances), 0)) for s in (x, y)]
+        width = max(sizes)
+        spectra = [np.pad(s, ((0, 0), (width - s.shape[1], 0))) for s in spectra]
+        lb_0 = np.sqrt(2 * np.mean(((spectra[0] - spectra[1]) ** 2).sum(1)))
+        bound = np.sqrt(alpha / 2 * d_2**2 + (2 - alpha) / 2 * lb_0**2)
+        # Zero eigenvalues of a covariance are known to the root of rounding only.
+        assert alignment.lower_bound == pytest.approx(bound, rel=1e-6)
+        assert alignment.lower_bound <= alignment.distance
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_no_transform_of_the_group_beats_the_lower_bound_or_the_optimum(group, alpha):
+    """lower_bound <= distance <= d(T) for every T: in particular for very good ones."""
+    rng = np.random.default_rng(2)
+    x = make_network(rng, 8, 3)
+    noise = make_network(rng, 8, 3)
+    U = element(rng, group, 3)
+    y = moved(
+        Gaussians.from_factors(x.means + 0.1 * noise.means, x.factors + 0.1 * noise.factors), U
+    )
+    alignment = GaussianShapeMetric(alpha, group=group).align(x, y)
+    for T in [U.T, *(element(rng, group, 3) for _ in range(50))]:
+        at = distance_at(x, y, T, alpha)
+        assert alignment.lower_bound <= at * (1 + 1e-12)
+        assert alignment.distance <= at * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_interpolation_is_bounded_by_its_ends(alpha):
+    """App. E.2: d_a^2 >= a/2 d_2^2 + (2 - a)/2 d_0^2, all three optima known at n = 2."""
+    rng = np.random.default_rng(3)
+    for group in GROUPS:
+        for _ in range(10):
+            x, y = make_network(rng, 4, 2), make_network(rng, 4, 2)
+            d_0, d_a, d_2 = (
+                GaussianShapeMetric(a, group=group).distance(x, y) for a in (0, alpha, 2)
+            )
+            assert d_a**2 >= (alpha * d_2**2 + (2 - alpha) * d_0**2) / 2 - 1e-12
+
+
+def starts_and_ends(rng, group, alpha, count):
+    """Pairs, and where plain alternation takes them from the means, a unique start."""
+    for _ in range(count):
+        n = int(rng.integers(2, 5))
+        M = int(rng.integers(n + 1, 2 * n + 1))
+        x, y = make_network(rng, M, n, rng.integers(1, n + 1)), make_network(rng, M, n)
+        w = equal(M)
+
+        def objective(T, x=x, y=y, w=w):
+            return reference.objective(x.means, x.factors, y.means, y.factors, T, alpha, w)
+
+        start = ORACLES[group](reference.mean_term(x.means, y.means, w))
+        end = alternate(objective, start, group, max_iter=1000)
+        yield x, y, distance_at(x, y, end.transform, alpha)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 1.7])
+@pytest.mark.parametrize("n_starts", [1, "auto"])
+def test_never_worse_than_alternation_from_the_same_start(group, alpha, n_starts):
+    """The solver ends no higher than alternation does from the means."""
+    rng = np.random.default_rng(4)
+    metric = GaussianShapeMetric(alpha, group=group, n_starts=n_starts)
+    excess = [
+        metric.distance(x, y) / rival - 1 for x, y, rival in starts_and_ends(rng, group, alpha, 30)
+    ]
+    assert max(excess) < 1e-9
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_auto_starts_are_never_worse_than_the_means_alone(group, alpha):
+    """Every start of n_starts=1 is among those of "auto"."""
+    rng = np.random.default_rng(5)
+    one = GaussianShapeMetric(alpha, group=group, n_starts=1)
+    auto = GaussianShapeMetric(alpha, group=group)
+    for _ in range(20):
+        n = int(rng.integers(2, 7))
+        x, y = make_network(rng, 10, n), make_network(rng, 10, n)
+        assert auto.distance(x, y) <= one.distance(x, y) * (1 + 1e-9)
+
+
+def conflict(group, turn):
+    """Supplementary Figure 2: the same covariances, but means that another transform aligns."""
+    rng = np.random.default_rng(6)
+    x = make_network(rng, 3, len(turn))
+    return x, Gaussians.from_factors(x.means @ turn.T, x.factors)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_supplementary_figure_2(group, alpha):
+    """Zero at alpha = 0 and 2, strictly above the bound, which is zero, between."""
+    quarter, cycle = np.array([[0.0, -1.0], [1.0, 0.0]]), np.eye(3)[[1, 2, 0]]
+    x, y = conflict(group, cycle if group == "permutation" else quarter)
+    alignment = GaussianShapeMetric(alpha, group=group).align(x, y)
+    assert alignment.lower_bound < 1e-7 * scale(x)
+    if alpha in (0, 2):
+        assert alignment.distance < 1e-7 * scale(x)
+    else:
+        assert alignment.distance > 0.1 * scale(x)
+
+
+def test_supplementary_figure_2_rotations():
+    """The best rotation is 90 degrees for means, and 0 or 180 degrees for covariances."""
+    quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
+    x, y = conflict("rotation", quarter)
+    for group in ("orthogonal", "rotation"):
+        means = GaussianShapeMetric(2, group=group).align(x, y).transform
+        np.testing.assert_allclose(means, quarter, atol=1e-7)
+        covariances = GaussianShapeMetric(0, group=group).align(x, y).transform
+        np.testing.assert_allclose(covariances * covariances[0, 0], np.eye(2), atol=1e-6)

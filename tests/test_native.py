@@ -1,0 +1,149 @@
+"""The native module: whole pairs, in any order and any thread, the same bits."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import repshape as rs
+from repshape import _core
+from repshape.groups import GROUPS
+
+ALPHAS = (0.0, 0.3, 1.0, 1.7, 2.0)
+
+
+def some_networks(seed=0, M=9, sizes=(3, 3, 2, 5)):
+    rng = np.random.default_rng(seed)
+    made = [rng.normal(size=(M, 6, n)) for n in sizes]
+    made.append((rng.normal(size=(M, 3)), rng.random((M, 3))))
+    made.append(rng.normal(size=(M, 4)))
+    return made
+
+
+def native(means, factors, diagonal=False):
+    spectrum = factors if diagonal else np.linalg.svd(factors, compute_uv=False)
+    if diagonal:
+        spectrum = -np.sort(-factors, axis=1)
+    return _core.Network(means, factors, np.ascontiguousarray(spectrum), diagonal)
+
+
+def options(M, n, **parameters):
+    """Settings of the native solver as the metric makes them."""
+    return rs.GaussianShapeMetric(**parameters)._options(M, n)
+
+
+def test_the_instruction_set_is_one_of_those_that_run():
+    assert _core.instruction_set() in _core.instruction_sets()
+    assert "generic" in _core.instruction_sets()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_many_pairs_at_once_have_the_bits_of_each_alone(group, alpha):
+    metric = rs.GaussianShapeMetric(alpha, group=group)
+    prepared = [metric.prepare(network) for network in some_networks()]
+    pairs = np.array([(i, j) for i in range(6) for j in range(6)])
+    found = metric.solve_pairs(prepared, pairs)
+    for row, (i, j) in enumerate(pairs):
+        alone = metric.align_prepared(prepared[i], prepared[j])
+        assert found.distance[row] == alone.distance
+        assert found.lower_bound[row] == alone.lower_bound
+        assert found.converged[row] == alone.converged
+
+
+def test_threads_do_not_change_the_bits():
+    metric = rs.GaussianShapeMetric(0.3)
+    prepared = [metric.prepare(network) for network in some_networks()]
+    pairs = [(i, j) for i in range(6) for j in range(i)]
+    alone = [metric.align_prepared(prepared[i], prepared[j]).distance for i, j in pairs]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            found = pool.map(
+                lambda p: metric.align_prepared(prepared[p[0]], prepared[p[1]]).distance, pairs
+            )
+            assert list(found) == alone
+
+
+def test_networks_are_in_a_total_order_by_content():
+    metric = rs.GaussianShapeMetric()
+    made = [metric.prepare(network).native for network in some_networks()]
+    copies = [metric.prepare(network).native for network in some_networks()]
+    for i, x in enumerate(made):
+        assert not x < copies[i]
+        assert not copies[i] < x
+        for j, y in enumerate(made):
+            if i != j:
+                assert (x < y) != (y < x)
+
+
+def test_more_iterations_never_end_lower():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        x, y = (native(rng.normal(size=(9, 5)), rng.normal(size=(9, 5, 5))) for _ in range(2))
+        ends = []
+        for limit in (1, 3, 10, 100):
+            chosen = options(9, 5, n_starts=1, max_iter=limit)
+            ends.append(_core.align(x, y, chosen)[0])
+        assert np.all(np.diff(ends) <= 1e-12)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
+def test_a_given_start_is_where_the_search_begins(group):
+    """The best transform as the only start: nothing is left to do, and nothing is lost."""
+    metric = rs.GaussianShapeMetric(0.3, group=group)
+    prepared = [metric.prepare(network) for network in some_networks()]
+    pairs = np.array([(i, j) for i in range(6) for j in range(6)])
+    best = metric.solve_pairs(prepared, pairs, keep=True)
+    starts = [T[None] for T in best.transforms]
+    again = metric.solve_pairs(prepared, pairs, starts=starts, keep=True)
+    np.testing.assert_allclose(again.distance, best.distance, rtol=1e-9, atol=1e-9)
+    sizes = [(prepared[j].native.neurons, prepared[i].native.neurons) for i, j in pairs]
+    assert [T.shape for T in again.transforms] == sizes
+
+
+def test_a_given_start_of_the_wrong_shape_is_refused():
+    metric = rs.GaussianShapeMetric()
+    prepared = [metric.prepare(network) for network in some_networks()]
+    with pytest.raises(ValueError, match="does not map the neurons of y onto those of x"):
+        metric.solve_pairs(prepared, [(0, 2)], starts=[np.zeros((1, 3, 2))])
+    with pytest.raises(ValueError, match="one entry a pair"):
+        metric.solve_pairs(prepared, [(0, 2), (0, 1)], starts=[np.zeros((1, 2, 3))])
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 2), (2, 5)])
+@pytest.mark.parametrize("group", GROUPS)
+def test_evaluate_is_the_distance_at_the_transform_that_align_found(sizes, group):
+    rng = np.random.default_rng(3)
+    x, y = (native(rng.normal(size=(9, n)), rng.normal(size=(9, n, n))) for n in sizes)
+    w = np.full(9, 1 / 9)
+    found = _core.align(x, y, options(9, max(sizes), group=group))
+    mean, covariance = _core.evaluate(x, y, np.ascontiguousarray(found[-1]), w)
+    assert found[-1].shape == (sizes[1], sizes[0])
+    assert np.sqrt(mean + covariance) == pytest.approx(found[0], rel=1e-12)
+
+
+def test_shapes_that_disagree_are_refused():
+    rng = np.random.default_rng(4)
+    means, factors = rng.normal(size=(3, 2)), rng.normal(size=(3, 2, 2))
+    x = native(means, factors)
+    with pytest.raises(ValueError, match="means, factors and spectrum disagree"):
+        _core.Network(means, factors[:2], np.ones((3, 2)), False)
+    with pytest.raises(ValueError, match="means, factors and spectrum disagree"):
+        _core.Network(means, factors, np.ones((2, 2)), False)
+    with pytest.raises(ValueError, match="number of conditions"):
+        _core.align(x, x, options(4, 2))
+    with pytest.raises(ValueError, match="too few numbers for the starts"):
+        _core.align(x, x, options(3, 1))
+    with pytest.raises(ValueError, match="disagree in shape"):
+        _core.evaluate(x, x, np.eye(3), np.ones(3))
+    with pytest.raises(ValueError, match="disagree in shape"):
+        _core.gradient(x, x, np.eye(3), np.ones(3))
+    with pytest.raises(ValueError, match="instruction set"):
+        _core.gradient(x, x, np.eye(2), np.ones(3), isa="sse42")
+
+
+def test_a_gradient_of_unequal_conditions_is_refused():
+    rng = np.random.default_rng(5)
+    x, y = (native(rng.normal(size=(M, 2)), rng.normal(size=(M, 2, 2))) for M in (9, 3))
+    with pytest.raises(ValueError, match="disagree"):
+        _core.gradient(x, y, np.eye(2), np.ones(9))
