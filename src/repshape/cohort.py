@@ -159,8 +159,12 @@ class Cohort(Sequence[Network]):
         """A row for each network, a column for each piece of metadata."""
         columns = list(dict.fromkeys(key for record in self._records for key in record.metadata))
         rows: list[Mapping[str, Any]] = [record.metadata for record in self._records]
-        cells = {column: [row.get(column) for row in rows] for column in columns}
-        return pd.DataFrame(cells, index=list(self.labels))
+        frame = pd.DataFrame(index=list(self.labels))
+        for column in columns:
+            cells = [row.get(column) for row in rows]
+            words = any(isinstance(cell, str) for cell in cells)  # what is absent stays None
+            frame[column] = pd.Series(cells, index=frame.index, dtype=object if words else None)
+        return frame
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
