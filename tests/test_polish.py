@@ -94,7 +94,9 @@ def test_metrics_that_are_polished() -> None:
 def test_polish_on_disk_keeps_both_matrices(tmp_path: Path) -> None:
     networks = noisy_copies(9, (3, 4), seed=0)
     metric = GaussianShapeMetric(alpha=0.0, n_starts=1)
-    raw = pairwise(networks, metric, store=tmp_path / "s", polish=False, alignments="float64", tile=3)
+    raw = pairwise(
+        networks, metric, store=tmp_path / "s", polish=False, alignments="float64", tile=3
+    )
     D = pairwise(networks, metric, store=tmp_path / "s")
     assert D.values.sum() < raw.values.sum()
     np.testing.assert_array_equal(Store(tmp_path / "s").entries(0).distance, raw.values)

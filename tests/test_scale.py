@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scale_support import EDGE, METRIC, make_cohort, run_logged, start, written_twice
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise, pairwise_many
 from repshape.errors import InputError
 from repshape.pairwise.plan import Plan, Shard, Tile
 from repshape.pairwise.store import Store
+from scale_support import EDGE, METRIC, make_cohort, run_logged, start, written_twice
 
 
 @pytest.fixture(scope="module")

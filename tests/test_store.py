@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
-from scale_support import CONTEXT, EDGE, METRIC, contents, make_cohort, run_limited, start
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, _zarr, pairwise
 from repshape.cli import run
 from repshape.errors import InputError, StorageError
 from repshape.pairwise.store import Store
+from scale_support import CONTEXT, EDGE, METRIC, contents, make_cohort, run_limited, start
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,9 @@ def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
     return zarr.create_group(LocalStore(path), attributes=attributes, zarr_format=3)
 
 
-def add_array(group: zarr.Group, name: str, data: npt.NDArray[Any], *, zip_it: bool = False) -> None:
+def add_array(
+    group: zarr.Group, name: str, data: npt.NDArray[Any], *, zip_it: bool = False
+) -> None:
     """Write an array into a group, in chunks along its first axis, each with a checksum."""
     row = max(data.nbytes // max(len(data), 1), 1)
     rows = min(max(CHUNK_BYTES // row, 1), max(len(data), 1))

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -90,7 +90,7 @@ def import_(
     Examples:
       repshape import mice.csv -o mice.zarr
       repshape import a.npz b.npy recordings.h5#mouse3 -o cohort.zarr
-    """
+    """  # noqa: D301 (click reads the backspace)
     from repshape.importing import import_cohort
     from repshape.info import describe_cohort
 
@@ -108,7 +108,7 @@ def info(
     Examples:
       repshape info cohort.zarr
       repshape info distances.zarr --json
-    """
+    """  # noqa: D301
     from repshape.info import info as describe
 
     _say(describe(path), as_json, quiet=False)
@@ -158,7 +158,7 @@ def pairwise(
       repshape pairwise mice.zarr -o sweep --alpha 0 --alpha 1 --alpha 2
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
-    """
+    """  # noqa: D301
     from repshape.cohort import Cohort
     from repshape.commands import check_pairwise, run_pairwise, sweep
 
@@ -175,7 +175,9 @@ def pairwise(
     _report(found, out, as_json, quiet)
 
 
-def _report(found: dict[str, tuple[Path, DistanceMatrix]], out: Path, as_json: bool, quiet: bool) -> None:
+def _report(
+    found: dict[str, tuple[Path, DistanceMatrix]], out: Path, as_json: bool, quiet: bool
+) -> None:
     from repshape.info import describe_matrix, polish_words
 
     for path, D in found.values():

@@ -266,9 +266,9 @@ def _folders(path: Path) -> list[Path]:
     """Return the folders of networks, and clear those that a killed process left half full."""
     found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
     for folder in found:
-        if folder.name.endswith(TEMPORARY_SUFFIX) and folder.name.startswith("."):
-            if time.time() - folder.stat().st_mtime > STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+        temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
+        if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
     return [folder for folder in found if not folder.name.startswith(".")]
 
 

@@ -27,9 +27,7 @@ def sweep(
     components, scale, whitening = preprocess
     given = dict(parameters)
     if components is not None or scale or whitening:
-        given["preprocess"] = Preprocess(
-            scale=scale, n_components=components, whitening=whitening
-        )
+        given["preprocess"] = Preprocess(scale=scale, n_components=components, whitening=whitening)
     starts = given.pop("n_starts")
     if starts is not None:
         given["n_starts"] = int(starts) if str(starts).isdigit() else starts

@@ -40,7 +40,11 @@ def read_network_file(path: PathLike) -> Trials | Gaussians:
     if not file.exists():
         raise InputError(f"There is no file {file}.")
     try:
-        arrays = _read_hdf5(file, inside) if file.suffix in (".h5", ".hdf5") else _read_numpy(file, inside)
+        arrays = (
+            _read_hdf5(file, inside)
+            if file.suffix in (".h5", ".hdf5")
+            else _read_numpy(file, inside)
+        )
         return as_network(_interpret(arrays, str(path)))
     except RepshapeError as error:
         if isinstance(error, MissingDependencyError) or str(path) in str(error):
@@ -49,7 +53,11 @@ def read_network_file(path: PathLike) -> Trials | Gaussians:
 
 
 def import_cohort(
-    sources: Sequence[PathLike], out: PathLike, *, name_column: str = "name", file_column: str = "file"
+    sources: Sequence[PathLike],
+    out: PathLike,
+    *,
+    name_column: str = "name",
+    file_column: str = "file",
 ) -> Cohort:
     """Build a cohort on disk, whole or not at all.
 
@@ -67,7 +75,9 @@ def import_cohort(
     return save_networks(((name, read_network_file(file), meta) for name, file, meta in rows), out)
 
 
-def _rows(source: Path, name_column: str, file_column: str) -> list[tuple[str, str, dict[str, Any]]]:
+def _rows(
+    source: Path, name_column: str, file_column: str
+) -> list[tuple[str, str, dict[str, Any]]]:
     """Return name, file and metadata of every network of a manifest, or of the file itself."""
     if source.suffix.lower() != ".csv":
         file, _, inside = str(source).partition("#")

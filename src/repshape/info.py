@@ -94,7 +94,10 @@ def describe_cohort(cohort: Cohort) -> Info:
 def describe_matrix(D: DistanceMatrix, path: str) -> Info:
     """Describe a matrix of distances."""
     known = D.condensed()[~np.isnan(D.condensed())]
-    lines = [f"{D!r}", "complete" if D.complete else f"not complete: {count(D.n_missing, 'pair')} left"]
+    lines = [
+        f"{D!r}",
+        "complete" if D.complete else f"not complete: {count(D.n_missing, 'pair')} left",
+    ]
     for name, value in D.description.get("parameters", {}).items():
         lines.append(f"{name} = {value!r}")
     polish = D.description.get("polish")

@@ -23,7 +23,9 @@ def metric_by_name(name: str, **parameters: Any) -> ShapeMetric[Any]:
     >>> metric_by_name("gaussian", alpha=0.5, q=None)
     GaussianShapeMetric(alpha=0.5)
     """
-    known = {short: getattr(repshape, full) for short, full in NAMES.items() if hasattr(repshape, full)}
+    known = {
+        short: getattr(repshape, full) for short, full in NAMES.items() if hasattr(repshape, full)
+    }
     cls = known[check_choice("metric", name, known)]
     given = {key: value for key, value in parameters.items() if value is not None}
     takes = inspect.signature(cls).parameters

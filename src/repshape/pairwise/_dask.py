@@ -55,7 +55,7 @@ class DaskExecutor:
             raise MissingDependencyError(
                 "engine='dask' needs distributed: pip install 'repshape[dask]'."
             ) from None
-        self._dask = distributed
+        self._dask: Any = distributed
         self._ledgers = ledgers
         self._settings = settings
         self._errand = Errand(

@@ -35,7 +35,9 @@ class Chain(Sequence[Any]):
     @property
     def records(self) -> list[Any]:
         """What tells the sizes of the networks: their records, where they have some."""
-        return [one for part in (self._first, self._second) for one in getattr(part, "records", part)]
+        return [
+            one for part in (self._first, self._second) for one in getattr(part, "records", part)
+        ]
 
 
 class Block(MemoryLedger):

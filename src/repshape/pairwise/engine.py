@@ -67,7 +67,11 @@ class Bench:
     """
 
     def __init__(
-        self, networks: Sequence[Any], names: Sequence[str], metrics: Sequence[Metric], capacity: int
+        self,
+        networks: Sequence[Any],
+        names: Sequence[str],
+        metrics: Sequence[Metric],
+        capacity: int,
     ) -> None:
         self.names = names
         self.metrics = metrics
@@ -169,10 +173,11 @@ class _Running:
         for start in range(0, len(local), size):
             part = slice(start, start + size)
             metric, keep = bench.metrics[work.metric], work.ledger.keeps
-            if work.starts is None or work.limits is None:
+            if work.starts is None:
                 task = pool.submit(solve, metric, prepared, local[part], keep)
             else:
-                given = (work.starts[part], work.limits[part])
+                limits = None if work.limits is None else work.limits[part]
+                given = (work.starts[part], limits)
                 task = pool.submit(restart, metric, prepared, local[part], *given)
             self._chunks.append(task)
 
@@ -193,41 +198,48 @@ def solve(metric: Metric, prepared: Sequence[Any], pairs: IndexArray, keep: bool
         distance = np.array([float(metric(prepared[i], prepared[j])) for i, j in pairs])
         nothing = np.full(len(pairs), np.nan)
         return PairResults(distance, lower_bound=nothing, converged=np.ones(len(pairs), dtype=bool))
-    if not keep:  # all that a metric without transforms must take
-        return metric.solve_pairs(prepared, pairs)
-    return metric.solve_pairs(prepared, pairs, keep=True)
+    options = {"keep": True} if keep else {}  # which only metrics that can be polished take
+    return metric.solve_pairs(prepared, pairs, **options)
 
 
 def restart(
-    metric: ShapeMetric[Any],
+    metric: Any,  # a shape metric whose solver takes starts and keeps transforms
     prepared: Sequence[Any],
     pairs: IndexArray,
     starts: Sequence[FloatArray],
-    limits: FloatArray,
+    limits: FloatArray | None,
 ) -> PairResults:
     """Solve pairs again from given starts (S, s_y, s_x), where they promise to get below a limit.
 
     Each start gets a few steps. The best one of a pair is finished, unless it is then still so far
-    above the limit that it will hardly get below.
+    above the limit that it will hardly get below. Without limits all starts are finished.
     """
     counts = [len(one) for one in starts]
-    if sum(counts) == len(pairs):
-        return metric.solve_pairs(prepared, pairs, starts=starts, keep=True)
+    if limits is None:
+        finished: PairResults = metric.solve_pairs(prepared, pairs, starts=starts, keep=True)
+        return finished
     trial = clone(metric).set_params(max_iter=TRIAL_STEPS)
     every = np.repeat(pairs, counts, axis=0)
     single = [start[None] for one in starts for start in one]
     tried = trial.solve_pairs(prepared, every, starts=single, keep=True)
     firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    best = [int(f + np.argmin(tried.distance[f : f + c])) for f, c in zip(firsts, counts, strict=True)]
+    best = [
+        int(f + np.argmin(tried.distance[f : f + c])) for f, c in zip(firsts, counts, strict=True)
+    ]
     kept = tried.transforms or []
     found = PairResults(
-        tried.distance[best], tried.lower_bound[best], tried.converged[best], [kept[b] for b in best]
+        tried.distance[best],
+        tried.lower_bound[best],
+        tried.converged[best],
+        [kept[b] for b in best],
     )
     hope = np.flatnonzero(found.distance < (1 + HOPE) * limits)
     if not hope.size:
         return found
     seeds = [(found.transforms or [])[k][None] for k in hope]
-    return _replaced(found, hope, metric.solve_pairs(prepared, pairs[hope], starts=seeds, keep=True))
+    return _replaced(
+        found, hope, metric.solve_pairs(prepared, pairs[hope], starts=seeds, keep=True)
+    )
 
 
 def _replaced(found: PairResults, at: IndexArray, new: PairResults) -> PairResults:

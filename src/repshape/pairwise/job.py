@@ -18,8 +18,8 @@ from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.describe import describe
 from repshape.pairwise.engine import Bench, Metric, Work, run_works
 from repshape.pairwise.matrix import DistanceMatrix
-from repshape.pairwise.plan import EDGES_IN_MEMORY, Demand, Plan, Shard, Tile, parse_memory
 from repshape.pairwise.needs import needs
+from repshape.pairwise.plan import EDGES_IN_MEMORY, WHOLE, Demand, Plan, Shard, Tile, parse_memory
 from repshape.pairwise.polish import Polish, can_polish
 from repshape.pairwise.progress import progress_bar
 from repshape.pairwise.store import Identity, Store, record_width
@@ -41,7 +41,7 @@ class Settings:
     polish: bool = True
     progress: bool | None = None
     memory: int = 2**30
-    shard: Shard = Shard()
+    shard: Shard = WHOLE
     alignments: str | None = None
     scheduler: Any = None
     tile: int | None = None
@@ -62,7 +62,7 @@ class Settings:
             check_choice("alignments", alignments, ("float32", "float64"))
         return cls(
             memory=parse_memory(memory),
-            shard=Shard() if shard is None else Shard.parse(shard),
+            shard=WHOLE if shard is None else Shard.parse(shard),
             alignments=alignments,
             tile=None if tile is None else check_integer("tile", tile, 1),
             polish=check_boolean("polish", polish),

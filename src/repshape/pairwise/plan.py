@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +23,8 @@ T = TypeVar("T")
 TILES_TO_A_SIDE = 8
 SMALLEST_EDGE = 16
 LARGEST_EDGE = 64
-# Networks of two tiles are in memory at once, besides those of a third that are being read.
-EDGES_IN_MEMORY = 4
+# Networks in memory at once: a row of tiles, the column being solved and the one being read.
+EDGES_IN_MEMORY = 3
 # While a worker makes a network ready it holds several copies of it.
 COPIES_PER_WORKER = 6
 # The starts of a tile's polish, besides its transforms.
@@ -111,6 +112,9 @@ class Shard:
         return items[self.index - 1 :: self.count]
 
 
+WHOLE = Shard()
+
+
 @dataclass(frozen=True)
 class Demand:
     """What a job needs of memory: bytes of one network ready to be solved, and of a transform."""
@@ -141,10 +145,8 @@ class Demand:
 def default_memory() -> int:
     """Return a quarter of the memory that this process may use, in bytes."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:  # a queue may have given us less than the machine has
+    with suppress(OSError, ValueError):  # a queue may have given us less than the machine has
         total = min(total, int(CGROUP_LIMIT.read_text()))
-    except (OSError, ValueError):
-        pass
     return int(DEFAULT_SHARE_OF_RAM * total)
 
 

@@ -1,8 +1,8 @@
 r"""Polish: shorter distances, and no violated triangle, from alignments that are known already.
 
-If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j with
-i, at a cost of at most :math:`d_{ik} + d_{kj}`: the ground metric obeys the triangle inequality
-and does not change when both sides are transformed. So
+If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j
+with i, at a cost of at most :math:`d_{ik} + d_{kj}`: the ground metric obeys the triangle
+inequality and does not change when both sides are transformed. So
 
 1. every pair is solved again from the products through the few networks k with the smallest
    :math:`d_{ik} + d_{kj}`, and keeps the better of old and new (layer 1);
@@ -11,14 +11,14 @@ and does not change when both sides are transformed. So
    repeated until no pair is longer.
 
 A layer reads only the one below it, so tiles of a layer can be done in any order, at any time, by
-anyone, and give the same bits. Distances only ever fall, from one critical value of the objective to
-another, so the layers come to an end.
+anyone, and give the same bits. Distances only ever fall, from one critical value of the objective
+to another, so the layers come to an end.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,9 @@ Execute = Callable[[int, list[Tile]], None]
 COMPOSITIONS = 3
 # A pair whose distance equals its lower bound to this share is solved, and cannot get shorter.
 CERTAIN = 1e-9
+# A product within this of the present transform would be led back to it: 2 sin(t / 2) for an angle
+# t of 41 degrees.
+FAR = 0.7
 # A side that is longer than the others together by less than this share of the largest distance
 # is so by rounding.
 ROUNDING = 1e-9
@@ -85,7 +88,9 @@ class Polish:
         while layer < MOST_LAYERS:
             now = self._entries(layer).distance
             left = count_violations(now, self._ledger.plan)
-            if not left or (layer > 1 and not (now < self._ledger.entries(layer - 1).distance).any()):
+            if not left or (
+                layer > 1 and not (now < self._ledger.entries(layer - 1).distance).any()
+            ):
                 break
             layer += 1
             self._execute(layer, execute)
@@ -108,52 +113,57 @@ class Polish:
             wanted &= old.distance[i, j] > sums[:, 0] + slack
         wanted &= np.isfinite(sums[:, 0])
         chosen = np.flatnonzero(wanted)
-        starts = self._compose(layer - 1, pairs[chosen], through[chosen])
+        starts = self._compose(layer - 1, pairs[chosen], through[chosen], new_only=layer == 1)
+        fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
+        chosen, starts = chosen[fresh], [starts[k] for k in fresh]
 
         def finish(found: PairResults) -> PairResults:
             return self._merge(layer, tile, chosen, found)
 
-        limits = old.distance[i, j][chosen]
-        return Work(
-            self._ledger, layer, tile, self._number, pairs[chosen], starts, limits, finish
-        )
+        # A violated triangle is resolved at any cost; other restarts must promise something.
+        limits = old.distance[i, j][chosen] if layer == 1 else None
+        return Work(self._ledger, layer, tile, self._number, pairs[chosen], starts, limits, finish)
 
     def _entries(self, layer: int) -> Entries:
         if self._read is None or self._read[0] != layer:
             self._read = (layer, self._ledger.entries(layer))
         return self._read[1]
 
-    def _compose(self, layer: int, pairs: IndexArray, through: IndexArray) -> list[FloatArray]:
-        """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses."""
-        known = self._transforms(layer, pairs, through)
-        return [
-            np.stack([known[k, j] @ known[i, k] for k in via])
-            for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True)
-        ]
+    def _compose(
+        self, layer: int, pairs: IndexArray, through: IndexArray, new_only: bool
+    ) -> list[FloatArray]:
+        """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
 
-    def _transforms(
-        self, layer: int, pairs: IndexArray, through: IndexArray
-    ) -> dict[tuple[int, int], FloatArray]:
-        """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
+        With ``new_only``, without those that lead where the pair is already.
+        """
         ends = np.repeat(pairs, through.shape[1], axis=0)
-        legs = np.concatenate(
-            [np.column_stack([ends[:, 0], through.ravel()]), np.column_stack([through.ravel(), ends[:, 1]])]
-        )
+        legs = [np.column_stack([ends[:, 0], through.ravel()])]
+        legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
+        known = self._transforms(layer, np.concatenate([*legs, pairs]))
+        products = []
+        for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
+            product = np.stack([known[k, j] @ known[i, k] for k in via])
+            if new_only:
+                product = product[_far(product, known[i, j])]
+            products.append(product)
+        return products
+
+    def _transforms(self, layer: int, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
+        """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
+        plan = self._ledger.plan
         known: dict[tuple[int, int], FloatArray] = {}
         ordered = np.unique(np.sort(legs, axis=1), axis=0)
-        edge = self._ledger.plan.edge
-        tiles, where = np.unique(ordered // edge, axis=0, return_inverse=True)
+        tiles, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
         for number, (row, column) in enumerate(tiles.tolist()):
             tile = Tile(row, column)
             found = self._ledger.transforms(layer, tile)
             inside = ordered[where.ravel() == number]
-            for (a, b), at in zip(inside.tolist(), _positions(self._ledger.plan, tile, inside), strict=True):
-                known[a, b], known[b, a] = found[at], found[at].T
+            places = _positions(plan, tile, inside)
+            for (a, b), place in zip(inside.tolist(), places, strict=True):
+                known[a, b], known[b, a] = found[place], found[place].T
         return known
 
-    def _merge(
-        self, layer: int, tile: Tile, chosen: IndexArray, found: PairResults
-    ) -> PairResults:
+    def _merge(self, layer: int, tile: Tile, chosen: IndexArray, found: PairResults) -> PairResults:
         """Return the tile with what was found where it is shorter."""
         old = self._entries(layer - 1)
         i, j = self._ledger.plan.pairs(tile).T
@@ -171,6 +181,16 @@ class Polish:
         return replace(merged, transforms=transforms)
 
 
+def _far(products: FloatArray, present: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which transforms turn some direction far from where the present one turns it.
+
+    The spectral norm of the difference is 2 where a direction is reversed, and 2 sin(t / 2) where
+    it is turned by t.
+    """
+    gaps: FloatArray = np.linalg.norm(products - present, ord=2, axis=(1, 2))
+    return gaps > FAR
+
+
 def _positions(plan: Plan, tile: Tile, pairs: IndexArray) -> list[int]:
     """Return where pairs stand among ``plan.pairs(tile)``."""
     i = pairs[:, 0] - plan.span(tile.row).start
@@ -182,9 +202,7 @@ def _positions(plan: Plan, tile: Tile, pairs: IndexArray) -> list[int]:
     return list(map(int, found))
 
 
-def shortest_detours(
-    D: FloatArray, pairs: IndexArray, count: int
-) -> tuple[FloatArray, IndexArray]:
+def shortest_detours(D: FloatArray, pairs: IndexArray, count: int) -> tuple[FloatArray, IndexArray]:
     """Return the smallest sums d_ik + d_kj of each pair, and through which k, shapes (P, count).
 
     >>> D = np.array([[0.0, 9.0, 1.0], [9.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
@@ -213,7 +231,7 @@ def count_violations(D: FloatArray, plan: Plan) -> int:
     slack = ROUNDING * np.max(D)
     total = 0
     for k in range(plan.count):
-        total += int(np.count_nonzero(D > (D[:, k, None] + D[k]) + slack))
+        total += int(np.count_nonzero((D[:, k, None] + D[k]) + slack < D))
     return total // 2
 
 

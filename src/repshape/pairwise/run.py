@@ -14,8 +14,8 @@ import pandas as pd
 from repshape.cohort import Cohort
 from repshape.errors import InputError, InputTypeError, check_choice, check_integer
 from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.engine import Metric
 from repshape.pairwise.block import run_block
+from repshape.pairwise.engine import Metric
 from repshape.pairwise.job import Job, Settings
 from repshape.pairwise.matrix import DistanceMatrix, check_labels, check_metadata
 
@@ -186,7 +186,9 @@ def cross(
     first, second = as_sequence(xs, "xs"), as_sequence(ys, "ys")
     names = tuple(f"xs[{i}]" for i in range(len(first)))
     names += tuple(f"ys[{j}]" for j in range(len(second)))
-    settings = Settings.checked(workers=_workers(workers, [metric]), progress=progress, memory=memory)
+    settings = Settings.checked(
+        workers=_workers(workers, [metric]), progress=progress, memory=memory
+    )
     return run_block(first, second, names, metric, settings)
 
 

@@ -302,9 +302,7 @@ def _unpack(
     )
     ends = len(rows) + len(columns) + np.cumsum(shapes.prod(axis=1))
     starts = np.concatenate([[len(rows) + len(columns)], ends[:-1]])
-    return [
-        numbers[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)
-    ]
+    return [numbers[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
 
 
 def _slice(span: range) -> slice:
