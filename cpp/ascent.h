@@ -33,7 +33,7 @@ struct Objective {
     ++evaluations;
     gradient.assign(t.size(), 0);
     double value = 0;
-    const double share = 2 - pair.alpha;
+    const double share = (2 - pair.alpha) * pair.covariance_weight;
     if (share > 0) {
       const bool lanes = pair.x->lanes && pair.y->lanes;
       value = share * (lanes ? kernels().gradient(pair, t.data(), gradient.data(), single)
@@ -61,18 +61,20 @@ class Ascent {
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
 
-  // Takes up to `budget` steps. A change of objective between calls is allowed: call restart().
-  void run(const Objective& f, int budget) {
+  // Climbs until convergence or until `limit` gradients have been taken since the last restart().
+  void run(const Objective& f, int limit) {
     n_ = f.n(), k_ = f.k();
     if (gradient_.empty()) {
       value_ = f(t_, gradient_);
       ++iterations_;
       riemannian(t_, gradient_, r_);
     }
-    for (int step = 0; step < budget && !finished(); ++step) advance(f);
+    while (!finished() && iterations_ < limit) advance(f, limit);
   }
 
+  // Another objective: everything but the transform is forgotten.
   void restart() {
+    iterations_ = 0;
     gradient_.clear();
     history_.clear();
     converged_ = stuck_ = false;
@@ -80,6 +82,7 @@ class Ascent {
 
   // The same objective in another precision: values are taken anew, what was learnt is kept.
   void refresh() {
+    --iterations_;  // the last gradient is taken again
     gradient_.clear();
     converged_ = stuck_ = false;
   }
@@ -213,7 +216,7 @@ class Ascent {
     value_ = value;
   }
 
-  void advance(const Objective& f) {
+  void advance(const Objective& f, int limit) {
     if (history_.empty() || steps_ % kModelLife == 0) model();
     ++steps_;
     Matrix w = direction();
@@ -228,6 +231,7 @@ class Ascent {
     double size = std::min(1.0, kLongestStep / length);
     Matrix g, r;
     for (int tries = 0; tries < kLineSearchTries; ++tries) {
+      if (iterations_ >= limit) return;
       Matrix t = retract(w, size);
       const double value = f(t, g);
       ++iterations_;
@@ -241,7 +245,7 @@ class Ascent {
       const double curve = 2 * (value_ + size * slope - value) / (size * size);  // of a parabola
       size = std::min(std::max(slope / curve, 0.1 * size), 0.5 * size);
     }
-    alternate(f);
+    if (iterations_ < limit) alternate(f);
   }
 
   void remember(const Matrix& w, double size, const Matrix& r) {

@@ -23,7 +23,7 @@ inline void blas_polar(int m, int n, Matrix& x, Matrix& s, Matrix& z, double sma
   if (!(bound > 0)) return;
   for (double& v : x) v /= bound;
   const bool certain = smallest > 0;
-  double lower = certain ? std::min(std::max(smallest / bound, 1e-300), 1.0) : kSmallestWeight;
+  double lower = certain ? std::min(std::max(smallest / bound, kNegligible), 1.0) : kSmallestWeight;
   const double zero = 0, one = 1;
   for (int step = 0; step < kMaxHalleySteps; ++step) {
     const bool done = 1 - lower < polar_tolerance<double>();
@@ -61,13 +61,15 @@ inline double blas_objective(const Pair& pair, const double* transform, double* 
   const int lo = std::min(rx, ry), hi = std::max(rx, ry);
   Matrix a(x.entries()), c(y.entries()), moved(std::size_t(nx) * ry), lifted(std::size_t(nx) * ry);
   Matrix cross(std::size_t(lo) * hi), polar, small(std::size_t(lo) * lo), solved;
+  const double gain_x = pair.gain_x, gain_y = pair.gain_y;
   double total = 0;
   for (int g : pair.groups)
     for (int m = g * kDoubleLanes; m < std::min((g + 1) * kDoubleLanes, x.conditions); ++m) {
       const double weight = pair.weights[m] * pair.boost;
       if (weight == 0) continue;
       if (lo == 0) {
-        if (!gradient) total += weight * (x.variance[m] + y.variance[m]);
+        if (!gradient)
+          total += weight * (gain_x * gain_x * x.variance[m] + gain_y * gain_y * y.variance[m]);
         continue;
       }
       x.copy_condition(m, a.data());
@@ -105,11 +107,12 @@ inline double blas_objective(const Pair& pair, const double* transform, double* 
       if (!gradient) {
         double distance = 0, kept = 0;
         for (std::size_t e = 0; e < lifted.size(); ++e) {
-          distance += (lifted[e] - moved[e]) * (lifted[e] - moved[e]);
+          const double gap = gain_x * lifted[e] - gain_y * moved[e];
+          distance += gap * gap;
           kept += lifted[e] * lifted[e];
         }
         const bool whole = std::abs(dot(polar, polar) - x.ranks[m]) < 1e-9 * rx;
-        total += weight * (distance + (whole ? 0 : std::max(0.0, x.variance[m] - kept)));
+        total += weight * (distance + (whole ? 0 : gain_x * gain_x * std::max(0.0, x.variance[m] - kept)));
         continue;
       }
       total += weight * dot(cross, polar);

@@ -135,7 +135,8 @@ nb::object fixed(const Network& x, const Network& y, Array transform, Array weig
     nb::gil_scoped_release release;
     parts = evaluate(x, y, transform.data(), weights.data());
   }
-  return nb::make_tuple(parts.mean, parts.covariance);
+  return nb::make_tuple(parts.mean * parts.mean_scale * parts.mean_scale,
+                        parts.covariance * parts.scale * parts.scale);
 }
 
 // The objective and its gradient (n_x x n_y), for tests and benchmarks: n_x >= n_y.
@@ -147,7 +148,9 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
   const bool blas = isa == "blas" || !x.lanes || !y.lanes;
   const Kernels* table = isa.empty() || blas ? &kernels() : kernels(isa.c_str());
   if (!table) throw nb::value_error("this processor or build does not have that instruction set");
-  Pair pair{&x, &y, alpha, weights.data(), {}, 1, {}};
+  if (x.conditions != y.conditions) throw nb::value_error("networks disagree in the number of conditions");
+  Pair pair;
+  pair.x = &x, pair.y = &y, pair.alpha = alpha, pair.weights = weights.data();
   for (int g = 0; g < x.groups(); ++g) pair.groups.push_back(g);
   std::vector<double> out;
   double value = 0;
@@ -159,7 +162,8 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
                    : table->gradient(pair, transform.data(), out.data(), single);
     }
   }
-  return nb::make_tuple(value, matrix(std::move(out), x.neurons, y.neurons));
+  for (double& g : out) g = g * x.scale * y.scale;
+  return nb::make_tuple(value * x.scale * y.scale, matrix(std::move(out), x.neurons, y.neurons));
 }
 
 }  // namespace

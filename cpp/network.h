@@ -36,10 +36,19 @@ class Buffer {
 int max_lane_size();
 constexpr int kMaxPaddedSize = 32;
 
+// The power of two just below the largest magnitude; one where all are zero.
+inline double unit_of(const double* values, std::size_t count) {
+  double largest = 0;
+  for (std::size_t e = 0; e < count; ++e) largest = std::max(largest, std::abs(values[e]));
+  return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
+}
+
 struct Network {
   int conditions = 0, neurons = 0, rank = 0;
   bool diagonal = false;  // the factors are diagonal matrices of standard deviations
   bool lanes = true;
+  // Powers of two: factors and means are these times what is stored below.
+  double scale = 1, mean_scale = 1;
   bool reduced = false;  // the responses span fewer dimensions than there are neurons
   std::vector<double> means;     // conditions x neurons
   Buffer factors;                // lanes: groups x (neurons x rank) Packs; else conditions x neurons x rank
@@ -68,8 +77,14 @@ struct Network {
           int conditions_, int neurons_, int rank_, bool diagonal_, bool reduced_)
       : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_), reduced(reduced_) {
     lanes = neurons <= (conditions < kDoubleLanes ? kMaxPaddedSize : max_lane_size());
-    means.assign(mean_values, mean_values + std::size_t(conditions) * neurons);
-    spectrum.assign(singular, singular + std::size_t(conditions) * rank);
+    const std::size_t cells = std::size_t(conditions) * neurons, values = std::size_t(conditions) * rank;
+    // Stored numbers are near one, so that no product of them overflows even in single precision.
+    scale = unit_of(singular, values);
+    mean_scale = unit_of(mean_values, cells);
+    means.assign(mean_values, mean_values + cells);
+    spectrum.assign(singular, singular + values);
+    for (double& v : means) v /= mean_scale;
+    for (double& v : spectrum) v /= scale;
     smallest.assign(conditions, 0);
     ranks.assign(conditions, 0);
     variance.assign(conditions, 0);
@@ -86,7 +101,7 @@ struct Network {
     for (int m = 0; m < conditions; ++m)
       for (std::size_t e = 0; e < count; ++e)
         factors.data()[lanes ? (m / kDoubleLanes * count + e) * kDoubleLanes + m % kDoubleLanes
-                             : m * count + e] = factor_values[m * count + e];
+                             : m * count + e] = factor_values[m * count + e] / scale;
   }
 
   // A total order by content, so that a pair is solved the same way round whoever comes first.
@@ -94,6 +109,8 @@ struct Network {
     if (neurons != other.neurons) return neurons > other.neurons;
     if (rank != other.rank) return rank < other.rank;
     if (diagonal != other.diagonal) return diagonal < other.diagonal;
+    if (scale != other.scale) return scale < other.scale;
+    if (mean_scale != other.mean_scale) return mean_scale < other.mean_scale;
     int order = std::memcmp(means.data(), other.means.data(), means.size() * sizeof(double));
     if (!order && factors.size())
       order = std::memcmp(factors.data(), other.factors.data(), factors.size() * sizeof(double));
@@ -102,19 +119,24 @@ struct Network {
 };
 
 // What the objective of one pair needs besides the networks: x has at least as many neurons as y.
+// The objective is bilinear in the two networks, so that only the ratio of covariances to means
+// matters to it: their weights. Distances are those of gain_x x and gain_y y, the larger being one.
 struct Pair {
-  const Network* x;
-  const Network* y;
-  double alpha;
-  const double* weights;          // conditions
+  const Network* x = nullptr;
+  const Network* y = nullptr;
+  double alpha = 1;
+  const double* weights = nullptr;  // conditions
   std::vector<int> groups;        // groups of conditions that take part
   double boost = 1;               // makes a subset's weights sum to one
+  double gain_x = 1, gain_y = 1, mean_gain_x = 1, mean_gain_y = 1;
+  double covariance_weight = 1, mean_weight = 1;
   std::vector<double> mean_term;  // x.neurons x y.neurons: alpha sum w mu_x mu_y'
 };
 
 // Parts of the squared distance at a fixed transform.
 struct Parts {
   double mean = 0, covariance = 0;
+  double mean_scale = 1, scale = 1;  // the parts are in units of their squares
 };
 
 // The routines that are compiled once for every instruction set.

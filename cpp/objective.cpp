@@ -194,11 +194,12 @@ double gradient(const Pair& pair, const double* transform, double* out, bool sin
 double residual(const Pair& pair, const double* transform) {
   using P = Pack<double>;
   const Network &x = *pair.x, &y = *pair.y;
+  const double gx2 = pair.gain_x * pair.gain_x, gy2 = pair.gain_y * pair.gain_y;
   double total = 0;
   if (x.rank == 0 || y.rank == 0) {
     for (int g : pair.groups)
       for (int m = g * kDoubleLanes; m < std::min((g + 1) * kDoubleLanes, x.conditions); ++m)
-        total += pair.weights[m] * pair.boost * (x.variance[m] + y.variance[m]);
+        total += pair.weights[m] * pair.boost * (gx2 * x.variance[m] + gy2 * y.variance[m]);
     return total;
   }
   Work<double> w = make_work<double>(x, y);
@@ -207,9 +208,10 @@ double residual(const Pair& pair, const double* transform) {
     form_polar(w, a, c, transform);
     lift(w, a);
     P distance = P::zero(), kept = P::zero();
+    const P gain_x(pair.gain_x), gain_y(pair.gain_y);
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) {
-        const P gap = w.lifted.at(i, j) - w.moved.at(i, j);
+        const P gap = gain_x * w.lifted.at(i, j) - gain_y * w.moved.at(i, j);
         distance += gap * gap;
         kept += w.lifted.at(i, j) * w.lifted.at(i, j);
       }
@@ -221,7 +223,7 @@ double residual(const Pair& pair, const double* transform) {
       // The shortfall is rounding where P spans all of A, and must not be added then.
       const bool whole = std::abs(span.get(l) - x.ranks[m]) < 1e-9 * x.rank;
       total += weight.get(l) *
-               (distance.get(l) + (whole ? 0 : std::max(0.0, x.variance[m] - kept.get(l))));
+               (distance.get(l) + (whole ? 0 : gx2 * std::max(0.0, x.variance[m] - kept.get(l))));
     }
   }
   return total;

@@ -28,6 +28,8 @@ inline double advance(const Halley& h, double lower) {
 // Coefficients for a smaller bound would amplify rounding by c * eps: c = 16 000 at 1e-3. Smaller
 // singular values gain a factor of 250 a step instead, and reach 1 a few steps later.
 constexpr double kSmallestWeight = 1e-3;
+// Singular values below this share of the largest change nothing in double precision.
+constexpr double kNegligible = 1e-16;
 // More steps than this are never needed in double precision: 250^7 > 1e16, then four to converge.
 constexpr int kMaxHalleySteps = 12;
 
@@ -83,7 +85,7 @@ void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, cons
     certain = certain && bound > 0;
     lower = std::min(lower, bound);
   }
-  lower = certain ? std::min(std::max(lower, 1e-300), 1.0) : kSmallestWeight;
+  lower = certain ? std::min(std::max(lower, kNegligible), 1.0) : kSmallestWeight;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) x.at(i, j) *= scale;
   for (int step = 0; step < kMaxHalleySteps; ++step) {

@@ -27,17 +27,19 @@ std::vector<double> mean_term(const Network& x, const Network& y, double alpha, 
   return out;
 }
 
-double mean_residual(const Network& x, const Network& y, const double* t, const double* weights) {
+double mean_residual(const Pair& pair, const double* t) {
+  const Network &x = *pair.x, &y = *pair.y;
   const int nx = x.neurons, ny = y.neurons;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int i = 0; i < nx; ++i) {
-      double gap = x.mean(m)[i];
-      for (int j = 0; j < ny; ++j) gap -= t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      double moved = 0;
+      for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      const double gap = pair.mean_gain_x * x.mean(m)[i] - pair.mean_gain_y * moved;
       sum += gap * gap;
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
 }
@@ -47,24 +49,37 @@ double covariance_residual(const Pair& pair, const double* t) {
 }
 
 // Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
-double spectral_gap(const Network& x, const Network& y, const double* weights) {
+double spectral_gap(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double sum = 0;
     for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
       const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
       const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
-      sum += (a - b) * (a - b);
+      sum += (pair.gain_x * a - pair.gain_y * b) * (pair.gain_x * a - pair.gain_y * b);
     }
-    total += weights[m] * sum;
+    total += pair.weights[m] * sum;
   }
   return total;
 }
 
-double energy(const Network& x, const Settings& s) {
+// Sets gains and weights from the scales of the two networks.
+void set_units(Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
+  pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
+  pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
+  if (pair.alpha == 0 || pair.alpha == 2) return;  // nothing to weigh against
+  const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
+  (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
+}
+
+double energy(const Network& x, const Pair& pair) {
   double total = 0;
   for (int m = 0; m < x.conditions; ++m)
-    total += s.weights[m] * (s.alpha * dot(x.mean(m), x.mean(m), x.neurons) + (2 - s.alpha) * x.variance[m]);
+    total += pair.weights[m] * (pair.alpha * pair.mean_weight * dot(x.mean(m), x.mean(m), x.neurons) +
+                                (2 - pair.alpha) * pair.covariance_weight * x.variance[m]);
   return total;
 }
 
@@ -96,9 +111,13 @@ class PairSolver {
           t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
       given_.push_back(std::move(t));
     }
-    whole_.pair = {&x, &y, s.alpha, s.weights, all_groups(x), 1, mean_term(x, y, s.alpha, s.weights)};
-    scale_ = 0.5 * (energy(x, s) + energy(y, s));
-    means_ = s.alpha > 0 ? whole_.pair.mean_term : mean_term(x, y, 1, s.weights);
+    whole_.pair.x = &x, whole_.pair.y = &y;
+    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
+    whole_.pair.groups = all_groups(x);
+    set_units(whole_.pair);
+    whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
+    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // the objective is less
+    means_ = mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
     special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
@@ -179,7 +198,7 @@ class PairSolver {
       runs[0].run(whole_, s_.max_iterations);
       race(runs, settings);
     }
-    for (Ascent& run : runs) run.run(whole_, s_.max_iterations - run.iterations());
+    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
     std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
@@ -198,13 +217,13 @@ class PairSolver {
     some.single = rough.single = r.single;
     const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double budget = r.budget * first.iterations();
+    const double budget = std::max(r.budget * first.iterations(), std::min(r.floor, r.cheap / cost()));
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
     };
     auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
-      for (Ascent& run : runs) run.run(f, iterations);
+      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
@@ -227,6 +246,13 @@ class PairSolver {
     runs.insert(runs.begin(), first);
   }
 
+  // Floating-point operations of one gradient.
+  double cost() const {
+    const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+    const double products = 2 * nx * (ry * ny + rx * ry) * 2;
+    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 1;
+  }
+
   static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
     double gap = 0;
     for (std::size_t e = 0; e < a.transform().size(); ++e) {
@@ -243,10 +269,10 @@ class PairSolver {
       Matrix start = best.reversed(k, special_);
       if (start.empty()) return;
       Ascent other(settings, std::move(start));
-      other.run(f, s_.race.hop);
+      other.run(f, std::min(s_.race.hop, s_.max_iterations));
       if (other.value() > best.value() + 1e-6 * scale_) {
         best = std::move(other);
-        best.run(f, s_.race.hop);
+        best.run(f, std::min(best.iterations() + s_.race.hop, s_.max_iterations));
         k = -1;
       }
     }
@@ -268,18 +294,43 @@ class PairSolver {
     std::vector<Matrix> starts;
     for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
     if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
-    if (given_.empty()) starts.push_back(oracle(marginal_gain().data()));
-    for (int s = 0; given_.empty() && s < s_.n_starts; ++s) {
+    if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(marginal_gain().data()));
+    for (int s = 1; given_.empty() && s < s_.n_starts; ++s) {
       const double* full = s_.starts + std::size_t(s) * n * n;
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
     starts_ = int(starts.size());
-    double best = -INFINITY;
-    for (Matrix& t : starts) {
-      const double value = climb(t);
-      if (value > best) best = value, best_ = t;
+    if (n <= kEnumerated) {
+      enumerate_permutations();
+      return;
     }
-    converged_ = improve(best_, best);
+    std::vector<double> values;
+    for (Matrix& t : starts) values.push_back(climb(t));
+    const std::size_t top = std::max_element(values.begin(), values.end()) - values.begin();
+    converged_ = improve(starts[top], values[top]);
+    best_ = starts[top];
+    // What one start finds, many starts find too.
+    if (top != 0) improve(starts[0], values[0]);
+    if (values[0] > values[top]) best_ = starts[0];
+    iterations_ = int(whole_.evaluations);
+  }
+
+  // So few neurons that every injection can be looked at.
+  static constexpr int kEnumerated = 5;
+
+  void enumerate_permutations() {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<int> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
+    double best = -INFINITY;
+    Matrix g;
+    do {
+      Matrix t = injection(std::vector<int>(rows.begin(), rows.begin() + k), n);
+      const double value = whole_.at(t, g);
+      if (value > best) best = value, best_ = std::move(t);
+      std::reverse(rows.begin() + k, rows.end());  // the order of the rest does not matter
+    } while (std::next_permutation(rows.begin(), rows.end()));
+    converged_ = true;
     iterations_ = int(whole_.evaluations);
   }
 
@@ -320,9 +371,9 @@ class PairSolver {
   }
 
   // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
-  bool improve(Matrix& t, double value) const {
+  bool improve(Matrix& t, double& value) const {
     const int n = x_.neurons, k = y_.neurons;
-    const long budget = 4L * n + 32;
+    const long budget = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
     long tried = 0;
     for (bool found = true; found;) {
       found = false;
@@ -343,7 +394,7 @@ class PairSolver {
     return true;
   }
 
-  // Pairs of rows in order of what their exchange loses to first order; at most 2 n of them.
+  // Pairs of rows in order of what their exchange loses to first order; at most the budget's worth.
   std::vector<std::pair<int, int>> exchanges(const Matrix& t, const Matrix& g) const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<std::pair<double, std::pair<int, int>>> ranked;
@@ -359,7 +410,7 @@ class PairSolver {
       for (int j = 0; j < i; ++j)
         if (at[i] != at[j])
           ranked.push_back({gain(i, at[i]) + gain(j, at[j]) - gain(i, at[j]) - gain(j, at[i]), {i, j}});
-    const std::size_t most = std::min(ranked.size(), std::size_t(2 * n));
+    const std::size_t most = std::min(ranked.size(), std::size_t(std::max(2 * n, 500)));
     std::partial_sort(ranked.begin(), ranked.begin() + most, ranked.end());
     std::vector<std::pair<int, int>> out;
     for (std::size_t e = 0; e < most; ++e) out.push_back(ranked[e].second);
@@ -368,19 +419,19 @@ class PairSolver {
 
   Solution report() {
     Solution out;
-    const double mean = mean_residual(x_, y_, best_.data(), s_.weights);
+    const double mean = mean_residual(whole_.pair, best_.data());
     const double covariance = covariance_residual(whole_.pair, best_.data());
-    out.mean_distance = std::sqrt(mean);
-    out.covariance_distance = std::sqrt(covariance);
-    out.distance = std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
-    if (s_.group == Group::identity) {
-      out.lower_bound = out.distance;
-    } else {
-      const double least_mean = mean_residual(x_, y_, best_mean_.data(), s_.weights);
-      const double bound =
-          std::sqrt(s_.alpha * least_mean + (2 - s_.alpha) * spectral_gap(x_, y_, s_.weights));
-      out.lower_bound = std::min(bound, out.distance);
-    }
+    const double mean_unit = std::max(x_.mean_scale, y_.mean_scale), unit = std::max(x_.scale, y_.scale);
+    auto combine = [&](double of_means, double of_covariances) {
+      return std::hypot(std::sqrt(s_.alpha * of_means) * mean_unit,
+                        std::sqrt((2 - s_.alpha) * of_covariances) * unit);
+    };
+    out.mean_distance = mean_unit * std::sqrt(mean);
+    out.covariance_distance = unit * std::sqrt(covariance);
+    out.distance = out.lower_bound = combine(mean, covariance);
+    if (s_.group != Group::identity)
+      out.lower_bound = std::min(out.distance, combine(mean_residual(whole_.pair, best_mean_.data()),
+                                                       spectral_gap(whole_.pair)));
     out.converged = converged_;
     out.iterations = iterations_;
     out.starts = starts_;
@@ -428,8 +479,11 @@ Parts evaluate(const Network& x, const Network& y, const double* transform, cons
   if (!swapped)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < k; ++j) t[std::size_t(i) * k + j] = transform[std::size_t(j) * n + i];
-  Pair pair{&first, &second, 1, weights, all_groups(first), 1, {}};
-  return {mean_residual(first, second, t.data(), weights), covariance_residual(pair, t.data())};
+  Pair pair;
+  pair.x = &first, pair.y = &second, pair.weights = weights, pair.groups = all_groups(first);
+  set_units(pair);
+  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()),
+          std::max(first.mean_scale, second.mean_scale), std::max(first.scale, second.scale)};
 }
 
 }  // namespace repshape

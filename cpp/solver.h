@@ -9,6 +9,8 @@ enum class Group { orthogonal, rotation, permutation, identity };
 // How the work after the first start is spent, in units of one gradient over all conditions.
 struct Race {
   double budget = 3;    // times what the first start took
+  // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
+  double floor = 1500, cheap = 1e9;
   int conditions = 32;  // most of the screening
   int screening = 6;    // iterations of every start, on those conditions
   int heat = 8;         // iterations of each entrant, on all

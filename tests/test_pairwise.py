@@ -40,7 +40,9 @@ class UnalignedMeans(ShapeMetric[MeansOnly]):
             raise InputError("The 'power' parameter must be positive.")
 
     def _prepare(self, network: Any, phi: Any) -> MeansOnly:
-        return MeansOnly(phi, network.n_conditions, network.n_neurons, network.means)
+        return MeansOnly(
+            phi, network.n_conditions, network.n_neurons, network.conditions, network.means
+        )
 
     def _align_prepared(self, x: MeansOnly, y: MeansOnly) -> Any:
         raise NotImplementedError

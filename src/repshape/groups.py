@@ -149,7 +149,11 @@ class Transform:
 
     def reversed(self) -> Transform:
         """Return the transform the other way: ``x @ matrix.T`` lies on y."""
-        return Transform(self._core.T, self._basis_x, self._basis_y, self._rotation)
+        other = Transform(self._core.T, self._basis_x, self._basis_y, self._rotation)
+        if not self._whole:  # complete it in the same way
+            B, K = self._completed
+            other.__dict__["_completed"] = (B, K.T)
+        return other
 
     @cached_property
     def matrix(self) -> FloatArray:

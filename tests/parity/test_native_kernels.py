@@ -139,6 +139,28 @@ def test_full_covariances_of_condition_number_1e12(seed):
     assert _core.evaluate(x, y, T.T.copy(), w)[1] == pytest.approx(bures, rel=1e-6)
 
 
+@pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 3e-13])
+@pytest.mark.parametrize("kind", ["one", "spread", "deficient"])
+def test_factors_of_condition_number_beyond_1e12(smallest, kind):
+    """A direction that hardly responds must not cost the others their precision."""
+    rng = np.random.default_rng(6)
+    n = 5
+    deviations = np.ones(n) if kind == "one" else np.geomspace(1, smallest, n)
+    deviations[-1] = smallest
+    width = n - 1 if kind == "deficient" else n
+    A, C = (np.linalg.qr(rng.normal(size=(9, n, n)))[0] * deviations for _ in range(2))
+    A = np.ascontiguousarray(A[:, :, n - width :])
+    T, w, mu = np.linalg.qr(rng.normal(size=(n, n)))[0], np.full(9, 1 / 9), np.zeros((9, n))
+    x, y = (_core.Network(mu, F, np.linalg.svd(F, compute_uv=False), False) for F in (A, C))
+    value, gradient = reference.covariance_objective(A, C, T, w)
+    for isa in BACKENDS:
+        found, slope = _core.gradient(x, y, T, w, 1.0, isa)
+        assert found == pytest.approx(value, rel=1e-10)
+        assert np.linalg.norm(slope - gradient) <= 1e-10 * np.linalg.norm(gradient)
+    gap = reference.covariance_gap(A, C, T, w)
+    assert _core.evaluate(x, y, T.T.copy(), w)[1] == pytest.approx(gap, rel=1e-10)
+
+
 @pytest.mark.parametrize("isa", BACKENDS)
 def test_the_native_gradient_is_that_of_finite_differences(isa):
     pair = Pair(2, 5, 4, 3, ("full", "full"), 10.0)

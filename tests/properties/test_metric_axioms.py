@@ -31,6 +31,20 @@ def test_distance_to_a_transformed_copy_is_zero_to_1e_7_of_scale(group, alpha, s
         assert GaussianShapeMetric(alpha, group=group).distance(x, y) < 1e-7 * scale(x)
 
 
+@for_all_groups_and_alphas
+@pytest.mark.parametrize("smallest", [1e-4, 1e-6, 1e-8, 1e-10, 1e-12])
+def test_a_copy_is_at_zero_also_where_a_direction_hardly_responds(group, alpha, smallest):
+    """Identity, for covariances of condition number up to 1e24."""
+    rng = np.random.default_rng(2)
+    n = 4
+    axes = np.linalg.qr(rng.normal(size=(9, n, n)))[0]
+    x = Gaussians.from_factors(rng.normal(size=(9, n)), axes * [1, 1, 1, smallest])
+    y = moved(x, element(rng, group, n))
+    metric = GaussianShapeMetric(alpha, group=group)
+    assert metric.distance(x, y) < 1e-7 * scale(x)
+    assert metric.distance((x.means, x.covariances), (y.means, y.covariances)) < 1e-7 * scale(x)
+
+
 @pytest.mark.parametrize("group", ["rotation", "permutation", "identity"])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_a_transform_outside_the_group_leaves_a_distance(group, alpha):

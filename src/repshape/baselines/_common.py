@@ -18,7 +18,7 @@ def check_pair(
 ) -> tuple[Trials | Gaussians, Trials | Gaussians]:
     """Return two networks with the same conditions, and enough of them for the measure."""
     first, second = as_network(x, "x"), as_network(y, "y")
-    check_same_conditions(first.n_conditions, second.n_conditions)
+    check_same_conditions(first, second)
     if first.n_conditions < at_least:
         raise InputError(
             f"{measure} needs at least {at_least} conditions. Got {first.n_conditions}."

@@ -68,6 +68,7 @@ class Prepared:
     phi: FittedPreprocess | None
     n_conditions: int
     n_neurons: int
+    conditions: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     """Base of the metrics: a ground metric, minimised over a group of transforms."""
 
     preprocess: Preprocess | None
+    weights: npt.ArrayLike | None
 
     @property
     def is_metric(self) -> bool:
@@ -116,17 +118,20 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         checked = as_network(network)
         if self.preprocess is None:
             return self._prepare(checked, None)
-        phi = self.preprocess.fit(checked)
+        phi = self.preprocess.fit(checked, self.weights)
         return self._prepare(phi.apply(checked), phi)
 
     def align_prepared(self, x: P, y: P) -> Alignment:
         """Return the alignment of two prepared networks."""
-        check_same_conditions(x.n_conditions, y.n_conditions)
+        check_same_conditions(x, y)
         return self._align_prepared(x, y)
 
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
         """Return the best alignment of ``y`` to ``x``."""
-        return self.align_prepared(self.prepare(x), self.prepare(y))
+        self._validate_parameters()
+        networks = as_network(x, "x"), as_network(y, "y")  # both are checked before any work
+        check_same_conditions(*networks)
+        return self.align_prepared(self.prepare(networks[0]), self.prepare(networks[1]))
 
     def distance(self, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance between two networks."""
@@ -148,8 +153,8 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
         """
         self._validate_parameters()
-        networks = [as_network(x), as_network(y)]
-        check_same_conditions(networks[0].n_conditions, networks[1].n_conditions)
+        networks = [as_network(x, "x"), as_network(y, "y")]
+        check_same_conditions(*networks)
         for k, phi in enumerate(alignment._phi):
             if phi is not None:
                 networks[k] = phi.apply(networks[k])
@@ -166,10 +171,18 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         return self.distance(x, y)
 
 
-def check_same_conditions(first: int, second: int) -> None:
-    """Raise unless two networks saw the same number of conditions."""
-    if first != second:
+def check_same_conditions(
+    x: Prepared | Trials | Gaussians, y: Prepared | Trials | Gaussians
+) -> None:
+    """Raise unless two networks saw the same conditions, by number and, where given, by name."""
+    if x.n_conditions != y.n_conditions:
         raise InputError(
             "Both networks must have the same conditions in the same order. "
-            f"Got {first} conditions and {second} conditions."
+            f"Got {x.n_conditions} conditions and {y.n_conditions} conditions."
+        )
+    if x.conditions is not None and y.conditions is not None and x.conditions != y.conditions:
+        m = [a == b for a, b in zip(x.conditions, y.conditions, strict=True)].index(False)
+        raise InputError(
+            "Both networks must have the same conditions in the same order. "
+            f"Condition {m} is {x.conditions[m]!r} in one and {y.conditions[m]!r} in the other."
         )

@@ -142,7 +142,12 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         if self.group in FREE_COORDINATES:
             net = in_principal_axes(net, weights, oriented=self.group == "rotation")
         return PreparedGaussians(
-            phi, network.n_conditions, network.n_neurons, _native(net), net.basis
+            phi,
+            network.n_conditions,
+            network.n_neurons,
+            network.conditions,
+            _native(net),
+            net.basis,
         )
 
     def _options(self, n_conditions: int, size: int) -> _core.Options:
@@ -202,7 +207,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
-            check_same_conditions(used[0].n_conditions, network.n_conditions)
+            check_same_conditions(used[0], network)
         sizes = {network.native.neurons for network in used}
         M = used[0].n_conditions if used else 0
         options = {size: self._options(M, size) for size in sizes}

@@ -159,7 +159,8 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         checked = as_network(network)
         self._check_varies(checked.means)
         phi = self._fit_phi(checked)
-        return self._prepare(phi.apply(Gaussians.points(checked.means)), phi)
+        points = Gaussians.points(checked.means, conditions=checked.conditions)
+        return self._prepare(phi.apply(points), phi)
 
     def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
         """Fit the user's preprocessing, then centring and whitening, as one affine map.
@@ -206,7 +207,9 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         if self.group in FREE_COORDINATES:
             rows, basis = _few_coordinates(rows)
         key = digest("means", rows)
-        return PreparedMeans(phi, network.n_conditions, network.n_neurons, rows, basis, key)
+        return PreparedMeans(
+            phi, network.n_conditions, network.n_neurons, network.conditions, rows, basis, key
+        )
 
     def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
         if (x.n_neurons, x.key) < (y.n_neurons, y.key):  # the residual lives in the larger space

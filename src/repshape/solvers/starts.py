@@ -16,7 +16,7 @@ FloatArray = npt.NDArray[np.float64]
 
 # Starts that "auto" offers to the screening, besides the means. How many of them it takes depends
 # on its budget: about three times what the start from the means took.
-AUTO_STARTS = 64
+AUTO_STARTS = 128
 
 
 @lru_cache(maxsize=64)
