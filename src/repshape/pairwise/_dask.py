@@ -140,9 +140,17 @@ class _Desk:
         threadpool_limits(limits=1, user_api="blas")  # for good: threads share this setting
         cohort = Cohort.open(errand.cohort)
         self.errand = errand
-        self.bench = Bench(cohort, cohort.labels, errand.metrics, errand.capacity)
+        capacity = errand.capacity // _threads()
+        self.bench = Bench(cohort, cohort.labels, errand.metrics, capacity)
         self.ledgers = [Store(Path(path)) for path in errand.stores]
         self.polishes = [Polish(ledger, k) for k, ledger in enumerate(self.ledgers)]
+
+
+def _threads() -> int:
+    """Return among how many threads this worker's memory is shared."""
+    import distributed
+
+    return max(int(distributed.get_worker().state.nthreads), 1)
 
 
 _here = threading.local()

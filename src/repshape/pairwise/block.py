@@ -77,8 +77,8 @@ def run_block(
     """Return the distances of each network of ``first`` to each of ``second``."""
     both = Chain(first, second)
     demand = Job(both, names, pd.DataFrame(index=list(names)), {"": metric}).demand(keeps=False)
-    edge = demand.edge(len(both), settings.memory, settings.workers, stored=False)
-    capacity = max(demand.capacity(settings.memory, settings.workers), EDGES_IN_MEMORY * edge)
+    edge = demand.edge(len(both), settings.memory, stored=False)
+    capacity = max(demand.capacity(settings.memory), EDGES_IN_MEMORY * edge)
     bench = Bench(both, names, [metric], capacity)
     block = Block(Plan(len(both), edge), (len(first), len(second)))
     with progress_bar("pairs", block.values.size, settings.progress) as advance:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -29,6 +31,9 @@ Metric: TypeAlias = "ShapeMetric[Any] | Callable[[Any, Any], float]"
 # every core busy to the end; at most 64 pairs keep a chunk short.
 TARGET_CHUNKS = 256
 MAX_CHUNK = 64
+# What mallopt calls the size from which memory is mapped, and unmapped when it is freed.
+M_MMAP_THRESHOLD = -3
+SMALLEST_MAPPED = 2**20
 # Steps after which the starts of a pair are compared, and how far above the present distance the
 # best may then be: starts that gained on macaque V1 were within a fifth of that.
 TRIAL_STEPS = 12
@@ -79,6 +84,11 @@ class Bench:
         self._capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
         self._first: tuple[int, str] | None = None
+        # Where networks come and go, one is made ready at a time, and leaves nothing behind.
+        self._gate: threading.Lock | nullcontext[None] = nullcontext()
+        if capacity < len(networks):
+            self._gate = threading.Lock()
+            return_freed_memory()
 
     def request(self, indices: Iterable[int], pool: Executor) -> dict[int, Future[tuple[Any, ...]]]:
         """Have networks made ready, unless they are, and forget those that were not used long."""
@@ -113,11 +123,22 @@ class Bench:
             self._load(index)
 
     def _load(self, index: int) -> tuple[Any, ...]:
-        network = self._networks[index]
-        return tuple(
-            metric.prepare(network) if isinstance(metric, ShapeMetric) else network
-            for metric in self.metrics
-        )
+        with self._gate:
+            network = self._networks[index]
+            return tuple(
+                metric.prepare(network) if isinstance(metric, ShapeMetric) else network
+                for metric in self.metrics
+            )
+
+
+def return_freed_memory() -> None:
+    """Have the C library give large arrays back to the system as soon as they are freed.
+
+    Otherwise glibc keeps more and more of them for later, in pools of every thread, and memory
+    grows far beyond what is in use.
+    """
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, SMALLEST_MAPPED)
 
 
 @contextmanager

@@ -185,7 +185,7 @@ class Job:
         demand = self.demand(kind is not None)
         count = len(self.networks)
         stored = path is not None
-        edge = settings.tile or demand.edge(count, settings.memory, settings.workers, stored=stored)
+        edge = settings.tile or demand.edge(count, settings.memory, stored=stored)
         if path is None:
             return MemoryLedger(Plan(count, edge), kind)
         assert isinstance(self.networks, Cohort)
@@ -200,7 +200,7 @@ class Job:
     ) -> AbstractContextManager[Executor]:
         demand = self.demand(False)
         edge = max(ledger.plan.edge for ledger in ledgers)
-        capacity = max(demand.capacity(settings.memory, settings.workers), EDGES_IN_MEMORY * edge)
+        capacity = max(demand.capacity(settings.memory), EDGES_IN_MEMORY * edge)
         if settings.engine == "dask":
             from repshape.pairwise._dask import DaskExecutor  # an optional dependency
 

@@ -25,8 +25,9 @@ SMALLEST_EDGE = 16
 LARGEST_EDGE = 64
 # Networks in memory at once: a row of tiles, the column being solved and the one being read.
 EDGES_IN_MEMORY = 3
-# While a worker makes a network ready it holds several copies of it.
-COPIES_PER_WORKER = 6
+# While a network is made ready it takes several times its size; where memory is short this is done
+# to one at a time.
+COPIES_BEING_READY = 8
 # The starts of a tile's polish, besides its transforms.
 TRANSFORM_COPIES = 5
 DEFAULT_SHARE_OF_RAM = 0.25
@@ -122,11 +123,11 @@ class Demand:
     network: int
     transform: int
 
-    def capacity(self, memory: int, workers: int) -> int:
-        """Return how many networks fit into the budget besides those being made ready."""
-        return int(memory / max(self.network, 1)) - COPIES_PER_WORKER * workers
+    def capacity(self, memory: int) -> int:
+        """Return how many networks fit into the budget besides the one being made ready."""
+        return int(memory / max(self.network, 1)) - COPIES_BEING_READY
 
-    def edge(self, count: int, memory: int, workers: int, *, stored: bool) -> int:
+    def edge(self, count: int, memory: int, *, stored: bool) -> int:
         """Return the edge of the tiles that keeps memory within the budget.
 
         In memory there is nothing to lose, and one large tile shares most.
@@ -134,7 +135,7 @@ class Demand:
         edge = count
         if stored:
             edge = min(max(-(-count // TILES_TO_A_SIDE), SMALLEST_EDGE), LARGEST_EDGE)
-        capacity = self.capacity(memory, workers)
+        capacity = self.capacity(memory)
         if capacity < count:
             edge = min(edge, capacity // EDGES_IN_MEMORY)
         if self.transform:
