@@ -139,7 +139,7 @@ def model(folder: Path) -> dict[str, Any]:
         return profile.cpu / (K * (K - 1) / 2)
 
     grid = [(M, n) for M in (128, 256, 1024) for n in (5, 8, 16)]
-    seconds = np.array([measured(16, M, n) for M, n in grid])
+    seconds = np.array([measured(12, M, n) for M, n in grid])
     A = np.column_stack([np.ones(len(grid)), np.log(grid)])
     weights = np.linalg.lstsq(A, np.log(seconds), rcond=None)[0]
 
@@ -147,10 +147,10 @@ def model(folder: Path) -> dict[str, Any]:
         return float(np.exp(weights @ [1.0, np.log(M), np.log(n)]))
 
     checks = {}
-    for K, M, n in ((40, 512, 10), (24, 2048, 10)):
+    for K, M, n in ((30, 512, 10), (20, 2048, 10)):
         found = measured(K, M, n)
         checks[f"K={K}, M={M}, n={n}"] = {"measured": found, "predicted": predicted(M, n)}
-    pair = checks["K=24, M=2048, n=10"]["measured"]
+    pair = checks["K=20, M=2048, n=10"]["measured"]
     pairs = 1800 * 1799 // 2
     return {
         "log_seconds_a_pair": dict(
