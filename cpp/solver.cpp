@@ -217,7 +217,10 @@ class PairSolver {
     some.single = rough.single = r.single;
     const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double budget = std::max(r.budget * first.iterations(), std::min(r.floor, r.cheap / cost()));
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
+    const double budget = std::max(r.budget * first.iterations(), least);
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
@@ -227,17 +230,16 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
-    // On a circle a look at each point of the grid is enough, and neighbours count as one.
-    const bool circle = x_.neurons <= 2;
-    const int screening = circle ? 0 : r.screening;
+    const int screening = circle ? 0 : r.screening, heat = circle ? 3 : r.heat;
     const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
-          circle ? kGridNeighbours : kSameSummit);
+    stage(some, screening, afford(0.2, price, heat, circle ? 4 : 2, 12), circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
-    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
-    stage(rough, r.final, 1);
-    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    stage(rough, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
+    if (!circle) {
+      stage(rough, r.final, 1);
+      hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    }
     evaluations_ += some.evaluations + rough.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
       runs.clear();

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from repshape import cli_analysis
 from repshape._version import package_version
 from repshape.errors import RepshapeError
 
@@ -220,6 +221,9 @@ def _resumable(out: Path) -> Iterator[None]:
             words += f" What is finished is safe in {out}: give the same command to continue."
         typer.echo(words, err=True)
         raise typer.Exit(1) from None
+
+
+cli_analysis.register(app)
 
 
 def run(arguments: Sequence[str]) -> int:
