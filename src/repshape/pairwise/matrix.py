@@ -176,6 +176,23 @@ class DistanceMatrix:
         return f"<p>{repr(self).replace('<', '&lt;')}</p>{table}"
 
 
+def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
+    """Return distances as a matrix, or raise one clear sentence if pairs are missing.
+
+    >>> as_complete(DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True))
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: The matrix is not complete: 1 of 1 pairs are not computed yet.
+    """
+    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    if not matrix.complete:
+        raise InputError(
+            f"The matrix is not complete: {matrix.n_missing} of {matrix.condensed().size} pairs "
+            "are not computed yet."
+        )
+    return matrix
+
+
 def check_labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """Return ``count`` unique labels, or raise one clear sentence."""
     if labels is None:
