@@ -47,7 +47,7 @@ FAR = 0.7
 ROUNDING = 1e-9
 # A gain of less than this share is rounding, and no reason to keep another transform.
 NEGLIGIBLE = 1e-12
-# Layers after which to give up; each shortens at least one pair, and two to five are common.
+# Layers after which to give up; each shortens at least one pair.
 MOST_LAYERS = 50
 
 
