@@ -7,6 +7,7 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors
 from repshape.analysis.panels import AlignedEmbedding, align_embeddings
 from repshape.analysis.protocol import NeighborScore
+from repshape.cohort import Cohort
 from repshape.groups import Transform
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
@@ -15,7 +16,7 @@ from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.metrics.wasserstein import WassersteinShapeMetric
 from repshape.moments import CovarianceEstimator, estimate_moments
 from repshape.pairwise.matrix import DistanceMatrix
-from repshape.pairwise.run import cross, pairwise
+from repshape.pairwise.run import cross, pairwise, pairwise_many
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.repair import Repaired, repair
 from repshape.responses import Gaussians, Trials, as_network
@@ -29,6 +30,7 @@ __all__ = [
     "AlignedEmbedding",
     "Alignment",
     "Clustering",
+    "Cohort",
     "CovarianceEstimator",
     "DistanceMatrix",
     "Distortion",
@@ -65,6 +67,7 @@ __all__ = [
     "knn_regress",
     "nearest_neighbors",
     "pairwise",
+    "pairwise_many",
     "repair",
     "triangle_violations",
 ]

@@ -12,7 +12,7 @@ from scipy.cluster import hierarchy
 from sklearn.metrics import silhouette_score
 
 from repshape.errors import InputError, check_choice, check_integer
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.pairwise.matrix import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -197,7 +197,7 @@ def _changes(values: FloatArray, medoids: IntArray) -> FloatArray:
 
 
 def _checked(D: DistanceMatrix | npt.ArrayLike, n_clusters: int) -> DistanceMatrix:
-    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    matrix = as_complete(D)
     if check_integer("n_clusters", n_clusters, 1) > len(matrix):
         raise InputError(f"There are {len(matrix)} networks, too few for {n_clusters} clusters.")
     if matrix.values.min() < 0.0:

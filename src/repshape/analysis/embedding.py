@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
 from repshape.errors import InputError, check_choice, check_integer
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.pairwise.matrix import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -130,7 +130,7 @@ def embed(
 
 def checked_distances(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
     """Return distances none of which is negative, or raise one clear sentence."""
-    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    matrix = as_complete(D)
     if matrix.values.min() < 0.0:
         raise InputError("Distances must not be negative to be embedded. Repair them first.")
     return matrix

@@ -13,7 +13,7 @@ import pandas as pd
 from repshape.analysis import _knn
 from repshape.analysis.protocol import NeighborScore, Protocol, metadata_column
 from repshape.errors import InputError, check_integer
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.pairwise.matrix import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -192,7 +192,7 @@ def knn_regress(
 
 
 def _matrix(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
-    return D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    return as_complete(D)
 
 
 def _position(matrix: DistanceMatrix, network: str | int) -> int:
