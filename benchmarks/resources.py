@@ -38,7 +38,8 @@ metric = rs.GaussianShapeMetric(max_iter=20)
 metric.distance(rng.normal(size=(9, 5, 3)), rng.normal(size=(9, 5, 3)))
 x, y = network(), network()
 size = sum(net.means.nbytes + net.stored.nbytes for net in (x, y))
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+unit = 1 if sys.platform == "darwin" else 1024
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 before = peak()
 metric.distance(x, y)
 print(size, peak() - before)

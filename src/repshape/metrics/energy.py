@@ -122,6 +122,11 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def is_metric(self) -> bool:
+        """Whether the estimate itself is a distance between samples: "v" is, "u" is not."""
+        return self.estimator == "v"
+
     def _validate_parameters(self) -> None:
         owner = type(self).__name__
         check_real("q", self.q, 0, 2, closed="right", owner=owner)

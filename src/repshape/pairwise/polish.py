@@ -26,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.metrics.base import PairResults, ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.pairwise.engine import Work
 from repshape.pairwise.plan import Plan, Tile
 from repshape.pairwise.tiles import Entries, Ledger
@@ -53,9 +52,7 @@ MOST_LAYERS = 50
 
 def can_polish(metric: Any) -> bool:
     """Return whether the distance is a metric, and its solver takes starts and keeps transforms."""
-    if not isinstance(metric, ShapeMetric):
-        return False
-    if not (metric.is_metric or isinstance(metric, GaussianShapeMetric)):
+    if not isinstance(metric, ShapeMetric) or not metric.is_metric:
         return False
     if getattr(metric, "group", None) == "identity":  # nothing was searched
         return False
