@@ -54,7 +54,7 @@ bench: $(VENV)/.installed-dev
 SANITIZED := build/sanitized
 sanitize: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet nanobind ninja
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZED) -G Ninja -DREPSHAPE_SANITIZE=ON \
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZED) -G Ninja -DREPSHAPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=None \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(SANITIZED)
 	rm -rf $(SANITIZED)/package && mkdir -p $(SANITIZED)/package
