@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | clean
+# make demo | test | lint | bench | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,13 +7,14 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench sanitize clean
 
 help:
 	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks"
+	@echo "make sanitize  kernel tests under the address and undefined-behaviour sanitizers"
 	@echo "make clean   remove what the other targets made"
 
 $(BIN)/python:
@@ -42,9 +43,26 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 
+# NETREP_PATH=/path/to/netrep adds the public reference code as a rival, REPSHAPE_DATA=/path the
+# recordings. All of it takes about half an hour; each line can be run alone.
 bench: $(VENV)/.installed-dev
-	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
-	  echo "$$script"; $(BIN)/python $$script; done
+	$(BIN)/python -m benchmarks.solver
+	$(BIN)/python -m benchmarks.optimum
+	$(BIN)/python -m benchmarks.resources
+
+# The native code under the address and undefined-behaviour sanitizers.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet nanobind ninja
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(SANITIZED) -G Ninja -DREPSHAPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=None \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(SANITIZED)
+	rm -rf $(SANITIZED)/package && mkdir -p $(SANITIZED)/package
+	cp -r src/repshape $(SANITIZED)/package/ && cp $(SANITIZED)/_core*.so $(SANITIZED)/package/repshape/
+	REPSHAPE_SANITIZED=$(CURDIR)/$(SANITIZED)/package ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_native.py \
+	  tests/parity/test_native_kernels.py tests/test_energy.py tests/properties/test_optima.py
 
 clean:
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache

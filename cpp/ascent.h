@@ -62,7 +62,8 @@ class Ascent {
   int iterations() const { return iterations_; }
 
   // Climbs until convergence or until `limit` gradients have been taken since the last restart().
-  void run(const Objective& f, int limit) {
+  template <class F>
+  void run(const F& f, int limit) {
     n_ = f.n(), k_ = f.k();
     if (gradient_.empty()) {
       value_ = f(t_, gradient_);
@@ -216,7 +217,8 @@ class Ascent {
     value_ = value;
   }
 
-  void advance(const Objective& f, int limit) {
+  template <class F>
+  void advance(const F& f, int limit) {
     if (history_.empty() || steps_ % kModelLife == 0) model();
     ++steps_;
     Matrix w = direction();
@@ -262,7 +264,8 @@ class Ascent {
   }
 
   // One step of alternation: never descends, and is the way out when the line search fails.
-  void alternate(const Objective& f) {
+  template <class F>
+  void alternate(const F& f) {
     history_.clear();
     Matrix t = nearest_orthogonal(n_, k_, gradient_.data(), settings_.special), g;
     const double value = f(t, g);

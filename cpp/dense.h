@@ -119,9 +119,22 @@ inline bool negative_determinant(int n, Matrix a) {
   return negative;
 }
 
+// Nearest orthogonal 2 x 2 matrix in closed form: the best rotation gains |(a + d, c - b)|, the best reflection
+// |(a - d, b + c)|, for g = (a b; c d).
+inline Matrix nearest_orthogonal_2x2(const double* g, bool special) {
+  const double along = g[0] + g[3], across = g[2] - g[1], twice = g[0] - g[3], both = g[1] + g[2];
+  const double turn = std::hypot(along, across), mirror = std::hypot(twice, both);
+  if (special || turn >= mirror) {
+    const double c = turn > 0 ? along / turn : 1, s = turn > 0 ? across / turn : 0;
+    return {c, -s, s, c};
+  }
+  return {twice / mirror, both / mirror, both / mirror, -twice / mirror};
+}
+
 // The orthogonal n x n matrix whose first k columns maximise <T, g>, g being n x k, k <= n. With
 // `special` (n == k) the determinant is +1: the last singular direction is flipped if need be.
 inline Matrix nearest_orthogonal(int n, int k, const double* g, bool special) {
+  if (n == 2 && k == 2) return nearest_orthogonal_2x2(g, special);
   Matrix copy(g, g + std::size_t(n) * k), values(k), u(std::size_t(k) * k), vt(std::size_t(n) * n);
   Matrix out(std::size_t(n) * n, 0);
   int info = 0, lwork = -1;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "ascent.h"
+#include "energy_module.h"
 #include "solver.h"
 
 namespace nb = nanobind;
@@ -215,4 +216,5 @@ NB_MODULE(_core, m) {
       if (kernels(name)) out.push_back(name);
     return out;
   });
+  bind_energy(m);
 }

@@ -1,8 +1,6 @@
 #include "solver.h"
 
-#include <numeric>
-
-#include "ascent.h"
+#include "parts.h"
 
 namespace repshape {
 namespace {
@@ -10,92 +8,6 @@ namespace {
 // Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
 // apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
 constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
-
-std::vector<int> all_groups(const Network& x) {
-  std::vector<int> groups(x.groups());
-  std::iota(groups.begin(), groups.end(), 0);
-  return groups;
-}
-
-// alpha sum w mu_x mu_y', n_x x n_y
-std::vector<double> mean_term(const Network& x, const Network& y, double alpha, const double* weights) {
-  const int nx = x.neurons, ny = y.neurons, m = x.conditions;
-  std::vector<double> out(std::size_t(nx) * ny, 0), scaled(x.means);
-  for (int c = 0; c < m; ++c)
-    for (int i = 0; i < nx; ++i) scaled[std::size_t(c) * nx + i] *= weights[c];
-  gemm(true, false, nx, ny, m, alpha, scaled.data(), nx, y.means.data(), ny, 0, out.data(), ny);
-  return out;
-}
-
-double mean_residual(const Pair& pair, const double* t) {
-  const Network &x = *pair.x, &y = *pair.y;
-  const int nx = x.neurons, ny = y.neurons;
-  double total = 0;
-  for (int m = 0; m < x.conditions; ++m) {
-    double sum = 0;
-    for (int i = 0; i < nx; ++i) {
-      double moved = 0;
-      for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
-      const double gap = pair.mean_gain_x * x.mean(m)[i] - pair.mean_gain_y * moved;
-      sum += gap * gap;
-    }
-    total += pair.weights[m] * sum;
-  }
-  return total;
-}
-
-double covariance_residual(const Pair& pair, const double* t) {
-  return pair.x->lanes && pair.y->lanes ? kernels().residual(pair, t) : blas_objective(pair, t, nullptr);
-}
-
-// Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
-double spectral_gap(const Pair& pair) {
-  const Network &x = *pair.x, &y = *pair.y;
-  double total = 0;
-  for (int m = 0; m < x.conditions; ++m) {
-    double sum = 0;
-    for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
-      const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
-      const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
-      sum += (pair.gain_x * a - pair.gain_y * b) * (pair.gain_x * a - pair.gain_y * b);
-    }
-    total += pair.weights[m] * sum;
-  }
-  return total;
-}
-
-// Sets gains and weights from the scales of the two networks.
-void set_units(Pair& pair) {
-  const Network &x = *pair.x, &y = *pair.y;
-  const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
-  pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
-  pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
-  if (pair.alpha == 0 || pair.alpha == 2) return;  // nothing to weigh against
-  const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
-  (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
-}
-
-double energy(const Network& x, const Pair& pair) {
-  double total = 0;
-  for (int m = 0; m < x.conditions; ++m)
-    total += pair.weights[m] * (pair.alpha * pair.mean_weight * dot(x.mean(m), x.mean(m), x.neurons) +
-                                (2 - pair.alpha) * pair.covariance_weight * x.variance[m]);
-  return total;
-}
-
-Matrix first_columns(const Matrix& full, int n, int k) {
-  Matrix out(std::size_t(n) * k);
-  for (int i = 0; i < n; ++i)
-    std::copy_n(full.data() + std::size_t(i) * n, k, out.data() + std::size_t(i) * k);
-  return out;
-}
-
-Matrix injection(const std::vector<int>& rows, int n) {
-  const int k = int(rows.size());
-  Matrix out(std::size_t(n) * k, 0);
-  for (int j = 0; j < k; ++j) out[std::size_t(rows[j]) * k + j] = 1;
-  return out;
-}
 
 // Everything one solve works with, in canonical order.
 class PairSolver {
@@ -217,7 +129,10 @@ class PairSolver {
     some.single = rough.single = r.single;
     const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double budget = std::max(r.budget * first.iterations(), std::min(r.floor, r.cheap / cost()));
+    // On a circle a look at each point of the grid is enough, and neighbours count as one.
+    const bool circle = x_.neurons <= 2;
+    const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
+    const double budget = std::max(r.budget * first.iterations(), least);
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
@@ -227,17 +142,16 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors, apart);
     };
-    // On a circle a look at each point of the grid is enough, and neighbours count as one.
-    const bool circle = x_.neurons <= 2;
-    const int screening = circle ? 0 : r.screening;
+    const int screening = circle ? 0 : r.screening, heat = circle ? 3 : r.heat;
     const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, screening, afford(0.2, price, r.heat, circle ? 4 : 2, 12),
-          circle ? kGridNeighbours : kSameSummit);
+    stage(some, screening, afford(0.2, price, heat, circle ? 4 : 2, 12), circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
-    stage(rough, r.heat, afford(0.15, price, r.final, 1, 4));
-    stage(rough, r.final, 1);
-    hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    stage(rough, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
+    if (!circle) {
+      stage(rough, r.final, 1);
+      hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+    }
     evaluations_ += some.evaluations + rough.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
       runs.clear();
@@ -295,7 +209,8 @@ class PairSolver {
     for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
     if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
     if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(marginal_gain().data()));
-    for (int s = 1; given_.empty() && s < s_.n_starts; ++s) {
+    const int affordable = s_.screen ? int(std::max(4.0, kSearch / (6 * cost()))) : s_.n_starts;
+    for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
       const double* full = s_.starts + std::size_t(s) * n * n;
       starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
     }
@@ -315,6 +230,8 @@ class PairSolver {
     iterations_ = int(whole_.evaluations);
   }
 
+  // Operations that searches among permutations may take beyond their least.
+  static constexpr double kSearch = 2e10;
   // So few neurons that every injection can be looked at.
   static constexpr int kEnumerated = 5;
 
@@ -373,7 +290,8 @@ class PairSolver {
   // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
   bool improve(Matrix& t, double& value) const {
     const int n = x_.neurons, k = y_.neurons;
-    const long budget = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
+    const long wished = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
+    const long budget = std::min(wished, std::max(n / 2L, long(kSearch / cost())));
     long tried = 0;
     for (bool found = true; found;) {
       found = false;

@@ -125,3 +125,35 @@ def test_bad_input_is_one_sentence() -> None:
         embed([[0.0]], 0)
     with pytest.raises(InputTypeError, match="'n_init'"):
         embed([[0.0]], n_init=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="one of 'metric', 'classical'"):
+        embed([[0.0]], method="pca")
+    with pytest.raises(InputError, match="'pca_from' parameter must be an integer of at least 2"):
+        embed([[0.0]], pca_from=1)
+
+
+def test_classical_method_is_classical_scaling() -> None:
+    D = curved()
+    result = embed(D, 3, method="classical")
+    np.testing.assert_allclose(
+        np.abs(result.points), np.abs(classical_scaling(D, 3)), atol=1e-9 * D.max()
+    )
+    assert result.method == "classical scaling"
+    assert result.stress >= embed(D, 3).stress
+
+
+def test_components_of_a_larger_embedding_are_its_shadow() -> None:
+    """The paper's way: the points are the leading axes of those in more dimensions."""
+    D = curved()
+    large, shadow = embed(D, 6), embed(D, 2, pca_from=6)
+    np.testing.assert_allclose(shadow.points, large.points[:, :2], atol=1e-12)
+    variances = large.points.var(axis=0)
+    np.testing.assert_allclose(shadow.explained, variances[:2] / variances.sum())
+    assert shadow.stress >= embed(D, 2).stress
+    assert "in 6 dimensions" in shadow.method
+
+
+def test_explained_shares_fall_and_sum_to_one() -> None:
+    shares = embed(curved(), 4).explained
+    assert shares.sum() == pytest.approx(1.0)
+    assert (np.diff(shares) <= 0).all()
+    assert embed(np.zeros((3, 3))).explained.tolist() == [0.0, 0.0]

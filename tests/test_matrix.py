@@ -14,6 +14,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
+from repshape.analysis.embedding import embed
 from repshape.errors import InputError
 from repshape.pairwise.matrix import DistanceMatrix
 
@@ -226,3 +227,11 @@ def test_repr_says_what_it_is() -> None:
     assert D.n_unconverged == 1
     assert "<table" in D._repr_html_()
     assert repr(DistanceMatrix([[0.0]])) == "DistanceMatrix(1 network)"
+
+
+def test_an_incomplete_matrix_is_not_embedded() -> None:
+    D = DistanceMatrix([[0, 1, np.nan], [1, 0, 2], [np.nan, 2, 0]], missing=True)
+    assert not D.complete
+    assert D.n_missing == 1
+    with pytest.raises(InputError, match="not complete: 1 of 3 pairs are not computed yet"):
+        embed(D)

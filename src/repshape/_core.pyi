@@ -59,3 +59,54 @@ def gradient(
 ) -> tuple[float, FloatArray]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...
+
+class Samples:
+    conditions: int
+    neurons: int
+    within: FloatArray
+    def __init__(
+        self, rows: FloatArray, trials: npt.NDArray[np.int64], space: int, q: float
+    ) -> None: ...
+    def __lt__(self, other: Samples) -> bool: ...
+
+class EnergyOptions:
+    screen_conditions: int
+    screen_trials: int
+    screen_iterations: int
+    finalists: int
+    memory: int
+    def __init__(
+        self,
+        group: int,
+        q: float,
+        unbiased: bool,
+        weights: FloatArray,
+        tolerance: float,
+        max_iterations: int,
+        starts: FloatArray,
+        n_starts: int,
+        screen: bool,
+    ) -> None: ...
+
+def energy_align(
+    x: Samples, y: Samples, options: EnergyOptions
+) -> tuple[float, float, float, bool, int, int, int, FloatArray]: ...
+def energy_align_pairs(
+    networks: list[Samples],
+    pairs: npt.NDArray[np.int64],
+    options: dict[int, EnergyOptions],
+    starts: list[FloatArray],
+    keep: bool,
+) -> tuple[FloatArray, list[FloatArray]]: ...
+def energy_loss(
+    x: Samples, y: Samples, transform: FloatArray, weights: FloatArray, q: float
+) -> float: ...
+def energy_gradient(
+    x: Samples,
+    y: Samples,
+    transform: FloatArray,
+    weights: FloatArray,
+    q: float,
+    isa: str = "",
+    repeats: int = 1,
+) -> tuple[float, FloatArray]: ...

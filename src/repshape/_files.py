@@ -1,24 +1,30 @@
-"""Files that are either complete or absent."""
+"""Files and folders that are either complete or absent."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+# What a rename onto a folder that is already there may answer.
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR)
+TEMPORARY_SUFFIX = ".tmp"
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file beside ``path`` that takes its name only once it is complete.
 
-    A reader sees the old file or the new one, never half of either. If the body raises, the old
-    file stays and the temporary one is removed.
+    A reader sees the old file or the new one, never half of either, also after a power cut. If the
+    body raises, the old file stays and the temporary one is removed.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    temporary = _beside(target)
     try:
         with open(temporary, "xb") as handle:  # not tempfile, which would make it private (0600)
             yield handle
@@ -26,5 +32,58 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(handle.fileno())
         os.replace(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only disk: the first failure is the one to report
+            temporary.unlink(missing_ok=True)
         raise
+    _sync_folder(target.parent)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path`` that takes its name only once it is complete.
+
+    Raises
+    ------
+    FileExistsError
+        If ``path`` is there already, or came to be while the folder was filled.
+    """
+    target = Path(path)
+    temporary = _beside(target)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        os.sync()  # once for many small files; their own fsync would cost milliseconds each
+        _rename(temporary, target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _rename(temporary: Path, target: Path) -> None:
+    # A rename replaces an empty folder without a word: only an absent one is ours to take.
+    try:
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        os.rename(temporary, target)
+    except OSError as error:
+        if error.errno in TAKEN:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        raise
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in ``folder`` durable, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError:  # some network file systems refuse to sync folders
+        pass
+    finally:
+        os.close(handle)

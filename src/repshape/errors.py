@@ -20,6 +20,10 @@ class InputTypeError(RepshapeError, TypeError):
     """An argument has a type that cannot be used."""
 
 
+class StorageError(RepshapeError, OSError):
+    """Something on disk cannot be read, written or continued."""
+
+
 class MissingDependencyError(RepshapeError, ImportError):
     """An optional dependency is needed and not installed."""
 

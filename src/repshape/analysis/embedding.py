@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
-from repshape.errors import InputError, check_integer
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.errors import InputError, check_choice, check_integer
+from repshape.pairwise.matrix import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -20,6 +20,7 @@ MAX_ITERATIONS = 1000
 TOLERANCE = 1e-9
 # Entries this close in size are the same but for rounding and the tolerance above.
 TIE = 1e-4
+METHODS = {"metric": "metric MDS (SMACOF)", "classical": "classical scaling"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,9 @@ class Embedding:
         How the points were found.
     labels : tuple of str
         Names of the networks.
+    explained : ndarray, shape (n_components,)
+        Share of the points' variance along each axis; with ``pca_from``, of the variance in that
+        many dimensions.
     """
 
     points: FloatArray
@@ -47,6 +51,7 @@ class Embedding:
     n_components: int
     method: str
     labels: tuple[str, ...]
+    explained: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
         """Return the points as columns ``x0``, ``x1``, ... indexed by label."""
@@ -58,10 +63,12 @@ def embed(
     D: DistanceMatrix | npt.ArrayLike,
     n_components: int = 2,
     *,
+    method: str = "metric",
+    pca_from: int | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_init: int = 4,
 ) -> Embedding:
-    r"""Embed networks by metric multi-dimensional scaling.
+    r"""Embed networks by multi-dimensional scaling.
 
     Minimises the stress :math:`\sum_{i<j} (D_{ij} - |p_i - p_j|)^2` by majorisation (SMACOF), from
     classical scaling and from ``n_init - 1`` random starts, and keeps the best.
@@ -72,6 +79,12 @@ def embed(
         Distances: symmetric, finite, none negative.
     n_components : int
         Dimension of the points.
+    method : {"metric", "classical"}
+        ``"classical"`` stops at classical scaling, the eigenvectors of the centred squares.
+    pca_from : int, optional
+        Embed in this many dimensions and keep the leading principal components, as Duong et al.
+        (2023) do with 15 or 20: distances are held where there is room for them, and the plot
+        is their shadow. By default the stress is minimised in ``n_components`` dimensions.
     random_state : int, numpy.random.Generator or None
         Seed of the random starts.
     n_init : int
@@ -80,6 +93,7 @@ def embed(
     Returns
     -------
     Embedding
+        Its stress is that of the points returned.
 
     Examples
     --------
@@ -88,23 +102,38 @@ def embed(
     >>> result = embed(D)
     >>> np.round(np.linalg.norm(result.points[0] - result.points[2]), 6).item()
     5.0
+    >>> embed(D, 1, pca_from=2).explained.round(2)
+    array([0.64])
     """
     check_integer("n_components", n_components, 1)
     check_integer("n_init", n_init, 1)
-    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
-    if matrix.values.min() < 0.0:
-        raise InputError("Distances must not be negative to be embedded. Repair them first.")
+    how = METHODS[check_choice("method", method, METHODS)]
+    dimension = n_components
+    if pca_from is not None:
+        dimension = check_integer("pca_from", pca_from, n_components)
+        how = f"principal components of {how} in {dimension} dimensions"
+    matrix = checked_distances(D)
     unit = float(np.sqrt((matrix.values**2).mean()))
     if unit == 0.0:  # all networks coincide, and so do their points
-        points, stress = np.zeros((len(matrix), n_components)), 0.0
+        found = np.zeros((len(matrix), dimension))
     else:
         # In units of the typical distance, tolerances mean the same whatever the scale.
         distances = matrix.values / unit
-        points = _best_of_starts(distances, _starts(distances, n_components, n_init, random_state))
-        stress = _stress(distances, points)
-        points = unit * _canonical(points)
+        starts = _starts(distances, dimension, n_init, random_state)
+        found = starts[0] if method == "classical" else _best_of_starts(distances, starts)
+        found = _canonical(found)
+    points = unit * found[:, :n_components]
     points.setflags(write=False)
-    return Embedding(points, stress, n_components, "metric MDS (SMACOF)", matrix.labels)
+    stress = _stress(matrix.values, points) if unit else 0.0
+    return Embedding(points, stress, n_components, how, matrix.labels, _shares(found, n_components))
+
+
+def checked_distances(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
+    """Return distances none of which is negative, or raise one clear sentence."""
+    matrix = as_complete(D)
+    if matrix.values.min() < 0.0:
+        raise InputError("Distances must not be negative to be embedded. Repair them first.")
+    return matrix
 
 
 def classical_scaling(distances: FloatArray, n_components: int) -> FloatArray:
@@ -150,6 +179,13 @@ def _best_of_starts(distances: FloatArray, starts: list[FloatArray]) -> FloatArr
 def _stress(distances: FloatArray, points: FloatArray) -> float:
     target = squareform(distances, checks=False)
     return float(np.sqrt(((pdist(points) - target) ** 2).sum() / (target**2).sum()))
+
+
+def _shares(points: FloatArray, n_components: int) -> FloatArray:
+    variances = points.var(axis=0)
+    shares: FloatArray = variances[:n_components] / (variances.sum() or 1.0)
+    shares.setflags(write=False)
+    return shares
 
 
 def _canonical(points: FloatArray) -> FloatArray:

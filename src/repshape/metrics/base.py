@@ -91,6 +91,11 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     preprocess: Preprocess | None
     weights: npt.ArrayLike | None
 
+    @property
+    def is_metric(self) -> bool:
+        """Whether the exact distance obeys the triangle inequality; False unless a class knows."""
+        return False
+
     @abstractmethod
     def _validate_parameters(self) -> None:
         """Raise if a parameter is out of its range."""

@@ -110,6 +110,11 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @property
+    def is_metric(self) -> bool:
+        """True: between networks up to transforms of the group (Prop. 1)."""
+        return True
+
     def _validate_parameters(self) -> None:
         owner = type(self).__name__
         check_real("alpha", self.alpha, 0, 2, owner=owner)

@@ -141,6 +141,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         super().set_params(**params)
         return self
 
+    @property
+    def is_metric(self) -> bool:
+        """True: both the distance and the angle are (Williams et al. 2021)."""
+        return True
+
     def _validate_parameters(self) -> None:
         owner = type(self).__name__
         check_choice("group", self.group, GROUPS, owner=owner)

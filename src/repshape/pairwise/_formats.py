@@ -26,7 +26,7 @@ def write_npz(path: Path, fields: dict[str, Any]) -> None:
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "labels": list(fields["labels"]),
-        "metadata": _metadata_to_json(fields["metadata"]),
+        "metadata": metadata_to_json(fields["metadata"]),
         "description": fields["description"],
     }
     arrays = {name: fields[name] for name in ARRAYS if fields[name] is not None}
@@ -52,7 +52,7 @@ def read_npz(path: Path) -> dict[str, Any]:
         )
     return fields | {
         "labels": header["labels"],
-        "metadata": _metadata_from_json(header["metadata"], len(header["labels"])),
+        "metadata": metadata_from_json(header["metadata"], len(header["labels"])),
         "description": header["description"],
     }
 
@@ -86,7 +86,7 @@ def _foreign(path: Path) -> InputError:
     return InputError(f"{path.name} is not a matrix of distances that repshape saved.")
 
 
-def _metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
+def metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
     """Return columns as name, dtype and values that JSON can hold without loss."""
     columns = []
     for name in metadata.columns:
@@ -103,7 +103,8 @@ def _metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
     return columns
 
 
-def _metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFrame:
+def metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFrame:
+    """Return the table that `metadata_to_json` described."""
     frame = pd.DataFrame(index=range(count))
     for column in columns:
         series = pd.Series(column["values"], index=frame.index)

@@ -44,6 +44,8 @@ class DistanceMatrix:
     description : mapping, optional
         What was measured: metric, parameters with seeds, version. Must be JSON-serialisable to
         be saved.
+    missing : bool
+        Whether NaN may stand for pairs that are not computed yet.
 
     Examples
     --------
@@ -69,8 +71,10 @@ class DistanceMatrix:
         lower_bounds: npt.ArrayLike | None = None,
         converged: npt.ArrayLike | None = None,
         description: Mapping[str, Any] | None = None,
+        *,
+        missing: bool = False,
     ) -> None:
-        distances = _check_distances(values)
+        distances = _check_distances(values, missing)
         count = len(distances)
         names = check_labels(labels, count)
         fields = {
@@ -90,11 +94,22 @@ class DistanceMatrix:
         return (len(self), len(self))
 
     @property
+    def n_missing(self) -> int:
+        """Number of pairs that are not computed yet."""
+        return int(np.count_nonzero(np.isnan(self.condensed())))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair is computed."""
+        return self.n_missing == 0
+
+    @property
     def n_unconverged(self) -> int:
         """Number of pairs whose solver stopped before it converged."""
         if self.converged is None:
             return 0
-        return int((~self.converged[np.triu_indices(len(self), 1)]).sum())
+        stopped = ~self.converged & ~np.isnan(self.values)
+        return int(stopped[np.triu_indices(len(self), 1)].sum())
 
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""
@@ -116,9 +131,16 @@ class DistanceMatrix:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DistanceMatrix:
-        """Read what `save` wrote. Nothing is ever unpickled."""
+        """Read what `save` wrote, or open a store of `repshape.pairwise`, complete or not.
+
+        Nothing is ever unpickled.
+        """
+        if Path(path).is_dir():
+            from repshape.pairwise.store import read_store  # the store knows matrices
+
+            return read_store(path)
         readers = {".npz": _formats.read_npz, ".csv": _formats.read_csv}
-        return cls(**readers[_suffix(path)](Path(path)))
+        return cls(**readers[_suffix(path)](Path(path)), missing=True)
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -138,18 +160,37 @@ class DistanceMatrix:
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} network" + "s" * (len(self) != 1)]
-        if len(self) > 1:
-            distances = self.condensed()
-            parts.append(f"distances {distances.min():.4g} to {distances.max():.4g}")
+        known = self.condensed()[~np.isnan(self.condensed())]
+        if known.size:
+            parts.append(f"distances {known.min():.4g} to {known.max():.4g}")
         if self.description.get("metric"):
             parts.append(str(self.description["metric"]))
         if self.n_unconverged:
             parts.append(f"{self.n_unconverged} not converged")
+        if self.n_missing:
+            parts.append(f"{self.n_missing} of {self.condensed().size} pairs missing")
         return f"DistanceMatrix({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(max_rows=12, max_cols=12, float_format="{:.4g}".format)
         return f"<p>{repr(self).replace('<', '&lt;')}</p>{table}"
+
+
+def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
+    """Return distances as a matrix, or raise one clear sentence if pairs are missing.
+
+    >>> as_complete(DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True))
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: The matrix is not complete: 1 of 1 pairs are not computed yet.
+    """
+    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    if not matrix.complete:
+        raise InputError(
+            f"The matrix is not complete: {matrix.n_missing} of {matrix.condensed().size} pairs "
+            "are not computed yet."
+        )
+    return matrix
 
 
 def check_labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -182,14 +223,16 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return check_choice("path", Path(path).suffix, (".npz", ".csv"), owner="DistanceMatrix")
 
 
-def _check_distances(values: npt.ArrayLike) -> FloatArray:
+def _check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
     distances = np.array(values, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not distances.size:
         raise InputError(f"Distances must form a square matrix. Got shape {distances.shape}.")
-    if not np.isfinite(distances).all():
+    absent = np.isnan(distances)
+    if np.isinf(distances).any() or (absent.any() and not missing):
         raise InputError("Distances must be finite. Got NaN or infinity.")
-    scale = np.abs(distances).max()
-    if np.abs(distances - distances.T).max() > SYMMETRY_TOLERANCE * scale:
+    scale = np.abs(distances[~absent]).max(initial=0.0)
+    gaps = np.abs(distances - distances.T)[~absent & ~absent.T]
+    if gaps.max(initial=0.0) > SYMMETRY_TOLERANCE * scale or (absent != absent.T).any():
         raise InputError("Distances must be symmetric.")
     if np.abs(np.diag(distances)).max() > SYMMETRY_TOLERANCE * scale:
         raise InputError("The distance of a network to itself must be zero.")

@@ -1,0 +1,231 @@
+"""The protocol by which neighbours are judged, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from repshape.analysis import _knn
+from repshape.errors import InputError, check_integer, check_real
+from repshape.pairwise.matrix import DistanceMatrix
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+# Means of the same scores in another order differ by rounding: those count as reached.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborScore:
+    """How well neighbours predict what is known about a network.
+
+    Attributes
+    ----------
+    estimate : float
+        Mean score over held-out test sets (over networks, when groups are left out).
+    spread : float
+        Standard deviation of the score over test sets. They share networks, so this is not a
+        standard error.
+    interval : tuple of float
+        The 5th and 95th percentile of the score over test sets.
+    scores : ndarray, shape (n_splits,)
+        The score on each test set.
+    score : str
+        ``"accuracy"`` or ``"R2"``.
+    chance : float
+        What needs no distances: the share of the commonest class (1 / number of classes where all
+        are as common), or 0 for R2.
+    p_value : float or None
+        Share of permutations of the targets that reach the estimate, the identity included; None
+        without permutations.
+    null : ndarray, shape (n_permutations,)
+        The estimates on permuted targets.
+    method : str
+        The protocol in words.
+    n_neighbors : tuple of int
+        The k that cross-validation chose for each test set.
+    n_networks, n_splits, n_permutations : int
+        Counts.
+    """
+
+    estimate: float
+    spread: float
+    interval: tuple[float, float]
+    scores: FloatArray
+    score: str
+    chance: float
+    p_value: float | None
+    null: FloatArray
+    method: str
+    n_neighbors: tuple[int, ...]
+    n_networks: int
+    n_splits: int
+    n_permutations: int
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "score": self.score,
+            "estimate": self.estimate,
+            "spread": self.spread,
+            "interval": list(self.interval),
+            "chance": self.chance,
+            "p_value": self.p_value,
+            "method": self.method,
+            "networks": self.n_networks,
+            "splits": self.n_splits,
+            "permutations": self.n_permutations,
+            "median_n_neighbors": float(np.median(self.n_neighbors)),
+        }
+
+
+class Protocol:
+    """How neighbours are judged, the same for classes and numbers: parameters as `knn_classify`."""
+
+    def __init__(
+        self,
+        n_neighbors: Iterable[int],
+        test_size: float,
+        n_folds: int,
+        n_repeats: int,
+        n_permutations: int,
+        random_state: int,
+    ) -> None:
+        candidates = sorted({check_integer("n_neighbors", k, 1) for k in n_neighbors})
+        if not candidates:
+            raise InputError("There must be at least one number of neighbours to choose from.")
+        self.candidates = np.array(candidates, dtype=np.intp)
+        self.test_size = check_real("test_size", test_size, 0.0, 1.0, closed="neither")
+        self.n_folds = check_integer("n_folds", n_folds, 2)
+        self.n_repeats = check_integer("n_repeats", n_repeats, 1)
+        self.n_permutations = check_integer("n_permutations", n_permutations, 0)
+        self.seed = check_integer("random_state", random_state, 0)
+
+    def run(
+        self,
+        matrix: DistanceMatrix,
+        targets: FloatArray,
+        groups: str | Sequence[Any] | npt.NDArray[Any] | None,
+        task: _knn.Task,
+        chance: float,
+    ) -> NeighborScore:
+        """Judge the true targets, and permuted ones."""
+        members = None
+        if groups is not None:
+            members = np.unique(metadata_column(matrix, groups, "groups"), return_inverse=True)[1]
+        splits = self._splits(matrix.values, members)
+        scores, estimate, chosen = self._judge(splits, targets, task, members)
+        null = self._null(splits, targets, task, members)
+        for array in (scores, null):
+            array.setflags(write=False)
+        low, high = np.percentile(scores, [5.0, 95.0]).tolist()
+        return NeighborScore(
+            estimate=estimate,
+            spread=float(scores.std(ddof=1)) if len(scores) > 1 else float("nan"),
+            interval=(low, high),
+            scores=scores,
+            score=task.score_name,
+            chance=chance,
+            p_value=_p_value(estimate, null),
+            null=null,
+            method=self._words(task, members),
+            n_neighbors=tuple(chosen),
+            n_networks=len(matrix),
+            n_splits=len(splits),
+            n_permutations=len(null),
+        )
+
+    def _splits(self, values: FloatArray, members: IntArray | None) -> list[_knn.Split]:
+        k_max = int(self.candidates.max())
+        if members is not None:
+            splits = _knn.group_splits(values, k_max, members, self.n_folds)
+        else:
+            tests = int(np.ceil(self.test_size * len(values)))
+            if tests < 2 or len(values) - tests < self.n_folds:
+                raise InputError(
+                    f"{len(values)} networks are too few to hold out a share of "
+                    f"{self.test_size:g} and fold the rest into {self.n_folds}."
+                )
+            splits = _knn.random_splits(
+                values, k_max, self.n_repeats, self.test_size, self.n_folds, self.seed
+            )
+        if any(self.candidates.min() > split.outer.neighbours.shape[1] for split in splits):
+            raise InputError(f"The networks are too few for {self.candidates.min()} neighbours.")
+        return splits
+
+    def _judge(
+        self,
+        splits: list[_knn.Split],
+        targets: FloatArray,
+        task: _knn.Task,
+        members: IntArray | None,
+    ) -> tuple[FloatArray, float, list[int]]:
+        """Return the score of each test set, their mean, and the k that was chosen for each."""
+        scores, chosen = [], []
+        for split in splits:
+            predicted, k = _knn.predict_split(split, targets, self.candidates, task)
+            truth = targets[split.outer.test]
+            score = (
+                task.score(truth, predicted)
+                if members is None
+                else task.group_score(truth, predicted, targets)
+            )
+            scores.append(float(score))
+            chosen.append(k)
+        sizes = [len(split.outer.test) for split in splits]
+        return np.array(scores), float(np.average(scores, weights=sizes)), chosen
+
+    def _null(
+        self,
+        splits: list[_knn.Split],
+        targets: FloatArray,
+        task: _knn.Task,
+        members: IntArray | None,
+    ) -> FloatArray:
+        rng = np.random.default_rng(self.seed)
+        draws = (_permute(targets, members, rng) for _ in range(self.n_permutations))
+        return np.array([self._judge(splits, drawn, task, members)[1] for drawn in draws])
+
+    def _words(self, task: _knn.Task, members: IntArray | None) -> str:
+        if members is None:
+            held = f"{self.n_repeats} random test sets of {100 * self.test_size:g} %"
+        else:
+            held = f"each of {members.max() + 1} groups left out"
+        return f"{task.name}, {held}, k chosen by {self.n_folds}-fold cross-validation"
+
+
+def _p_value(estimate: float, null: FloatArray) -> float | None:
+    if not len(null):
+        return None
+    return (1 + int((null >= estimate - ROUNDING).sum())) / (1 + len(null))
+
+
+def _permute(targets: FloatArray, members: IntArray | None, rng: np.random.Generator) -> FloatArray:
+    """Permute targets over networks, or over groups where they belong to groups."""
+    if members is not None:
+        first = np.array([targets[members == group][0] for group in range(members.max() + 1)])
+        if (first[members] == targets).all():
+            return rng.permutation(first)[members]
+    return rng.permutation(targets)
+
+
+def metadata_column(matrix: DistanceMatrix, values: Any, name: str) -> npt.NDArray[Any]:
+    """Return one known value for each network, from metadata if a name was given."""
+    if isinstance(values, str):
+        if values not in matrix.metadata:
+            listed = ", ".join(map(repr, matrix.metadata.columns)) or "none"
+            raise InputError(f"The metadata has no column {values!r}. Its columns: {listed}.")
+        values = matrix.metadata[values]
+    column = pd.Series(np.asarray(values).ravel() if not isinstance(values, pd.Series) else values)
+    if len(column) != len(matrix):
+        raise InputError(f"'{name}' must have {len(matrix)} entries. Got {len(column)}.")
+    if column.isna().any():
+        raise InputError(f"'{name}' must be known for every network. Some are missing.")
+    array = column.to_numpy()
+    return array.astype(str) if array.dtype.kind == "O" else array

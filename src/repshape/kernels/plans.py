@@ -1,0 +1,126 @@
+"""Transport plans between the trials of two networks, one condition at a time.
+
+A plan moves mass 1/L from each of the L trials of x and delivers 1/K to each of the K trials of y.
+It is kept as its entries (rows, columns, mass): an exact plan has at most L + K - 1 of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from repshape.errors import InputError, MissingDependencyError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+# Pivots after which the network simplex gives up: far more than any problem that fits in memory.
+EMD_PIVOTS = 100_000_000
+# Largest cost, in units of the regularisation, whose kernel exp(-cost) keeps its digits.
+SAFE_EXPONENT = 300.0
+# Sinkhorn stops when the masses are right to this, or after so many steps.
+SINKHORN_TOLERANCE = 1e-6
+SINKHORN_STEPS = 5000
+# A plan whose masses are off by more than this in total is no plan.
+WRONG_MASS = 1e-3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A transport plan, and what it costs.
+
+    Attributes
+    ----------
+    rows, columns : int arrays of shape (entries,)
+    mass : array of shape (entries,)
+    cost : float
+        Mass times cost, summed; with the entropic penalty where there is one.
+    """
+
+    rows: IntArray
+    columns: IntArray
+    mass: FloatArray
+    cost: float
+
+
+class Planner(Protocol):
+    """Finds the cheapest plan for a matrix of costs (L, K)."""
+
+    def __call__(self, costs: FloatArray) -> Plan:
+        """Return the plan."""
+
+
+def exact_plan(costs: FloatArray) -> Plan:
+    """Return an optimal plan: an assignment where L = K (SciPy), else the network simplex (POT).
+
+    With equal numbers some optimal plan is an assignment (Birkhoff), and SciPy finds it 30 times
+    faster than POT at 16 trials, twice at 64 and as fast at 256.
+
+    >>> exact_plan(np.array([[1.0, 0.0], [0.0, 2.0]])).cost
+    0.0
+    """
+    L, K = costs.shape
+    if L == K:
+        rows, columns = linear_sum_assignment(costs)
+        mass = np.full(L, 1.0 / L)
+    else:
+        plan = import_pot().emd(*uniform(L, K), costs, numItermax=EMD_PIVOTS)
+        rows, columns = np.nonzero(plan)
+        mass = plan[rows, columns]
+    return Plan(rows, columns, mass, float(mass @ costs[rows, columns]))
+
+
+def entropic_plan(costs: FloatArray, regularization: float) -> Plan:
+    """Return the plan that minimises its cost plus ``regularization`` KL(plan | uniform)."""
+    L, K = costs.shape
+    # What a row or a column has in common changes no plan; without it the kernel is better scaled.
+    relative = costs - costs.min(axis=1, keepdims=True)
+    relative -= relative.min(axis=0, keepdims=True)
+    safe = relative.max() < SAFE_EXPONENT * regularization
+    plan = import_pot().sinkhorn(
+        *uniform(L, K),
+        relative,
+        regularization,
+        method="sinkhorn" if safe else "sinkhorn_log",
+        numItermax=SINKHORN_STEPS,
+        stopThr=SINKHORN_TOLERANCE,
+        warn=False,
+    )
+    wrong = np.abs(plan.sum(1) - 1 / L).sum() + np.abs(plan.sum(0) - 1 / K).sum()
+    if not wrong < WRONG_MASS:
+        raise InputError(
+            f"Entropic transport did not settle in {SINKHORN_STEPS} steps. "
+            "Use a larger regularization, or None for exact transport."
+        )
+    rows, columns = np.nonzero(plan)
+    mass = plan[rows, columns]
+    penalty = regularization * float(mass @ np.log(mass * (L * K)))
+    return Plan(rows, columns, mass, float(mass @ costs[rows, columns]) + penalty)
+
+
+def uniform(L: int, K: int) -> tuple[FloatArray, FloatArray]:
+    """Return the masses of L and of K trials."""
+    return np.full(L, 1.0 / L), np.full(K, 1.0 / K)
+
+
+def squared_gaps(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return |x_l - y_p|^2 from differences, (L, K)."""
+    return np.asarray(cdist(x, y, "sqeuclidean"))
+
+
+def import_pot() -> ModuleType:
+    """Return the module of Python Optimal Transport, or raise a sentence that says what to do."""
+    try:
+        import ot
+    except ImportError:
+        raise MissingDependencyError(
+            "Optimal transport between unequal numbers of trials, or with regularization, needs "
+            "the package POT: install it with pip install 'repshape[ot]'."
+        ) from None
+    return ot  # type: ignore[no-any-return]

@@ -1,0 +1,295 @@
+"""The sample Wasserstein shape metric: optimal transport between trials (eq. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape._arrays import condition_weights
+from repshape.errors import check_real
+from repshape.groups import Oracle, Transform, nearest_orthogonal
+from repshape.groups import oracle as group_oracle
+from repshape.kernels.plans import Planner, entropic_plan, exact_plan, squared_gaps
+from repshape.kernels.samples import Coordinates
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.energy import EnergyShapeMetric, PreparedSamples
+from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
+from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.responses import Gaussians, Trials
+from repshape.solvers.starts import make_starts
+from repshape.solvers.transport import Descent, TransportProblem, descend
+
+FloatArray = npt.NDArray[np.float64]
+
+# "auto" starts from the means, the Gaussian's alignment, the energy's, and this many others.
+AUTO_OTHERS = 6
+# Those others are screened on few conditions and trials for few steps; this many are finished.
+SCREEN_CONDITIONS, SCREEN_TRIALS, SCREEN_STEPS, FINALISTS = 24, 24, 4, 2
+
+
+@dataclass(frozen=True)
+class PreparedTransport(Prepared):
+    """A network's trials in its own coordinates, and itself as its starts need it."""
+
+    trials: tuple[FloatArray, ...]
+    coordinates: Coordinates
+    energy: PreparedSamples
+    gaussian: PreparedGaussians
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return int(self.coordinates.rows.shape[1])
+
+
+class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
+    r"""Wasserstein distance between the trials of networks, minimised over a group.
+
+    .. math:: d_p(x, y)^2 = \min_T \sum_m w_m W_p(X_m, T Y_m)^2, \qquad
+              W_p(X, Y)^p = \min_\Gamma \sum_{lk} \Gamma_{lk} |x_l - y_k|^p
+
+    The plan :math:`\Gamma` moves mass 1/L from each trial of x and brings 1/K to each trial of y.
+    No family of distributions is assumed, but many trials are needed: the distance of two samples
+    of one distribution falls only as :math:`L^{-1/n}`.
+
+    Parameters
+    ----------
+    p : float, at least 1
+        Power of the distance between single trials.
+    group : {"orthogonal", "rotation", "permutation", "identity"}
+        Transforms that do not count. Where numbers of neurons differ, the smaller network is
+        matched with a part of the larger, and what is left over counts.
+    regularization : float or None
+        None transports exactly. A positive number adds an entropic penalty, in units of the mean
+        of :math:`(|x|^2 + |y|^2)^{p/2}` in each condition, and takes off the self-transports (the
+        Sinkhorn divergence): for many hundreds of trials. Below about 0.01 it is slower than exact.
+    preprocess : Preprocess or None
+        Applied to each network first.
+    weights : array of shape (M,) or None
+        Weights of the conditions; they are normalised to sum to one. Default: equal.
+    n_starts : "auto" or int
+        Starting points: first the means, then the alignment of `GaussianShapeMetric`, then that of
+        `EnergyShapeMetric`, then principal axes and random ones. "auto" finishes these three and
+        the most promising of the others, so that no alignment of those metrics is better.
+    tol : float
+        The search stops when an alternation gains less than ``tol`` of the squared distance.
+    max_iter : int
+        Most alternations of one start.
+    random_state : int
+        Seed of the random starts. The same seed gives the same bits.
+
+    Notes
+    -----
+    The lower bound is that of the Gaussian metric at ``alpha=1`` for p of at least 2 (no coupling
+    with the same means and covariances is cheaper than the Gaussians'), and the distance of means
+    otherwise; zero with regularization unless p = 2.
+
+    Unequal numbers of trials and regularization need the package POT (``repshape[ot]``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(6, 20, 3))  # conditions, trials, neurons
+    >>> Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    >>> metric = WassersteinShapeMetric()
+    >>> metric.distance(x, x @ Q) < 1e-7
+    True
+    >>> metric.distance(x, x[:, :12]) > 0  # numbers of trials may differ
+    True
+    """
+
+    def __init__(
+        self,
+        p: float = 2.0,
+        *,
+        group: str = "orthogonal",
+        regularization: float | None = None,
+        preprocess: Preprocess | None = None,
+        weights: npt.ArrayLike | None = None,
+        n_starts: int | str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 200,
+        random_state: int = 0,
+    ) -> None:
+        self.p = p
+        self.group = group
+        self.regularization = regularization
+        self.preprocess = preprocess
+        self.weights = weights
+        self.n_starts = n_starts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _validate_parameters(self) -> None:
+        owner = type(self).__name__
+        check_real("p", self.p, 1, closed="left", owner=owner)
+        if self.regularization is not None:
+            check_real("regularization", self.regularization, 0, closed="neither", owner=owner)
+        check_search(self, owner)
+
+    def _weights(self, n_conditions: int) -> FloatArray:
+        return condition_weights(self.weights, n_conditions)
+
+    def _energy(self) -> EnergyShapeMetric:
+        return EnergyShapeMetric(
+            group=self.group,
+            estimator="v",
+            weights=self.weights,
+            random_state=self.random_state,
+        )
+
+    def _gaussian(self) -> GaussianShapeMetric:
+        return GaussianShapeMetric(
+            group=self.group, weights=self.weights, random_state=self.random_state
+        )
+
+    def _prepare(
+        self, network: Trials | Gaussians, phi: FittedPreprocess | None
+    ) -> PreparedTransport:
+        trials = as_trials(network, type(self).__name__)
+        weights = self._weights(trials.n_conditions)
+        coordinates = coordinates_for(self.group, trials, weights)
+        return PreparedTransport(
+            phi,
+            trials.n_conditions,
+            trials.n_neurons,
+            trials.conditions,
+            tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
+            coordinates,
+            self._energy().prepare(trials),
+            self._gaussian().prepare(trials),
+        )
+
+    def _align_prepared(self, x: PreparedTransport, y: PreparedTransport) -> Alignment:
+        swapped = y.energy.native < x.energy.native  # larger first, then by content
+        first, second = (y, x) if swapped else (x, y)
+        search = _Search(self, first, second)
+        best, n_starts = search.run()
+        core = best.transform if swapped else best.transform.T
+        distance = float(np.sqrt(best.values[-1]))
+        lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
+        rotation = self.group == "rotation" and x.n_neurons == y.n_neurons
+        return Alignment(
+            distance=distance,
+            lower_bound=lower,
+            mean_distance=float("nan"),
+            covariance_distance=float("nan"),
+            converged=best.converged,
+            n_iterations=len(best.values) - 1,
+            n_starts=n_starts,
+            _map=Transform(core, y.coordinates.basis, x.coordinates.basis, rotation),
+            _phi=(x.phi, y.phi),
+        )
+
+    def _problem(
+        self, x: tuple[FloatArray, ...], y: tuple[FloatArray, ...], weights: FloatArray
+    ) -> TransportProblem:
+        planners, offsets = zip(*map(self._planner, x, y), strict=True)
+        return TransportProblem(x, y, weights, self.p, planners, np.array(offsets))
+
+    def _planner(self, x: FloatArray, y: FloatArray) -> tuple[Planner, float]:
+        """Return the planner of one condition, and what it takes off as self-transport."""
+        if self.regularization is None:
+            return exact_plan, 0.0
+        power = (x**2).sum() / len(x) + (y**2).sum() / len(y)
+        strength = max(self.regularization * power ** (self.p / 2), 1e-300)
+        planner = partial(entropic_plan, regularization=strength)
+        selves = [planner(squared_gaps(one, one) ** (self.p / 2)).cost for one in (x, y)]
+        return planner, 0.5 * sum(selves)
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        first, second = (as_trials(one, type(self).__name__) for one in (x, y))
+        if first.n_neurons < second.n_neurons:  # the residual lives in the larger space
+            first, second, fixed = second, first, fixed.reversed()
+        moved = tuple(fixed.apply(one) for one in second.responses)
+        problem = self._problem(first.responses, moved, self._weights(first.n_conditions))
+        return float(np.sqrt(problem.at(np.eye(first.n_neurons))[0]))
+
+
+class _Search:
+    """Starts, screening and descent for one pair in canonical order, x the larger network."""
+
+    def __init__(
+        self, metric: WassersteinShapeMetric, x: PreparedTransport, y: PreparedTransport
+    ) -> None:
+        self.metric, self.x, self.y = metric, x, y
+        self.weights = metric._weights(x.n_conditions)
+        self.problem = metric._problem(x.trials, y.trials, self.weights)
+        self.oracle = self._oracle()
+        means = (x.coordinates.means * self.weights[:, None]).T @ y.coordinates.means
+        self.from_means = self.oracle(means)
+
+    def _oracle(self) -> Oracle:
+        sizes = {self.x.size, self.y.size, self.x.n_neurons, self.y.n_neurons}
+        if self.metric.group == "rotation" and len(sizes) > 1:
+            return nearest_orthogonal  # a direction to spare: every T is part of a rotation
+        return group_oracle(self.metric.group)
+
+    def run(self) -> tuple[Descent, int]:
+        """Return the best descent, and the number of starts."""
+        if self.metric.group == "identity":
+            T = self.from_means
+            return Descent(T, (self.problem.at(T)[0],), True), 1
+        auto = self.metric.n_starts == "auto"
+        count = 3 + AUTO_OTHERS if auto else int(self.metric.n_starts)
+        starts = [start for start, _ in zip(self._starts(count), range(count), strict=False)]
+        finished = starts[:3] + self._screen(starts[3:]) if auto else starts
+        return min((self._descend(T) for T in finished), key=lambda d: d.values[-1]), count
+
+    def _descend(self, start: FloatArray) -> Descent:
+        metric = self.metric
+        return descend(
+            self.problem, start, self.oracle, tol=float(metric.tol), max_iter=int(metric.max_iter)
+        )
+
+    def _starts(self, count: int) -> Iterator[FloatArray]:
+        yield self.from_means
+        x, y, metric = self.x, self.y, self.metric
+        yield self._translate(metric._gaussian().align_prepared(x.gaussian, y.gaussian))
+        yield self._translate(metric._energy().align_prepared(x.energy, y.energy))
+        for start in make_starts(x.size, max(count - 3, 1), int(metric.random_state)):
+            yield self.oracle(start[:, : y.size])
+
+    def _translate(self, alignment: Alignment) -> FloatArray:
+        """Return an alignment of y to x in the coordinates of the trials, (s_x, s_y)."""
+        basis_y, basis_x = self.y.coordinates.basis, self.x.coordinates.basis
+        moved = alignment.apply(np.eye(self.y.n_neurons) if basis_y is None else basis_y.T)
+        core = moved if basis_x is None else moved @ basis_x
+        return self.oracle(np.ascontiguousarray(core.T))
+
+    def _screen(self, starts: list[FloatArray]) -> list[FloatArray]:
+        """Return the most promising starts, moved along on a few conditions and trials."""
+        M = self.x.n_conditions
+        kept = np.unique(np.linspace(0, M - 1, min(M, SCREEN_CONDITIONS)).astype(int))
+        weights = self.weights[kept] if self.weights[kept].any() else np.ones(len(kept))
+        thin = [tuple(_thinned(net.trials[m]) for m in kept) for net in (self.x, self.y)]
+        few = self.metric._problem(thin[0], thin[1], weights / weights.sum())
+        runs = [
+            descend(few, T, self.oracle, tol=float(self.metric.tol), max_iter=SCREEN_STEPS)
+            for T in starts
+        ]
+        runs.sort(key=lambda run: run.values[-1])
+        return [run.transform for run in runs[:FINALISTS]]
+
+    def lower_bound(self) -> float:
+        """Return what no transform of the group gets below; see the notes of the metric."""
+        if self.metric.regularization is not None and self.metric.p != 2:
+            return 0.0
+        if self.metric.regularization is None and self.metric.p >= 2:
+            gaussian = self.metric._gaussian().set_params(n_starts=1)
+            bound = gaussian.align_prepared(self.x.gaussian, self.y.gaussian).lower_bound
+            return float(bound)
+        gaps = self.x.coordinates.means - self.y.coordinates.means @ self.from_means.T
+        return float(np.sqrt(self.weights @ (gaps**2).sum(1)))
+
+
+def _thinned(trials: FloatArray) -> FloatArray:
+    kept = np.linspace(0, len(trials) - 1, min(len(trials), SCREEN_TRIALS)).astype(int)
+    return np.asarray(trials[kept])

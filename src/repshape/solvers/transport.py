@@ -1,0 +1,133 @@
+"""Alternation between transport and alignment, for the sample Wasserstein metric.
+
+With W_p(m)^p = min over plans of <plan_m, |x - Ty|^p>, the objective is
+
+    F(T) = sum_m w_m W_p(m)^2 = sum_m w_m (<plan_m, s_m^(p/2)>)^(2/p),   s = |x - Ty|^2.
+
+At a fixed plan and for p <= 2 each term is a power mean of s, concave in s, and s is linear in T on
+the group: the tangent in s bounds F from above, so that T <- argmax <T, G> with
+
+    G = sum_m w_m W_p(m)^(2-p) sum of plan_m s^((p-2)/2) x y'
+
+never ascends, and neither does the next transport. For p = 2 the step is Procrustes itself. For
+p > 2, and for a regularised p < 2, the bound fails: the step is damped, T <- argmax <T, G + k T'>
+with T' the transform at hand, until F descends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape.groups import Oracle
+from repshape.kernels.plans import Planner, squared_gaps
+
+FloatArray = npt.NDArray[np.float64]
+
+# Squared distances below this share of the responses' are rounding: trials that meet.
+MEETING = 1e-24
+# How strongly a step is damped if it ascends, in units of the gradient's norm.
+DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
+
+
+@dataclass(frozen=True)
+class TransportProblem:
+    """The trials of a pair, and how they are transported.
+
+    Attributes
+    ----------
+    x, y : sequences of M arrays of shape (L_m, s_x) and (K_m, s_y), s_x >= s_y
+    weights : array of shape (M,)
+    p : float
+    planners : sequence of M planners
+    offsets : array of shape (M,)
+        Taken off the cost of each condition: the self-transport that debiases an entropic cost.
+    """
+
+    x: Sequence[FloatArray]
+    y: Sequence[FloatArray]
+    weights: FloatArray
+    p: float
+    planners: Sequence[Planner]
+    offsets: FloatArray
+
+    def at(self, T: FloatArray) -> tuple[float, FloatArray]:
+        """Return F(T) and the matrix G of its bound; minus 2 G is the gradient on the group."""
+        value, G = 0.0, np.zeros(T.shape)
+        for m in np.flatnonzero(self.weights).tolist():
+            x, y = self.x[m], self.y[m]
+            s = squared_gaps(x, y @ T.T)
+            plan = self.planners[m](s if self.p == 2 else s ** (self.p / 2))
+            cost = max(plan.cost - self.offsets[m], 0.0)
+            value += self.weights[m] * cost ** (2 / self.p)
+            mass = plan.mass * self._tangent(s[plan.rows, plan.columns], cost, x, y)
+            G += self.weights[m] * (x[plan.rows] * mass[:, None]).T @ y[plan.columns]
+        return value, G
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the tangent in s bounds F from above."""
+        return self.p == 2 or (self.p < 2 and not self.offsets.any())
+
+    def _tangent(self, s: FloatArray, cost: float, x: FloatArray, y: FloatArray) -> FloatArray:
+        if self.p == 2:
+            return np.ones_like(s)
+        floor = max(MEETING * ((x**2).sum() / len(x) + (y**2).sum() / len(y)), 1e-300)
+        outer = max(cost, floor ** (self.p / 2)) ** (2 / self.p - 1)
+        return np.asarray(outer * np.maximum(s, floor) ** (self.p / 2 - 1))
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where alternation ended; ``values`` never ascend."""
+
+    transform: FloatArray
+    values: tuple[float, ...]
+    converged: bool
+
+
+def descend(
+    problem: TransportProblem, start: FloatArray, oracle: Oracle, *, tol: float, max_iter: int
+) -> Descent:
+    """Alternate from ``start`` until a step gains less than ``tol`` of F.
+
+    Parameters
+    ----------
+    problem : TransportProblem
+    start : array of shape (s_x, s_y)
+        A transform of the group.
+    oracle : callable
+        Maps G to the transform of the group that maximises <T, G>.
+    """
+    T, values = start, []
+    value, G = problem.at(T)
+    values.append(value)
+    for _ in range(max_iter):
+        step = _step(problem, T, value, G, oracle)
+        if step is None:
+            return Descent(T, tuple(values), True)
+        T, value, G = step
+        values.append(value)
+        if values[-2] - value <= tol * values[-2]:
+            return Descent(T, tuple(values), True)
+    return Descent(T, tuple(values), False)
+
+
+def _step(
+    problem: TransportProblem, T: FloatArray, value: float, G: FloatArray, oracle: Oracle
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """Return the next transform with its value and G, or None if no step descends."""
+    size = float(np.linalg.norm(G))
+    for damping in DAMPING:
+        candidate = oracle(G + damping * size * T)
+        if np.array_equal(candidate, T):
+            return None
+        new_value, new_G = problem.at(candidate)
+        if new_value < value:
+            return candidate, new_value, new_G
+        if problem.bounded:  # F cannot ascend, so rounding has been reached
+            return None
+    return None

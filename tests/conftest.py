@@ -1,0 +1,9 @@
+"""Tests run against the installed package, or against a sanitized build of it."""
+
+import os
+import sys
+
+if sanitized := os.environ.get("REPSHAPE_SANITIZED"):
+    # Before the finder of an editable install, which would answer first.
+    sys.path.insert(0, sanitized)
+    sys.meta_path[:] = [f for f in sys.meta_path if "Editable" not in type(f).__name__]

@@ -1,0 +1,115 @@
+"""Polish: distances only fall, no triangle stays violated, and the report says what changed."""
+
+from __future__ import annotations
+
+from functools import wraps
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from repshape import GaussianShapeMetric, pairwise
+from repshape.pairwise.plan import Plan
+from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
+from repshape.pairwise.store import Store
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def noisy_copies(count: int, sizes: tuple[int, ...], seed: int) -> list[Any]:
+    """Networks that share their covariances up to noise and rotation: many local optima."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(5, max(sizes), 8))
+    networks = []
+    for k in range(count):
+        n = sizes[k % len(sizes)]
+        factors = base[:, :n] + 0.2 * rng.normal(size=(5, n, 8))
+        factors = np.linalg.qr(rng.normal(size=(n, n)))[0] @ factors
+        S = factors @ factors.transpose(0, 2, 1)
+        networks.append((rng.normal(size=(5, n)), (S + S.transpose(0, 2, 1)) / 2))
+    return networks
+
+
+def violated(D: FloatArray) -> int:
+    """Count triangles one by one."""
+    slack = 1e-9 * D.max()
+    triples = permutations(range(len(D)), 3)
+    return sum(D[i, j] > D[i, k] + D[k, j] + slack for i, k, j in triples if i < j)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
+@pytest.mark.parametrize("sizes", [(4,), (2, 6), (3, 4, 6)])
+def test_no_triangle_stays_violated_and_no_distance_grows(
+    group: str, sizes: tuple[int, ...]
+) -> None:
+    networks = noisy_copies(12, sizes, seed=len(sizes))
+    metric = GaussianShapeMetric(alpha=0.0, n_starts=1, group=group)
+    raw = pairwise(networks, metric, polish=False)
+    D = pairwise(networks, metric)
+    assert (D.values <= raw.values).all()
+    assert violated(D.values) == 0
+    report = D.description["polish"]
+    assert report["violated_triangles_before"] == violated(raw.values)
+    assert report["violated_triangles_after"] == 0
+    assert report["pairs_improved"] == (D.condensed() < raw.condensed()).sum()
+    assert report["total_before"] == raw.condensed().sum()
+    assert report["total_after"] == D.condensed().sum()
+    assert D.lower_bounds is not None
+    assert (D.lower_bounds <= D.values).all()
+
+
+def test_a_bad_start_is_mended() -> None:
+    networks = noisy_copies(12, (4,), seed=1)
+    single = GaussianShapeMetric(alpha=0.0, n_starts=1)
+    raw, D = (pairwise(networks, single, polish=polish) for polish in (False, True))
+    assert violated(raw.values) > 0
+    best = pairwise(networks, GaussianShapeMetric(alpha=0.0, n_starts=40), polish=False)
+    assert D.values.sum() < 0.5 * (raw.values.sum() + best.values.sum())
+
+
+def test_certified_pairs_are_not_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    original = GaussianShapeMetric.solve_pairs
+
+    @wraps(original)
+    def counting(self: Any, prepared: Any, pairs: Any, **options: Any) -> Any:
+        calls.extend([len(pairs)] * (options.get("starts") is not None))
+        return original(self, prepared, pairs, **options)
+
+    monkeypatch.setattr(GaussianShapeMetric, "solve_pairs", counting)
+    D = pairwise(noisy_copies(6, (3,), seed=0), GaussianShapeMetric(alpha=2.0))
+    assert D.description["polish"]["pairs_improved"] == 0
+    assert sum(calls) == 0  # at alpha 2 the bound is the distance
+
+
+def test_metrics_that_are_polished() -> None:
+    assert can_polish(GaussianShapeMetric())
+    assert not can_polish(GaussianShapeMetric(group="identity"))
+    assert not can_polish(np.hypot)
+
+
+def test_polish_on_disk_keeps_both_matrices(tmp_path: Path) -> None:
+    networks = noisy_copies(9, (3, 4), seed=0)
+    metric = GaussianShapeMetric(alpha=0.0, n_starts=1)
+    raw = pairwise(
+        networks, metric, store=tmp_path / "s", polish=False, alignments="float64", tile=3
+    )
+    D = pairwise(networks, metric, store=tmp_path / "s")
+    assert D.values.sum() < raw.values.sum()
+    np.testing.assert_array_equal(Store(tmp_path / "s").entries(0).distance, raw.values)
+
+
+def test_detours_and_counts_match_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    D = rng.uniform(0.1, 1.0, size=(9, 9))
+    D = np.triu(D, 1) + np.triu(D, 1).T
+    pairs = Plan(9, 9).pairs(Plan(9, 9).tiles[0])
+    sums, through = shortest_detours(D, pairs, 2)
+    for (i, j), found, via in zip(pairs, sums, through, strict=True):
+        every = sorted((D[i, k] + D[k, j], k) for k in range(9) if k not in (i, j))
+        assert [pair[0] for pair in every[:2]] == found.tolist()
+        assert [pair[1] for pair in every[:2]] == via.tolist()
+    assert count_violations(D, Plan(9, 4)) == violated(D)
