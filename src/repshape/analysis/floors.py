@@ -12,7 +12,7 @@ from repshape.analysis._parallel import run_all
 from repshape.analysis._resample import take_trials
 from repshape.analysis._terms import Terms, make_terms
 from repshape.analysis.bias import split_trials
-from repshape.analysis.estimates import Estimate
+from repshape.analysis.estimates import Estimate, signed_root
 from repshape.errors import InputError, check_integer, check_real
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -75,7 +75,7 @@ def noise_floor(
 
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
     found = np.array(run_all(split, seeds, what="splits", workers=workers, progress=progress))
-    half = float(np.sqrt(np.mean(found**2)))
+    half = signed_root(float(np.mean(found * np.abs(found))))
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2]) / np.sqrt(2)
     return Estimate(
         estimate=float(half / np.sqrt(2)),
@@ -192,7 +192,7 @@ def _relabel(
 
     seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
     found = np.array(run_all(one, seeds, workers=workers, progress=progress))
-    beyond = int(np.count_nonzero(found >= observed * (1 - 1e-9)))
+    beyond = int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
     return PermutationTest(
         statistic=observed,
         p_value=(1 + beyond) / (1 + n_resamples),
