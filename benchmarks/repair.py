@@ -26,6 +26,8 @@ from repshape.triangles import scan_triangles
 FloatArray = npt.NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "repair.json"
 OSQP_SIZES = (40, 100)
+# A thousand noisy points on a line were still being repaired after 13 processor minutes.
+LARGEST = {"line, 5 % noise": 300}
 
 
 def noisy(dimension: int, noise: float, count: int) -> FloatArray:
@@ -123,7 +125,8 @@ def main() -> None:
         ("triangle_violations", bench_check, (checked, noise)) for noise in (0.0, 0.01, 0.1)
     ]
     for size in [30] if options.quick else [100, 300, 1000]:
-        jobs += [("repair", bench_repair, (case, size)) for case in CASES]
+        cases = [case for case in CASES if size <= LARGEST.get(case, size)]
+        jobs += [("repair", bench_repair, (case, size)) for case in cases]
     if options.osqp:
         sizes = [20] if options.quick else OSQP_SIZES
         jobs += [("osqp", bench_osqp, (case, size)) for size in sizes for case in CASES]
