@@ -23,6 +23,7 @@ struct Objective {
   // Value and gradient (n x k) at the first k columns of an n x n orthogonal matrix.
   double operator()(const Matrix& full, Matrix& gradient) const {
     const int n_ = n(), k_ = k();
+    if (n_ == k_) return at(full, gradient);
     Matrix t(std::size_t(n_) * k_);
     for (int i = 0; i < n_; ++i)
       std::copy_n(full.data() + std::size_t(i) * n_, k_, t.data() + std::size_t(i) * k_);

@@ -1,7 +1,5 @@
 // The gradient of g(T) = sum_m w_m |A_m' T C_m|_* and the residual form of the Bures distances.
 // This file is compiled once per instruction set (REPSHAPE_ISA names the copy).
-#include <vector>
-
 #include "network.h"
 #include "polar.h"
 
@@ -147,7 +145,8 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
   const Network &x = *pair.x, &y = *pair.y;
   if (x.rank == 0 || y.rank == 0) return 0;
   const int nx = x.neurons, ny = y.neurons;
-  std::vector<T> converted(transform, transform + std::size_t(nx) * ny);
+  T* converted = reinterpret_cast<T*>(scratch<P>((std::size_t(nx) * ny + P::width - 1) / P::width, 9));
+  std::copy_n(transform, std::size_t(nx) * ny, converted);
   Work<T> w = make_work<T>(x, y);
   const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
   for (int i = 0; i < nx; ++i)
@@ -159,7 +158,7 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
     const int count = std::min(parts, total - g);
     const int* groups = pair.groups.data() + g;
     const Side<T> a = side<T>(x, groups, count, 7), c = side<T>(y, groups, count, 8);
-    form_polar(w, a, c, converted.data());
+    form_polar<T>(w, a, c, converted);
     const P weight = lane_weights<T>(pair, groups, count);
     P inner = P::zero();
     const int lo = std::min(x.rank, y.rank), hi = std::max(x.rank, y.rank);

@@ -15,6 +15,9 @@ FloatArray = npt.NDArray[np.float64]
 RANK_TOLERANCE = 1e-13
 # Eigenvalues of a covariance are known to this share of the largest.
 EIGENVALUE_TOLERANCE = 1e-15
+# Covariances whose smallest eigenvalue is above this share of the largest have full rank, and a
+# Cholesky factor without loss.
+SAFE_FOR_CHOLESKY = 1e-8
 # Conditions that are decomposed at a time: temporaries stay small beside the input.
 CHUNK_ENTRIES = 2**21
 
@@ -53,26 +56,30 @@ def factorise(network: Gaussians) -> Factors:
     factors, spectrum = np.empty((M, n, rank)), np.empty((M, rank))
     for start in range(0, M, step):
         part = slice(start, start + step)
-        U, spectrum[part] = split(network.stored[part])
-        np.multiply(U, spectrum[part][:, None, :], out=factors[part])
+        factors[part], spectrum[part] = split(network.stored[part])
     rank = int(np.count_nonzero(spectrum, axis=1).max(initial=0))
     factors, spectrum = (np.ascontiguousarray(a[..., :rank]) for a in (factors, spectrum))
     return Factors(network.means, factors, spectrum, False)
 
 
 def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Factors and their singular values; Cholesky where that is safe, being the fastest."""
+    values = np.linalg.eigvalsh(S)[:, ::-1]
+    if (values[:, -1] > SAFE_FOR_CHOLESKY * values[:, 0]).all():
+        return np.linalg.cholesky(S), np.sqrt(values)
     values, U = np.linalg.eigh(S)
     values, U = values[:, ::-1], U[:, :, ::-1]
     n = S.shape[1]
     values = np.where(values > n * EIGENVALUE_TOLERANCE * values[:, :1], values, 0.0)
-    return U, np.sqrt(values)
+    return U * np.sqrt(values)[:, None, :], np.sqrt(values)
 
 
 def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     if A.size == 0:
         return A, np.zeros((A.shape[0], A.shape[2]))
     U, s, _ = np.linalg.svd(A, full_matrices=False)
-    return U, np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
+    s = np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
+    return U * s[:, None, :], s
 
 
 def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:
