@@ -66,7 +66,7 @@ def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Factors and their singular values; Cholesky where that is safe, being the fastest."""
     values = np.linalg.eigvalsh(S)[:, ::-1]
     if (values[:, -1] > SAFE_FOR_CHOLESKY * values[:, 0]).all():
-        return np.linalg.cholesky(S), np.sqrt(values)
+        return np.asarray(np.linalg.cholesky(S)), np.sqrt(values)
     values, U = np.linalg.eigh(S)
     values, U = values[:, ::-1], U[:, :, ::-1]
     n = S.shape[1]
