@@ -181,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repeat of everything")
     parser.add_argument("--skip-large", action="store_true", help="leave out n = 100 (ten minutes)")
+    parser.add_argument("--only", help="workloads whose name contains this; the rest is kept")
     options = parser.parse_args()
     repeats = 1 if options.quick else 5
     tiny = [net for pair in workloads.random_full(5, 2, 50) for net in pair]
@@ -196,16 +197,19 @@ def main() -> None:
         plan.append(("macaque V1: M=180, n=18", pairs, 2, None))
     if not options.skip_large:
         plan.append(("random full: M=200, n=100", workloads.random_full(200, 100, 1), 1, None))
+    saved = RESULTS / "solver.json"
+    kept = json.loads(saved.read_text()) if options.only else {"pairs": [], "kernel": []}
+    rows = {one["workload"]: one for one in kept["pairs"]}
     with threadpool_limits(1):
-        kernel = kernel_rates()
+        kernel = kept["kernel"] or kernel_rates()
         show(kernel, f"gradient kernel, {_core.instruction_set()}")
-        rows = []
         for name, pairs, rivals, bulk in plan:
-            rows.append(row(name, pairs, rivals, repeats, bulk))
-            show(rows[-1:], name)
+            if not options.only or options.only in name:
+                rows[name] = row(name, pairs, rivals, repeats, bulk)
+                show([rows[name]], name)
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "solver.json").write_text(json.dumps({"pairs": rows, "kernel": kernel}, indent=1))
-    show(rows, "one pair, alpha = 1")
+    saved.write_text(json.dumps({"pairs": list(rows.values()), "kernel": kernel}, indent=1))
+    show(list(rows.values()), "one pair, alpha = 1")
 
 
 if __name__ == "__main__":

@@ -69,6 +69,24 @@ P norm_bound(View<P> x, int m, int n) {
   return bound;
 }
 
+// The polar factor of 2 x 2 matrices in closed form: X plus or minus its cofactors, of the sign of
+// its determinant, has both singular values equal to their sum, |X|_* = sqrt(|X|_F^2 + 2 |det X|).
+template <class P>
+void polar_2x2(View<P> x) {
+  const P a = x.at(0, 0), b = x.at(0, 1), c = x.at(1, 0), d = x.at(1, 1);
+  const P det = a * d - b * c;
+  P sign = P(1), sum = sqrt(a * a + b * b + c * c + d * d + abs(det) + abs(det));
+  for (int l = 0; l < P::width; ++l) {
+    if (det.get(l) < 0) sign.set(l, -1);
+    if (!(sum.get(l) > 0)) sum.set(l, 1);  // zero stays zero
+  }
+  const P inverse = P(1) / sum;
+  x.at(0, 0) = (a + sign * d) * inverse;
+  x.at(0, 1) = (b - sign * c) * inverse;
+  x.at(1, 0) = (c - sign * b) * inverse;
+  x.at(1, 1) = (d + sign * a) * inverse;
+}
+
 // x (m x n, m <= n) becomes its polar factor in every lane; singular values of exactly zero stay
 // zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown);
 // `ranks` holds how many there are. s is m x m and z is m x n scratch.
@@ -76,6 +94,7 @@ template <class T>
 void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, const Pack<T>& smallest,
            const Pack<T>& ranks) {
   using P = Pack<T>;
+  if (m == 2 && n == 2) return polar_2x2(x);
   const P scale = P(1) / norm_bound(x, m, n);
   double lower = 1;
   bool certain = true;
