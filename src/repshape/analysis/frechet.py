@@ -16,7 +16,8 @@ from repshape.errors import InputError, InputTypeError, check_integer, check_rea
 from repshape.groups import Transform, nearest_orthogonal, oracle
 from repshape.kernels.factors import factorise
 from repshape.metrics.base import check_same_conditions
-from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import PreparedNative
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -255,7 +256,7 @@ def _square_factors(network: Gaussians, size: int) -> FloatArray:
 
 
 def warm_align(
-    metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussians, T: FloatArray
+    metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative, T: FloatArray
 ) -> tuple[float, FloatArray]:
     """Align y to x from the transform T (n_y, n_x), seen in the coordinates of the solver."""
     core = T if y.basis is None else y.basis.T @ T

@@ -16,7 +16,8 @@ from repshape.analysis._parallel import run_all
 from repshape.analysis.frechet import check_gaussian
 from repshape.errors import InputError, check_real
 from repshape.metrics.base import check_same_conditions
-from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import PreparedNative
 from repshape.pairwise.matrix import check_labels
 from repshape.responses import NetworkLike
 
@@ -186,7 +187,7 @@ def _with_alpha(metric: GaussianShapeMetric, alpha: float) -> GaussianShapeMetri
 
 
 def sweep_pair(
-    metrics: Sequence[GaussianShapeMetric], x: PreparedGaussians, y: PreparedGaussians
+    metrics: Sequence[GaussianShapeMetric], x: PreparedNative, y: PreparedNative
 ) -> list[tuple[float, float, float, float]]:
     """Return distance, lower bound, mean and covariance part of one pair under each metric.
 
@@ -209,7 +210,7 @@ def sweep_pair(
     ]
 
 
-def _solve(metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussians) -> _Found:
+def _solve(metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative) -> _Found:
     one = metric.align_prepared(x, y)
     parts = one.mean_distance**2, one.covariance_distance**2
     return _Found(*parts, one.lower_bound, one._map._core)
@@ -217,8 +218,8 @@ def _solve(metric: GaussianShapeMetric, x: PreparedGaussians, y: PreparedGaussia
 
 def _resolve(
     metric: GaussianShapeMetric,
-    x: PreparedGaussians,
-    y: PreparedGaussians,
+    x: PreparedNative,
+    y: PreparedNative,
     start: _Found,
     lower_bound: float,
 ) -> _Found:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +12,9 @@ from repshape._arrays import condition_weights, name_condition
 from repshape.errors import InputError, check_choice, check_real
 from repshape.groups import Transform
 from repshape.kernels.samples import Coordinates, in_neurons
-from repshape.metrics.base import (
-    Alignment,
-    PairResults,
-    Prepared,
-    ShapeMetric,
-    check_same_conditions,
-)
+from repshape.metrics.base import Alignment, PairResults
 from repshape.metrics.gaussian import GROUP_CODES
+from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
@@ -31,15 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
 
 
-@dataclass(frozen=True)
-class PreparedSamples(Prepared):
-    """A network's trials, as a handle of the native solver."""
-
-    native: _core.Samples
-    basis: FloatArray | None
-
-
-class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
+class EnergyShapeMetric(NativeShapeMetric[PreparedNative]):
     r"""Energy distance between networks, minimised over a group.
 
     .. math:: d_q(x, y)^2 = \min_T \sum_m w_m \left[ E |X_m - T Y_m|^q
@@ -148,14 +134,12 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
         counts = trials.n_trials.astype(np.int64)
         return _core.Samples(rows, counts, trials.n_neurons, float(self.q))
 
-    def _prepare(
-        self, network: Trials | Gaussians, phi: FittedPreprocess | None
-    ) -> PreparedSamples:
+    def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
         trials = self._trials(network)
         weights = condition_weights(self.weights, trials.n_conditions)
         coordinates = coordinates_for(self.group, trials, weights)
         native = self._native(coordinates, trials)
-        return PreparedSamples(
+        return PreparedNative(
             phi,
             trials.n_conditions,
             trials.n_neurons,
@@ -181,7 +165,7 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
             screen=auto,
         )
 
-    def _align_prepared(self, x: PreparedSamples, y: PreparedSamples) -> Alignment:
+    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
         options = self._options(x.n_conditions, max(x.native.neurons, y.native.neurons))
         found = _core.energy_align(x.native, y.native, options)
         distance, lower, _, converged, n_iterations, n_starts, _, core = found
@@ -198,35 +182,15 @@ class EnergyShapeMetric(ShapeMetric[PreparedSamples]):
             _phi=(x.phi, y.phi),
         )
 
-    def solve_pairs(
+    def _solve_natively(
         self,
-        prepared: Sequence[PreparedSamples],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
+        handles: list[Any],
+        index: npt.NDArray[np.int64],
+        options: dict[int, Any],
+        starts: list[FloatArray],
+        keep: bool,
     ) -> PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices, natively.
-
-        Parameters
-        ----------
-        prepared : sequence of prepared networks
-        pairs : array of shape (P, 2)
-        starts : sequence of P arrays of shape (S, s_y, s_x), optional
-            Transforms to start from instead of the metric's own starts, in the coordinates of
-            the prepared networks.
-        keep : bool
-            Return the transforms too.
-        """
-        index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
-        used = [prepared[k] for k in np.unique(index)]
-        for network in used[1:]:
-            check_same_conditions(used[0], network)
-        M = used[0].n_conditions if used else 0
-        options = {n: self._options(M, n) for n in {network.native.neurons for network in used}}
-        given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
-        handles = [network.native for network in prepared]
-        found, kept = _core.energy_align_pairs(handles, index, options, given, keep)
+        found, kept = _core.energy_align_pairs(handles, index, options, starts, keep)
         return PairResults(found[:, 0], found[:, 1], found[:, 2] == 1.0, kept if keep else None)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +13,8 @@ from repshape.errors import InputTypeError, check_choice, check_integer, check_r
 from repshape.groups import GROUPS, Transform
 from repshape.kernels import reference
 from repshape.kernels.factors import Factors, factorise, in_principal_axes
-from repshape.metrics.base import (
-    Alignment,
-    PairResults,
-    Prepared,
-    ShapeMetric,
-    check_same_conditions,
-)
+from repshape.metrics.base import Alignment, PairResults
+from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
@@ -33,15 +27,7 @@ GROUP_CODES = {name: code for code, name in enumerate(GROUPS)}
 FREE_COORDINATES = ("orthogonal", "rotation")
 
 
-@dataclass(frozen=True)
-class PreparedGaussians(Prepared):
-    """A network's factors, as a handle of the native solver."""
-
-    native: _core.Network
-    basis: FloatArray | None
-
-
-class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
+class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
     r"""Distance between networks with Gaussian responses, minimised over a group.
 
     .. math:: d_a(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -139,14 +125,12 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
     def _weights(self, n_conditions: int) -> FloatArray:
         return condition_weights(self.weights, n_conditions)
 
-    def _prepare(
-        self, network: Trials | Gaussians, phi: FittedPreprocess | None
-    ) -> PreparedGaussians:
+    def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
         weights = self._weights(network.n_conditions)
         net = factorise(self._moments(network))
         if self.group in FREE_COORDINATES:
             net = in_principal_axes(net, weights, oriented=self.group == "rotation")
-        return PreparedGaussians(
+        return PreparedNative(
             phi,
             network.n_conditions,
             network.n_neurons,
@@ -171,7 +155,7 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             screen=self.n_starts == "auto",
         )
 
-    def _align_prepared(self, x: PreparedGaussians, y: PreparedGaussians) -> Alignment:
+    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
         size = max(x.native.neurons, y.native.neurons)
         options = self._options(x.n_conditions, size)
         found = _core.align(x.native, y.native, options)
@@ -189,38 +173,16 @@ class GaussianShapeMetric(ShapeMetric[PreparedGaussians]):
             _phi=(x.phi, y.phi),
         )
 
-    def solve_pairs(
+    def _solve_natively(
         self,
-        prepared: Sequence[PreparedGaussians],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
+        handles: list[Any],
+        index: npt.NDArray[np.int64],
+        options: dict[int, Any],
+        starts: list[FloatArray],
+        keep: bool,
     ) -> PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices, natively.
-
-        Parameters
-        ----------
-        prepared : sequence of prepared networks
-        pairs : array of shape (P, 2)
-        starts : sequence of P arrays of shape (S, s_y, s_x), optional
-            Transforms to start from instead of the metric's own starts, in the coordinates of
-            the prepared networks.
-        keep : bool
-            Return the transforms too.
-        """
-        index = np.ascontiguousarray(np.asarray(pairs, dtype=np.int64).reshape(-1, 2))
-        used = [prepared[k] for k in np.unique(index)]
-        for network in used[1:]:
-            check_same_conditions(used[0], network)
-        sizes = {network.native.neurons for network in used}
-        M = used[0].n_conditions if used else 0
-        options = {size: self._options(M, size) for size in sizes}
-        given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
-        handles = [network.native for network in prepared]
-        found, kept = _core.align_pairs(handles, index, options, given, keep)
-        transforms = kept if keep else None
-        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0, transforms)
+        found, kept = _core.align_pairs(handles, index, options, starts, keep)
+        return PairResults(found[:, 0], found[:, 1], found[:, 4] == 1.0, kept if keep else None)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))

@@ -16,8 +16,9 @@ from repshape.groups import oracle as group_oracle
 from repshape.kernels.plans import Planner, entropic_plan, exact_plan, squared_gaps
 from repshape.kernels.samples import Coordinates
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric
-from repshape.metrics.energy import EnergyShapeMetric, PreparedSamples
-from repshape.metrics.gaussian import GaussianShapeMetric, PreparedGaussians
+from repshape.metrics.energy import EnergyShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import PreparedNative
 from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
@@ -38,8 +39,8 @@ class PreparedTransport(Prepared):
 
     trials: tuple[FloatArray, ...]
     coordinates: Coordinates
-    energy: PreparedSamples
-    gaussian: PreparedGaussians
+    energy: PreparedNative
+    gaussian: PreparedNative
 
     @property
     def size(self) -> int:
