@@ -7,6 +7,7 @@ done, 1 failed with a one-line reason, 2 bad usage.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -216,6 +217,8 @@ def _resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        # A write that was in flight is given up; its event loop need not complain at exit.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         words = "repshape: stopped."
         if out.is_dir():
             words += f" What is finished is safe in {out}: give the same command to continue."
