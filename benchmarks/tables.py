@@ -98,8 +98,8 @@ Floating-point operations of the gradient as they are done, against `dgemm` of t
 
 ## The optimum
 
-`python -m benchmarks.optimum`: excess of a distance over the best of 100 random restarts, all
-finished. *Related* networks are rotated copies of one, each perturbed by half (M = 60, n = 14);
+`python -m benchmarks.optimum --pairs 6`: excess of a distance over the best of 100 random restarts,
+all finished. *Related* networks are rotated copies of one, each perturbed by half (M = 60, n = 14);
 *nearly isotropic* ones are independent, with noise within 40 % of isotropic and weak means (M = 60,
 n = 12).
 
