@@ -56,7 +56,7 @@ def test_blocks_and_workers_do_not_change_the_answer(monkeypatch: pytest.MonkeyP
     D = noisy_plane(30)
     whole = triangle_violations(D)
     monkeypatch.setattr("repshape.triangles.BLOCK", 64)
-    monkeypatch.setattr("repshape.triangles._available_cores", lambda: 3)
+    monkeypatch.setattr("repshape.triangles.available_cores", lambda: 3)
     pieces = triangle_violations(D)
     np.testing.assert_array_equal(whole.excess, pieces.excess)
     assert (whole.count, whole.where) == (pieces.count, pieces.where)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape._cores import available_cores
 from repshape.errors import InputError, check_real
 from repshape.pairwise.matrix import DistanceMatrix
 
@@ -145,7 +145,7 @@ def scan_triangles(values: FloatArray, tolerance: float) -> Scan:
         rows = range(first, size - 1, workers)  # row i has size - i - 1 pairs: deal them out
         return sum(_scan_row(i, ways, direct, tolerance, sums, excess, middle) for i in rows)
 
-    workers = min(_available_cores(), size)
+    workers = min(available_cores(), size)
     with ThreadPoolExecutor(workers) as pool:
         count = sum(pool.map(scan_rows, range(workers)))
     return Scan(excess, middle, count)
@@ -205,9 +205,3 @@ def _count_inequalities(known: npt.NDArray[np.bool_]) -> int:
     return (
         round(float((edges @ edges * edges).sum())) // 2
     )  # tr(E^3) counts each triangle six times
-
-
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # the cores we may use, which a queue may limit
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
+from repshape._cores import available_cores
 from repshape.errors import check_integer
 
 Item = TypeVar("Item")
@@ -45,9 +45,7 @@ def run_all(
 def _workers(workers: int | None) -> int:
     if workers is not None:
         return check_integer("workers", workers, 1)
-    if hasattr(os, "sched_getaffinity"):  # the cores we may use, which a queue may limit
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return available_cores()
 
 
 def _and_tell(result: Result, advance: Callable[[], None]) -> Result:

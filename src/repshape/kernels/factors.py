@@ -119,7 +119,13 @@ def _span(net: Factors) -> FloatArray | None:
         if values[0] > 1e-8 * values[-1]:
             return None
     rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
-    if len(rows) < n:
+    return span_of_rows(rows)
+
+
+def span_of_rows(rows: FloatArray) -> FloatArray | None:
+    """Orthonormal basis (n, s) of the rows (N, n), or None if they span every neuron."""
+    N, n = rows.shape
+    if n > N:
         Q, R = np.linalg.qr(rows.T)
         U, s, _ = np.linalg.svd(R)
         return np.asarray(Q @ U[:, : _count(s)])
@@ -132,7 +138,7 @@ def _count(s: FloatArray) -> int:
     return max(1, int(np.count_nonzero(s > RANK_TOLERANCE * s.max(initial=0.0))))
 
 
-def _signs(projections: FloatArray) -> FloatArray:
+def axis_signs(projections: FloatArray) -> FloatArray:
     """Signs that make a generic combination of conditions positive on every axis."""
     generic = np.cos(1.7 * np.arange(len(projections)) + 0.3)
     return np.where(generic @ projections < 0, -1.0, 1.0)
@@ -156,9 +162,9 @@ def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatA
     # The means only order axes along which the noise is the same.
     _, V = np.linalg.eigh(noise + 1e-6 * signal)
     V = V[:, ::-1]
-    return np.asarray(V * _signs(means @ V))
+    return np.asarray(V * axis_signs(means @ V))
 
 
 def _neuron_order(net: Factors, weights: FloatArray) -> FloatArray:
     order = np.argsort(-(weights @ net.factors**2), kind="stable")
-    return np.asarray(np.eye(len(order))[:, order] * _signs(net.means[:, order]))
+    return np.asarray(np.eye(len(order))[:, order] * axis_signs(net.means[:, order]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from repshape.kernels.factors import _count, _signs
+from repshape.kernels.factors import axis_signs, span_of_rows
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,15 +63,11 @@ def in_principal_axes(
 def _span(rows: FloatArray) -> FloatArray | None:
     """Orthonormal basis of all responses, or None if they span every neuron."""
     N, n = rows.shape
-    if n > N:
-        Q, R = np.linalg.qr(rows.T)
-        U, s, _ = np.linalg.svd(R)
-        return np.asarray(Q @ U[:, : _count(s)])
-    values = np.linalg.eigvalsh(rows.T @ rows)
-    if values[0] > CLEARLY_FULL_RANK * values[-1]:
-        return None
-    _, s, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
-    return None if _count(s) == n else np.asarray(Vt[: _count(s)].T)
+    if n <= N:
+        values = np.linalg.eigvalsh(rows.T @ rows)
+        if values[0] > CLEARLY_FULL_RANK * values[-1]:
+            return None
+    return span_of_rows(rows)
 
 
 def _axes(
@@ -83,4 +79,4 @@ def _axes(
     # The means only order axes along which the noise is the same.
     _, V = np.linalg.eigh(centred.T @ centred + 1e-6 * signal)
     V = V[:, ::-1]
-    return np.asarray(V * _signs(means @ V))
+    return np.asarray(V * axis_signs(means @ V))

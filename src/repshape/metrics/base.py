@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from repshape.errors import InputError
-from repshape.groups import Transform
+from repshape.errors import InputError, InputTypeError, check_choice, check_integer, check_real
+from repshape.groups import GROUPS, Transform
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
@@ -185,4 +185,24 @@ def check_same_conditions(
         raise InputError(
             "Both networks must have the same conditions in the same order. "
             f"Condition {m} is {x.conditions[m]!r} in one and {y.conditions[m]!r} in the other."
+        )
+
+
+def check_search(metric: Any, owner: str) -> None:
+    """Raise unless the parameters that every search has are in their range."""
+    check_choice("group", metric.group, GROUPS, owner=owner)
+    check_real("tol", metric.tol, 0, 1, closed="neither", owner=owner)
+    check_integer("max_iter", metric.max_iter, 1, owner=owner)
+    check_integer("random_state", metric.random_state, 0, owner=owner)
+    if metric.n_starts != "auto":
+        check_integer("n_starts", metric.n_starts, 1, owner=owner)
+    check_preprocess(metric.preprocess, owner)
+
+
+def check_preprocess(preprocess: Any, owner: str) -> None:
+    """Raise unless the preprocessing is one, or None."""
+    if preprocess is not None and not isinstance(preprocess, Preprocess):
+        raise InputTypeError(
+            f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
+            f"Got {preprocess!r} instead."
         )

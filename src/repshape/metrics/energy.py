@@ -12,10 +12,10 @@ from repshape._arrays import condition_weights, name_condition
 from repshape.errors import InputError, check_choice, check_real
 from repshape.groups import Transform
 from repshape.kernels.samples import Coordinates, in_neurons
-from repshape.metrics.base import Alignment, PairResults
+from repshape.metrics.base import Alignment, PairResults, check_search
 from repshape.metrics.gaussian import GROUP_CODES
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
-from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
+from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import AUTO_STARTS, make_starts

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from repshape import _core
 from repshape._arrays import condition_weights
-from repshape.errors import InputTypeError, check_choice, check_integer, check_real
+from repshape.errors import check_real
 from repshape.groups import GROUPS, Transform
 from repshape.kernels import reference
 from repshape.kernels.factors import Factors, factorise, in_principal_axes
-from repshape.metrics.base import Alignment, PairResults
+from repshape.metrics.base import Alignment, PairResults, check_search
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -104,18 +104,8 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
     def _validate_parameters(self) -> None:
         owner = type(self).__name__
         check_real("alpha", self.alpha, 0, 2, owner=owner)
-        check_choice("group", self.group, GROUPS, owner=owner)
         check_estimator(self.covariance)
-        check_real("tol", self.tol, 0, 1, closed="neither", owner=owner)
-        check_integer("max_iter", self.max_iter, 1, owner=owner)
-        check_integer("random_state", self.random_state, 0, owner=owner)
-        if self.n_starts != "auto":
-            check_integer("n_starts", self.n_starts, 1, owner=owner)
-        if self.preprocess is not None and not isinstance(self.preprocess, Preprocess):
-            raise InputTypeError(
-                f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
-                f"Got {self.preprocess!r} instead."
-            )
+        check_search(self, owner)
 
     def _moments(self, network: Trials | Gaussians) -> Gaussians:
         if isinstance(network, Gaussians):

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest
-from repshape.errors import InputError, InputTypeError, check_boolean, check_choice, check_real
+from repshape.errors import InputError, check_boolean, check_choice, check_real
 from repshape.groups import GROUPS, Transform, nearest_orthogonal, oracle
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_preprocess
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
@@ -152,11 +152,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         check_real("whitening", self.whitening, 0, 1, owner=owner)
         check_choice("distance", self._distance, DISTANCES, owner=owner)
         check_boolean("center", self.center, owner=owner)
-        if self.preprocess is not None and not isinstance(self.preprocess, Preprocess):
-            raise InputTypeError(
-                f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
-                f"Got {self.preprocess!r} instead."
-            )
+        check_preprocess(self.preprocess, owner)
 
     def prepare(self, network: NetworkLike) -> PreparedMeans:
         """Validate and prepare one network, once for all of its pairs."""

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from repshape.errors import (
-    InputError,
-    InputTypeError,
-    check_choice,
-    check_integer,
-    check_real,
-)
-from repshape.groups import GROUPS
+from repshape.errors import InputError
 from repshape.kernels.samples import Coordinates, in_neurons, in_principal_axes
 from repshape.metrics.gaussian import FREE_COORDINATES
-from repshape.preprocess import Preprocess
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,18 +35,3 @@ def coordinates_for(group: str, trials: Trials, weights: FloatArray) -> Coordina
     if group not in FREE_COORDINATES:
         return in_neurons(trials)
     return in_principal_axes(trials, weights, oriented=group == "rotation")
-
-
-def check_search(metric: Any, owner: str) -> None:
-    """Raise unless the parameters that every search has are in their range."""
-    check_choice("group", metric.group, GROUPS, owner=owner)
-    check_real("tol", metric.tol, 0, 1, closed="neither", owner=owner)
-    check_integer("max_iter", metric.max_iter, 1, owner=owner)
-    check_integer("random_state", metric.random_state, 0, owner=owner)
-    if metric.n_starts != "auto":
-        check_integer("n_starts", metric.n_starts, 1, owner=owner)
-    if metric.preprocess is not None and not isinstance(metric.preprocess, Preprocess):
-        raise InputTypeError(
-            f"The 'preprocess' parameter of {owner} must be a Preprocess or None. "
-            f"Got {metric.preprocess!r} instead."
-        )

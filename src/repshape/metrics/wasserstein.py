@@ -15,11 +15,11 @@ from repshape.groups import Oracle, Transform, nearest_orthogonal
 from repshape.groups import oracle as group_oracle
 from repshape.kernels.plans import Planner, entropic_plan, exact_plan, squared_gaps
 from repshape.kernels.samples import Coordinates
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_search
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import PreparedNative
-from repshape.metrics.trialwise import as_trials, check_search, coordinates_for
+from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import make_starts

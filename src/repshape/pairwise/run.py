@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._cores import available_cores
 from repshape.cohort import Cohort
 from repshape.errors import InputError, InputTypeError, check_choice, check_integer
 from repshape.metrics.base import ShapeMetric
@@ -236,6 +237,4 @@ def _workers(workers: int | None, metrics: Sequence[Metric]) -> int:
         return check_integer("workers", workers, 1)
     if not all(isinstance(metric, ShapeMetric) for metric in metrics):
         return 1
-    if hasattr(os, "sched_getaffinity"):  # the cores we may use, which a queue may limit
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return available_cores()
