@@ -159,9 +159,14 @@ inline void store(P (&acc)[MR][NR], View<P> c) {
     REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) c.at(i, j) = acc[i][j];
 }
 
+// Terms of a product that are zero because a factor is triangular: those before or after the entry's own
+// row or column.
+enum class Zeros { none, before_row, before_column, after_row, after_column };
+
 // c (m x n) = a (m x depth) b (depth x n), or += where accumulate is set.
 template <class P, class EA, class EB>
-void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool accumulate) {
+void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool accumulate,
+              Zeros zeros = Zeros::none) {
   for (int i = 0; i < m; i += kTile)
     with_size(m - i, [&](auto mr) {
       for (int j = 0; j < n; j += kTile)
@@ -171,15 +176,19 @@ void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool a
             load(acc, c.block(i, j));
           else
             clear(acc);
-          tile<false>(acc, a.block(i, 0), b.block(0, j), depth);
+          const int from = zeros == Zeros::before_row ? i : zeros == Zeros::before_column ? j : 0;
+          const int to = zeros == Zeros::after_row      ? i + mr.value
+                         : zeros == Zeros::after_column ? j + nr.value
+                                                        : depth;
+          tile<false>(acc, a.block(i, from), b.block(from, j), to - from);
           store(acc, c.block(i, j));
         });
     });
 }
 
-// Lower triangle of s (m x m) = x x', x being m x n.
+// Lower triangle of s (m x m) = identity + c x x', x being m x n.
 template <class P>
-void gram(View<P> s, View<P> x, int m, int n) {
+void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
   for (int i = 0; i < m; i += kTile)
     with_size(m - i, [&](auto mr) {
       for (int j = 0; j <= i; j += kTile)
@@ -187,6 +196,11 @@ void gram(View<P> s, View<P> x, int m, int n) {
           P acc[mr.value][nr.value];
           clear(acc);
           tile<false>(acc, x.block(i, 0), x.transposed().block(0, j), n);
+          REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r)
+            REPSHAPE_UNROLL for (int k = 0; k < nr.value; ++k) {
+              acc[r][k] *= c;
+              if (i + r == j + k) acc[r][k] += P(1);
+            }
           store(acc, s.block(i, j));
         });
     });
@@ -228,37 +242,41 @@ void cholesky_of_shifted(View<P> s, int m) {
     });
 }
 
-// z (m x n) = (L L')^-1 z for the factor L made by cholesky_of_shifted.
+// x (m x n) = keep x + add (L L')^-1 x for the factor L made by cholesky_of_shifted, a few columns at a time,
+// which stay in the cache: z is m x kTile scratch.
 template <class P>
-void solve_cholesky(View<P> factor, View<P> z, int m, int n) {
+void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& add, int m, int n) {
   for (int j = 0; j < n; j += kTile)
     with_size(n - j, [&](auto nr) {
       constexpr int NR = nr.value;
-      for (int i = 0; i < m; i += kTile)  // L y = z
+      for (int i = 0; i < m; i += kTile)  // L y = x
         with_size(m - i, [&](auto mr) {
           P acc[mr.value][NR];
-          load(acc, z.block(i, j));
-          tile<true>(acc, factor.block(i, 0), z.block(0, j), i);
+          load(acc, x.block(i, j));
+          tile<true>(acc, factor.block(i, 0), z, i);
           REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r)
             REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
               REPSHAPE_UNROLL for (int k = 0; k < r; ++k) acc[r][c] -= factor.at(i + r, i + k) * acc[k][c];
               acc[r][c] *= factor.at(i + r, i + r);
             }
-          store(acc, z.block(i, j));
+          store(acc, z.block(i, 0));
         });
       const int last = ((m - 1) / kTile) * kTile;
       for (int i = last; i >= 0; i -= kTile)  // L' z = y
         with_size(m - i, [&](auto mr) {
           constexpr int MR = mr.value;
           P acc[MR][NR];
-          load(acc, z.block(i, j));
-          tile<true>(acc, factor.block(i + MR, i).transposed(), z.block(i + MR, j), m - i - MR);
+          load(acc, z.block(i, 0));
+          tile<true>(acc, factor.block(i + MR, i).transposed(), z.block(i + MR, 0), m - i - MR);
           REPSHAPE_UNROLL for (int r = MR - 1; r >= 0; --r)
             REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
               REPSHAPE_UNROLL for (int k = r + 1; k < MR; ++k) acc[r][c] -= factor.at(i + k, i + r) * acc[k][c];
               acc[r][c] *= factor.at(i + r, i + r);
             }
-          store(acc, z.block(i, j));
+          store(acc, z.block(i, 0));
+          REPSHAPE_UNROLL for (int r = 0; r < MR; ++r)
+            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c)
+              x.at(i + r, j + c) = keep * x.at(i + r, j + c) + add * acc[r][c];
         });
     });
 }

@@ -46,6 +46,7 @@ inline double unit_of(const double* values, std::size_t count) {
 struct Network {
   int conditions = 0, neurons = 0, rank = 0;
   bool diagonal = false;  // the factors are diagonal matrices of standard deviations
+  bool triangular = false;  // the factors are square, with zeros above the diagonal
   bool lanes = true;
   // Powers of two: factors and means are these times what is stored below.
   double scale = 1, mean_scale = 1;
@@ -96,12 +97,21 @@ struct Network {
         ranks[m] += 1;
         variance[m] += value * value;
       }
+    triangular = !diagonal && rank == neurons && is_triangular(factor_values);
     const std::size_t count = entries();
     factors = Buffer(lanes ? groups() * count * kDoubleLanes : conditions * count);
     for (int m = 0; m < conditions; ++m)
       for (std::size_t e = 0; e < count; ++e)
         factors.data()[lanes ? (m / kDoubleLanes * count + e) * kDoubleLanes + m % kDoubleLanes
                              : m * count + e] = factor_values[m * count + e] / scale;
+  }
+
+  bool is_triangular(const double* values) const {
+    for (int m = 0; m < conditions; ++m, values += entries())
+      for (int i = 0; i < neurons; ++i)
+        for (int j = i + 1; j < neurons; ++j)
+          if (values[std::size_t(i) * neurons + j] != 0) return false;
+    return true;
   }
 
   // A total order by content, so that a pair is solved the same way round whoever comes first.

@@ -24,19 +24,20 @@ template <class T>
 struct Side {
   const Network* network;
   Pack<T>* factors;
-  Pack<T> smallest, ranks;
+  Pack<T> smallest, largest, ranks;
 };
 
 // Double precision reads the network's own lanes; single precision converts two groups into one.
 template <class T>
 Side<T> side(const Network& net, const int* groups, int count, int slot) {
-  Side<T> out{&net, nullptr, Pack<T>::zero(), Pack<T>::zero()};
+  Side<T> out{&net, nullptr, Pack<T>::zero(), Pack<T>(T(1)), Pack<T>::zero()};
   constexpr int width = Pack<T>::width;
   for (int l = 0; l < width; ++l) {
     const int part = l / kDoubleLanes;
     const int m = part < count ? groups[part] * kDoubleLanes + l % kDoubleLanes : net.conditions;
     if (m >= net.conditions) break;
     out.smallest.set(l, T(net.smallest[m]));
+    if (net.ranks[m] > 0) out.largest.set(l, T(net.spectrum[std::size_t(m) * net.rank]));
     out.ranks.set(l, T(net.ranks[m]));
   }
   if constexpr (sizeof(T) == sizeof(double)) {
@@ -75,7 +76,7 @@ Work<T> make_work(const Network& x, const Network& y) {
   w.cross = rows(scratch<P>(std::size_t(lo) * hi, 1), hi);
   w.polar = rows(scratch<P>(std::size_t(lo) * hi, 2), hi);
   w.small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  w.solved = rows(scratch<P>(std::size_t(lo) * hi, 4), hi);
+  w.solved = rows(scratch<P>(std::size_t(lo) * kTile, 4), kTile);
   w.lifted = rows(scratch<P>(std::size_t(nx) * ry, 5), ry);
   return w;
 }
@@ -100,19 +101,21 @@ void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transfo
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = P(t.at(i, j)) * c.factors[j];
   } else {
-    multiply(w.moved, t, rows(c.factors, w.ry), w.nx, w.ry, w.ny, false);
+    multiply(w.moved, t, rows(c.factors, w.ry), w.nx, w.ry, w.ny, false,
+             c.network->triangular ? Zeros::before_column : Zeros::none);
   }
   const View<P> cross = w.flipped ? w.cross.transposed() : w.cross;
   if (a.network->diagonal) {
     for (int i = 0; i < w.rx; ++i)
       for (int j = 0; j < w.ry; ++j) cross.at(i, j) = a.factors[i] * w.moved.at(i, j);
   } else {
-    multiply(cross, rows(a.factors, w.rx).transposed(), w.moved, w.rx, w.ry, w.nx, false);
+    multiply(cross, rows(a.factors, w.rx).transposed(), w.moved, w.rx, w.ry, w.nx, false,
+             a.network->triangular ? Zeros::before_row : Zeros::none);
   }
   const int lo = std::min(w.rx, w.ry), hi = std::max(w.rx, w.ry);
   for (int i = 0; i < lo; ++i)
     for (int j = 0; j < hi; ++j) w.polar.at(i, j) = w.cross.at(i, j);
-  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), min(a.ranks, c.ranks));
+  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), a.largest * c.largest, min(a.ranks, c.ranks));
 }
 
 // lifted = A P, n_x x r_y
@@ -123,7 +126,8 @@ void lift(Work<T>& w, const Side<T>& a) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) w.lifted.at(i, j) = a.factors[i] * p.at(i, j);
   } else {
-    multiply(w.lifted, rows(a.factors, w.rx), p, w.nx, w.ry, w.rx, false);
+    multiply(w.lifted, rows(a.factors, w.rx), p, w.nx, w.ry, w.rx, false,
+             a.network->triangular ? Zeros::after_row : Zeros::none);
   }
 }
 
@@ -174,7 +178,8 @@ double lane_gradient(const Pair& pair, const double* transform, double* gradient
       for (int i = 0; i < nx; ++i)
         for (int j = 0; j < ny; ++j) sum.at(i, j) += w.lifted.at(i, j) * c.factors[j];
     } else {
-      multiply(sum, w.lifted, rows(c.factors, y.rank).transposed(), nx, ny, y.rank, true);
+      multiply(sum, w.lifted, rows(c.factors, y.rank).transposed(), nx, ny, y.rank, true,
+               y.triangular ? Zeros::after_column : Zeros::none);
     }
   }
   for (int i = 0; i < nx; ++i)

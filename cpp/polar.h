@@ -32,10 +32,13 @@ constexpr double kSmallestWeight = 1e-3;
 constexpr double kNegligible = 1e-16;
 // More steps than this are never needed in double precision: 250^7 > 1e16, then four to converge.
 constexpr int kMaxHalleySteps = 12;
+// Steps that matrices of ordinary condition need anyway, before it pays to look how far they have come.
+constexpr int kBlindSteps = 3;
 
+// What singular values may lack of one. It shortens a gradient by less than that share.
 template <class T>
 constexpr double polar_tolerance() {
-  return sizeof(T) == 8 ? 1e-14 : 1e-6;
+  return sizeof(T) == 8 ? 1e-12 : 1e-6;
 }
 
 namespace REPSHAPE_ISA {
@@ -87,20 +90,39 @@ void polar_2x2(View<P> x) {
   x.at(1, 1) = (d + sign * a) * inverse;
 }
 
+// Sum over the singular values sigma of 1 - sigma^2 in the worst lane, x having `ranks` of them: row by
+// row, because a sum near m would swallow it.
+template <class T>
+double missing(View<Pack<T>> x, int m, int n, const Pack<T>& ranks) {
+  using P = Pack<T>;
+  P total = ranks - P(T(m));
+  for (int i = 0; i < m; ++i) {
+    P row = P::zero();
+    for (int j = 0; j < n; ++j) row += x.at(i, j) * x.at(i, j);
+    total += P(1) - row;
+  }
+  double worst = 0;
+  for (int l = 0; l < P::width; ++l) worst = std::max(worst, double(total.get(l)));
+  return worst;
+}
+
 // x (m x n, m <= n) becomes its polar factor in every lane; singular values of exactly zero stay
-// zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown);
-// `ranks` holds how many there are. s is m x m and z is m x n scratch.
+// zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown), `largest`
+// from above; `ranks` holds how many there are. s is m x m and z is m x kTile scratch.
+//
+// No singular value ever exceeds one, so what the sum of their squares lacks of the rank bounds each from below.
+// That is measured where the bounds at hand may be too careful, or are unknown.
 template <class T>
 void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, const Pack<T>& smallest,
-           const Pack<T>& ranks) {
+           const Pack<T>& largest, const Pack<T>& ranks) {
   using P = Pack<T>;
   if (m == 2 && n == 2) return polar_2x2(x);
-  const P scale = P(1) / norm_bound(x, m, n);
+  const P scale = P(1) / min(norm_bound(x, m, n), largest);
   double lower = 1;
   bool certain = true;
   for (int l = 0; l < P::width; ++l) {
     if (ranks.get(l) == 0) continue;
-    const double bound = smallest.get(l) * scale.get(l);
+    const double bound = double(smallest.get(l)) * double(scale.get(l));
     certain = certain && bound > 0;
     lower = std::min(lower, bound);
   }
@@ -108,29 +130,21 @@ void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, cons
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) x.at(i, j) *= scale;
   for (int step = 0; step < kMaxHalleySteps; ++step) {
-    if (1 - lower < polar_tolerance<T>() && certain) return;
-    gram(s, x, m, n);
-    if (1 - lower < polar_tolerance<T>()) {
-      P missing = ranks;  // sum over singular values of 1 - sigma^2: every term is positive
-      for (int i = 0; i < m; ++i) missing -= s.at(i, i);
-      double worst = 0;
-      for (int l = 0; l < P::width; ++l) worst = std::max(worst, double(missing.get(l)));
-      if (worst < 16 * m * polar_tolerance<T>()) return;
-      lower = kSmallestWeight;
+    const bool done = 1 - lower < polar_tolerance<T>();
+    if (done && certain) return;
+    if (done || step >= kBlindSteps) {
+      const double gap = missing(x, m, n, ranks);
+      if (gap < 2 * m * polar_tolerance<T>()) return;
+      if (gap < 0.5)  // else rounding of the sum may say more than the sum
+        lower = std::max(certain ? lower : 0, std::sqrt(1 - gap)), certain = true;
+      else if (done)
+        lower = kSmallestWeight;
     }
     const Halley h = halley(std::max(lower, kSmallestWeight));
     lower = advance(h, lower);
-    const P c(T(h.c)), one(1), keep(T(h.b / h.c)), add(T(h.a - h.b / h.c));
-    for (int i = 0; i < m; ++i) {
-      for (int j = 0; j <= i; ++j) s.at(i, j) *= c;
-      s.at(i, i) += one;
-    }
+    shifted_gram(s, x, P(T(h.c)), m, n);
     cholesky_of_shifted(s, m);
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) z.at(i, j) = x.at(i, j);
-    solve_cholesky(s, z, m, n);
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) x.at(i, j) = keep * x.at(i, j) + add * z.at(i, j);
+    add_solution(x, s, z, P(T(h.b / h.c)), P(T(h.a - h.b / h.c)), m, n);
   }
 }
 
