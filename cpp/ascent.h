@@ -71,7 +71,8 @@ class Ascent {
       ++iterations_;
       riemannian(t_, gradient_, r_);
     }
-    while (!finished() && iterations_ < limit) advance(f, limit);
+    lowest_ = INFINITY, idle_ = 0;
+    while (!finished(f.single) && iterations_ < limit) advance(f, limit);
   }
 
   // Another objective: everything but the transform is forgotten.
@@ -109,9 +110,17 @@ class Ascent {
     return out;
   }
 
-  bool finished() {
-    converged_ = std::sqrt(dot(r_, r_)) <= settings_.tolerance * settings_.scale;
-    return converged_ || stuck_;
+  // Single precision has said all it can where its rounding is reached: at a gradient it cannot resolve, or
+  // one that no longer falls.
+  bool finished(bool single) {
+    const double norm = std::sqrt(dot(r_, r_));
+    converged_ = norm <= settings_.tolerance * settings_.scale;
+    if (!single) return converged_ || stuck_;
+    if (norm < 0.9 * lowest_)
+      lowest_ = norm, idle_ = 0;
+    else
+      ++idle_;
+    return stuck_ || norm <= kSingleTolerance * settings_.scale || idle_ > kIdleSteps;
   }
 
  private:
@@ -230,7 +239,7 @@ class Ascent {
       slope = dot(r_, w);
     }
     const double length = std::sqrt(dot(w, w));
-    const double slack = (f.single ? 1e-6 : 1e-14) * settings_.scale;
+    const double slack = (f.single ? 3e-7 : 1e-14) * settings_.scale;
     double size = std::min(1.0, kLongestStep / length);
     Matrix g, r;
     for (int tries = 0; tries < kLineSearchTries; ++tries) {
@@ -281,11 +290,14 @@ class Ascent {
 
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
+  static constexpr double kSingleTolerance = 5e-8;  // rounding of gradients is near 1e-8
+  static constexpr int kIdleSteps = 10;
   static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;
   int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
-  double value_ = 0;
+  int idle_ = 0;
+  double value_ = 0, lowest_ = INFINITY;
   bool converged_ = false, stuck_ = false;
   Matrix t_, gradient_, r_, basis_, curvature_;
   std::deque<Step> history_;

@@ -106,15 +106,28 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
     starts_ = int(runs.size());
+    rough_ = whole_;
+    rough_.single = s_.race.single && x_.lanes && y_.lanes && x_.neurons > 2;
     if (s_.screen && starts_ > 1) {
-      runs[0].run(whole_, s_.max_iterations);
+      ascend(runs[0]);
       race(runs, settings);
+      if (runs.size() > 1) ascend(runs[1]);
+    } else {
+      for (Ascent& run : runs) ascend(run);
     }
-    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
     std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
+  }
+
+  // To the summit: most of the way in single precision, the rest in double.
+  void ascend(Ascent& run) const {
+    if (rough_.single) {
+      run.run(rough_, s_.max_iterations);
+      run.refresh();
+    }
+    run.run(whole_, s_.max_iterations);
   }
 
   static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
@@ -125,14 +138,15 @@ class PairSolver {
     const Race& r = s_.race;
     const Ascent first = std::move(runs[0]);
     runs.erase(runs.begin());
-    Objective some = subset(), rough = whole_;
-    some.single = rough.single = r.single;
-    const double price = r.single && x_.lanes && y_.lanes ? 0.5 : 1;
+    Objective some = subset();
+    some.single = rough_.single;
+    const double price = rough_.single ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
     // On a circle a look at each point of the grid is enough, and neighbours count as one.
     const bool circle = x_.neurons <= 2;
     const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
-    const double budget = std::max(r.budget * first.iterations(), least);
+    const double spent = double(whole_.evaluations) + price * double(rough_.evaluations);
+    const double budget = std::max(r.budget * spent, least);
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
@@ -147,16 +161,13 @@ class PairSolver {
     runs.erase(runs.begin() + enter, runs.end());
     stage(some, screening, afford(0.2, price, heat, circle ? 4 : 2, 12), circle ? kGridNeighbours : kSameSummit);
     for (Ascent& run : runs) run.restart();
-    stage(rough, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
+    stage(rough_, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
     if (!circle) {
-      stage(rough, r.final, 1);
-      hop(runs[0], rough, settings, afford(0.4, price, r.hop, 2, 1000));
+      stage(rough_, r.final, 1);
+      hop(runs[0], rough_, settings, afford(0.4, price, r.hop, 2, 1000));
     }
-    evaluations_ += some.evaluations + rough.evaluations;
-    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first))
-      runs.clear();
-    else
-      runs[0].refresh();
+    evaluations_ += some.evaluations;
+    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);
   }
 
@@ -353,14 +364,14 @@ class PairSolver {
     out.converged = converged_;
     out.iterations = iterations_;
     out.starts = starts_;
-    out.evaluations = evaluations_ + whole_.evaluations;
+    out.evaluations = evaluations_ + whole_.evaluations + rough_.evaluations;
     out.transform = best_;
     return out;
   }
 
   const Network &x_, &y_;
   const Settings& s_;
-  Objective whole_;
+  Objective whole_, rough_;  // all conditions; the same in single precision where that pays
   double scale_ = 1;
   bool special_ = false;
   std::vector<double> means_;
