@@ -62,17 +62,65 @@ class Ascent {
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
 
+  // Takes the gradient where the transform stands, unless it is known.
+  template <class F>
+  void look(const F& f) {
+    n_ = f.n(), k_ = f.k();
+    if (!gradient_.empty()) return;
+    value_ = f(t_, gradient_);
+    ++iterations_;
+    riemannian(t_, gradient_, r_);
+  }
+
   // Climbs until convergence or until `limit` gradients have been taken since the last restart().
   template <class F>
   void run(const F& f, int limit) {
-    n_ = f.n(), k_ = f.k();
-    if (gradient_.empty()) {
-      value_ = f(t_, gradient_);
-      ++iterations_;
-      riemannian(t_, gradient_, r_);
-    }
+    look(f);
     lowest_ = INFINITY, idle_ = 0;
     while (!finished(f.single) && iterations_ < limit) advance(f, limit);
+  }
+
+  // Steps near a summit at the price of single precision. There the gradient is linear in the displacement W, so
+  // its change is read off a displacement `stretch` times as long, where single precision resolves it:
+  //   R(T cay(W)) = R(T) + (R(T cay(stretch W)) - R(T)) / stretch.
+  // One double gradient judges the outcome; false where it did not halve what was left.
+  template <class F>
+  bool refine(const F& rough, const F& fine, int limit) {
+    if (gradient_.empty() || finished(false) || iterations_ + 3 > limit) return false;
+    const Matrix origin = r_;
+    Matrix w(r_.size(), 0), g, base, r;
+    rough(t_, g);
+    ++iterations_;
+    riemannian(t_, g, base);
+    const double norm = std::sqrt(dot(origin, origin));
+    const double goal = std::max(0.3 * settings_.tolerance * settings_.scale, kLinearRange * norm);
+    double least = norm;
+    while (std::sqrt(dot(r_, r_)) > goal && iterations_ + 1 < limit) {
+      const Matrix step = direction();
+      for (std::size_t e = 0; e < w.size(); ++e) w[e] += step[e];
+      const double stretch = kProbe / std::sqrt(dot(w, w));
+      const Matrix probe = retract(w, stretch);
+      rough(probe, g);
+      ++iterations_;
+      riemannian(probe, g, r);
+      for (std::size_t e = 0; e < r.size(); ++e) r[e] = origin[e] + (r[e] - base[e]) / stretch;
+      remember(step, 1, r);
+      r_ = r;
+      const double left = std::sqrt(dot(r, r));
+      if (!(left < 2 * least)) break;
+      least = std::min(least, left);
+    }
+    Matrix t = retract(w, 1);
+    const double value = fine(t, g);
+    ++iterations_;
+    riemannian(t, g, r);
+    if (!(std::sqrt(dot(r, r)) < 0.5 * norm)) {
+      r_ = origin;
+      return false;
+    }
+    accept(std::move(t), std::move(g), value);
+    r_ = std::move(r);
+    return true;
   }
 
   // Another objective: everything but the transform is forgotten.
@@ -292,6 +340,8 @@ class Ascent {
   static constexpr int kLineSearchTries = 6;
   static constexpr double kSingleTolerance = 5e-8;  // rounding of gradients is near 1e-8
   static constexpr int kIdleSteps = 10;
+  static constexpr double kProbe = 1e-2;        // radians, over all planes together
+  static constexpr double kLinearRange = 1e-2;  // by how much linearity can reduce a gradient
   static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;

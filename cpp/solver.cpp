@@ -126,6 +126,9 @@ class PairSolver {
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
+      run.look(whole_);
+      while (run.refine(rough_, whole_, s_.max_iterations)) {
+      }
     }
     run.run(whole_, s_.max_iterations);
   }
