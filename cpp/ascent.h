@@ -287,6 +287,8 @@ class Ascent {
       slope = dot(r_, w);
     }
     const double length = std::sqrt(dot(w, w));
+    alternating_ = alternating_ && length > kLongestStep;
+    if (alternating_) return alternate(f);
     const double slack = (f.single ? 3e-7 : 1e-14) * settings_.scale;
     double size = std::min(1.0, kLongestStep / length);
     Matrix g, r;
@@ -329,7 +331,8 @@ class Ascent {
     const double value = f(t, g);
     ++iterations_;
     if (!(value > value_)) {
-      stuck_ = true;  // neither way leads up: rounding has been reached
+      if (!alternating_) stuck_ = true;  // neither way leads up: rounding has been reached
+      alternating_ = false;
       return;
     }
     riemannian(t, g, r_);
@@ -348,7 +351,7 @@ class Ascent {
   int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
   int idle_ = 0;
   double value_ = 0, lowest_ = INFINITY;
-  bool converged_ = false, stuck_ = false;
+  bool converged_ = false, stuck_ = false, alternating_ = true;
   Matrix t_, gradient_, r_, basis_, curvature_;
   std::deque<Step> history_;
 };
