@@ -206,22 +206,35 @@ class Ascent {
     for (int i = k_; i < n_; ++i) basis_[std::size_t(i) * n_ + i] = 1;
   }
 
-  // W with P W + W P = 2 R, curvatures kept positive.
-  Matrix precondition(const Matrix& r) const {
+  // R in the eigenbasis of P, each entry over half its curvature, kept positive: W with P W + W P = 2 R there.
+  void divide(const Matrix& r, Matrix& turned, Matrix& divided) const {
     double largest = 0;
     for (double c : curvature_) largest = std::max(largest, std::abs(c));
     const double floor = std::max(1e-10 * largest, 1e-300);
-    Matrix half(r.size()), w(r.size());
-    gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, half.data(), n_);
-    gemm(false, false, n_, n_, n_, 1, half.data(), n_, basis_.data(), n_, 0, w.data(), n_);
+    divided.resize(r.size()), turned.resize(r.size());
+    gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, divided.data(), n_);
+    gemm(false, false, n_, n_, n_, 1, divided.data(), n_, basis_.data(), n_, 0, turned.data(), n_);
     for (int i = 0; i < n_; ++i)
       for (int j = 0; j < n_; ++j) {
         const double c = std::max(std::abs(curvature_[i] + curvature_[j]), floor);
-        w[std::size_t(i) * n_ + j] *= (i >= k_ && j >= k_) ? 0 : 2 / c;
+        const std::size_t e = std::size_t(i) * n_ + j;
+        divided[e] = (i >= k_ && j >= k_) ? 0 : 2 * turned[e] / c;
       }
+  }
+
+  Matrix precondition(const Matrix& r) const {
+    Matrix half, w;
+    divide(r, half, w);
     gemm(false, false, n_, n_, n_, 1, basis_.data(), n_, w.data(), n_, 0, half.data(), n_);
     gemm(false, true, n_, n_, n_, 1, half.data(), n_, basis_.data(), n_, 0, w.data(), n_);
     return w;
+  }
+
+  // <r, precondition(r)>
+  double weighed(const Matrix& r) const {
+    Matrix turned, divided;
+    divide(r, turned, divided);
+    return dot(turned, divided);
   }
 
   // The two-loop recursion.
@@ -236,7 +249,7 @@ class Ascent {
     Matrix w = precondition(q);
     if (!history_.empty()) {
       const Step& last = history_.back();
-      const double curve = dot(last.y, precondition(last.y));
+      const double curve = weighed(last.y);
       const double ratio = curve > 0 ? 1 / (last.inverse * curve) : 1;
       for (double& e : w) e *= ratio;
     }

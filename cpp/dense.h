@@ -30,8 +30,13 @@ inline void gemm(bool ta, bool tb, int m, int n, int k, double alpha, const doub
 }
 
 inline double dot(const double* a, const double* b, std::size_t count) {
+  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // independent sums, which the compiler may take at once
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int l = 0; l < 8; ++l) part[l] += a[i + l] * b[i + l];
   double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  for (; i < count; ++i) sum += a[i] * b[i];
+  for (double p : part) sum += p;
   return sum;
 }
 inline double dot(const Matrix& a, const Matrix& b) { return dot(a.data(), b.data(), a.size()); }

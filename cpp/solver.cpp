@@ -1,13 +1,14 @@
 #include "solver.h"
 
+#include "circle.h"
 #include "parts.h"
+#include "permutations.h"
 
 namespace repshape {
 namespace {
 
-// Squared Frobenius distances of transforms: those that count as one, and those an eighth of a turn
-// apart in the plane, 4 (1 - cos 45 degrees) = 1.17.
-constexpr double kSameSummit = 1e-4, kGridNeighbours = 1.5;
+// Squared Frobenius distance of transforms that count as one.
+constexpr double kSameSummit = 1e-4;
 
 // Everything one solve works with, in canonical order.
 class PairSolver {
@@ -36,11 +37,15 @@ class PairSolver {
   }
 
   Solution run() {
-    best_mean_ = oracle(means_.data());
+    if (s_.group != Group::identity) best_mean_ = oracle(means_.data());
     if (s_.group == Group::identity || x_.neurons * y_.neurons == 0)
       settle_identity();
     else if (s_.group == Group::permutation)
       search_permutations();
+    else if (x_.neurons == 1)
+      settle_sign();
+    else if (x_.neurons == 2)
+      search_circles();
     else
       search_rotations();
     return report();
@@ -63,6 +68,13 @@ class PairSolver {
 
   void settle_identity() {
     best_ = injection(identity_rows(), x_.neurons);
+    converged_ = true;
+    starts_ = 1;
+  }
+
+  // One neuron is kept or reversed, as the means wish: covariances do not care.
+  void settle_sign() {
+    best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
     converged_ = true;
     starts_ = 1;
   }
@@ -99,6 +111,33 @@ class PairSolver {
         for (int i = 0; i < n; ++i) out.back()[std::size_t(i) * n] *= -1;
     }
     return out;
+  }
+
+  // In the plane: all round, or uphill from each start.
+  void search_circles() {
+    const double flat = std::sqrt(2.0) * s_.tolerance * scale_;  // |skew(T'G)| is |slope| / sqrt 2
+    const double share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+    const Circle circles[] = {{whole_.pair, share, false}, {whole_.pair, share, true}};
+    Circle::Point best{0, -INFINITY};
+    auto consider = [&](const Circle& circle, const Circle::Point& found) {
+      if (!(found.value > best.value)) return;
+      best = found;
+      best_ = first_columns(circle.transform(found.angle), 2, y_.neurons);
+    };
+    const std::vector<Matrix> starts = start_matrices();
+    for (const Matrix& start : starts) {
+      ++starts_;
+      const Circle& circle = circles[start[0] * start[3] < start[1] * start[2]];
+      consider(circle, circle.climb(Circle::angle_of(start), flat));
+      if (s_.screen) break;
+    }
+    for (int mirrored = 0; s_.screen && mirrored < (special_ ? 1 : 2); ++mirrored) {
+      consider(circles[mirrored], circles[mirrored].highest(flat));
+      starts_ += circles[mirrored].looks();
+    }
+    converged_ = std::abs(best.slope) <= flat;
+    iterations_ = int(circles[0].evaluations + circles[1].evaluations);
+    evaluations_ += iterations_;
   }
 
   void search_rotations() {
@@ -145,49 +184,44 @@ class PairSolver {
     some.single = rough_.single;
     const double price = rough_.single ? 0.5 : 1;
     const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    // On a circle a look at each point of the grid is enough, and neighbours count as one.
-    const bool circle = x_.neurons <= 2;
-    const double least = circle ? 0 : std::min(r.floor, r.cheap / cost());
+    const double least = std::min(r.floor, r.cheap / cost());
     const double spent = double(whole_.evaluations) + price * double(rough_.evaluations);
-    const double budget = std::max(r.budget * spent, least);
+    const double budget = std::min(std::max(r.budget * spent, least), r.most / cost());
     // How many runs of so many iterations a share of the budget pays for.
     auto afford = [&](double share, double unit, int iterations, int least, int most) {
       return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
     };
-    auto stage = [&](const Objective& f, int iterations, int survivors, double apart = kSameSummit) {
+    auto stage = [&](const Objective& f, int iterations, int survivors) {
       for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
       std::stable_sort(runs.begin(), runs.end(), higher);
-      keep_distinct(runs, survivors, apart);
+      keep_distinct(runs, survivors);
     };
-    const int screening = circle ? 0 : r.screening, heat = circle ? 3 : r.heat;
-    const int enter = afford(0.25, part, screening, std::min(16, int(runs.size())), int(runs.size()));
+    const int enter = afford(0.25, part, r.screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, screening, afford(0.2, price, heat, circle ? 4 : 2, 12), circle ? kGridNeighbours : kSameSummit);
+    stage(some, r.screening, afford(0.2, price, r.heat, 2, 12));
     for (Ascent& run : runs) run.restart();
-    stage(rough_, heat, circle ? 1 : afford(0.15, price, r.final, 1, 4));
-    if (!circle) {
-      stage(rough_, r.final, 1);
-      hop(runs[0], rough_, settings, afford(0.4, price, r.hop, 2, 1000));
-    }
+    stage(rough_, r.heat, afford(0.15, price, r.final, 1, 4));
+    stage(rough_, r.final, 1);
+    hop(runs[0], rough_, settings, afford(0.4, price, r.hop, 2, 1000));
     evaluations_ += some.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);
   }
 
-  // Floating-point operations of one gradient.
+  // Floating-point operations of one iteration: a gradient, and a step in the group.
   double cost() const {
     const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
     const double products = 2 * nx * (ry * ny + rx * ry) * 2;
-    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 1;
+    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
   }
 
-  static bool same_summit(const Ascent& a, const Ascent& b, double apart = kSameSummit) {
+  static bool same_summit(const Ascent& a, const Ascent& b) {
     double gap = 0;
     for (std::size_t e = 0; e < a.transform().size(); ++e) {
       const double d = a.transform()[e] - b.transform()[e];
       gap += d * d;
     }
-    return gap < apart;
+    return gap < kSameSummit;
   }
 
   // The gradient holds some directions of the best alignment only weakly. Reversing such a one
@@ -207,11 +241,11 @@ class PairSolver {
   }
 
   // Starts that have met the same summit count once.
-  static void keep_distinct(std::vector<Ascent>& runs, int most, double apart) {
+  static void keep_distinct(std::vector<Ascent>& runs, int most) {
     std::vector<Ascent> kept;
     for (Ascent& run : runs) {
       bool fresh = int(kept.size()) < most;
-      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other, apart);
+      for (const Ascent& other : kept) fresh = fresh && !same_summit(run, other);
       if (fresh) kept.push_back(std::move(run));
     }
     runs = std::move(kept);
@@ -219,134 +253,25 @@ class PairSolver {
 
   void search_permutations() {
     const int n = x_.neurons, k = y_.neurons;
-    std::vector<Matrix> starts;
-    for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
-    if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
-    if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(marginal_gain().data()));
-    const int affordable = s_.screen ? int(std::max(4.0, kSearch / (6 * cost()))) : s_.n_starts;
-    for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
-      const double* full = s_.starts + std::size_t(s) * n * n;
-      starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
-    }
-    starts_ = int(starts.size());
-    if (n <= kEnumerated) {
-      enumerate_permutations();
-      return;
-    }
-    std::vector<double> values;
-    for (Matrix& t : starts) values.push_back(climb(t));
-    const std::size_t top = std::max_element(values.begin(), values.end()) - values.begin();
-    converged_ = improve(starts[top], values[top]);
-    best_ = starts[top];
-    // What one start finds, many starts find too.
-    if (top != 0) improve(starts[0], values[0]);
-    if (values[0] > values[top]) best_ = starts[0];
-    iterations_ = int(whole_.evaluations);
-  }
-
-  // Operations that searches among permutations may take beyond their least.
-  static constexpr double kSearch = 2e10;
-  // So few neurons that every injection can be looked at.
-  static constexpr int kEnumerated = 5;
-
-  void enumerate_permutations() {
-    const int n = x_.neurons, k = y_.neurons;
-    std::vector<int> rows(n);
-    std::iota(rows.begin(), rows.end(), 0);
-    double best = -INFINITY;
-    Matrix g;
-    do {
-      Matrix t = injection(std::vector<int>(rows.begin(), rows.begin() + k), n);
-      const double value = whole_.at(t, g);
-      if (value > best) best = value, best_ = std::move(t);
-      std::reverse(rows.begin() + k, rows.end());  // the order of the rest does not matter
-    } while (std::next_permutation(rows.begin(), rows.end()));
-    converged_ = true;
-    iterations_ = int(whole_.evaluations);
-  }
-
-  // alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the whole objective
-  // where both covariances are diagonal, and a good guess otherwise.
-  Matrix marginal_gain() const {
-    Matrix out = whole_.pair.mean_term, a(x_.entries()), c(y_.entries()), sx(x_.neurons), sy(y_.neurons);
-    auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
-      net.copy_condition(m, entries.data());
-      for (int i = 0; i < net.neurons; ++i)
-        sd[i] = net.diagonal ? entries[i]
-                             : std::sqrt(dot(entries.data() + std::size_t(i) * net.rank,
-                                             entries.data() + std::size_t(i) * net.rank, net.rank));
-    };
-    for (int m = 0; m < x_.conditions; ++m) {
-      deviations(x_, m, a, sx);
-      deviations(y_, m, c, sy);
-      for (int i = 0; i < x_.neurons; ++i)
-        for (int j = 0; j < y_.neurons; ++j)
-          out[std::size_t(i) * y_.neurons + j] += (2 - s_.alpha) * s_.weights[m] * sx[i] * sy[j];
-    }
-    return out;
-  }
-
-  // Alternation: never descends; ends at an assignment that is optimal for its own gradient.
-  double climb(Matrix& t) const {
-    Matrix g;
-    double value = whole_.at(t, g);
-    for (int step = 0; step < s_.max_iterations; ++step) {
-      Matrix next = oracle(g.data());
-      if (next == t) break;
-      Matrix next_gradient;
-      const double next_value = whole_.at(next, next_gradient);
-      if (!(next_value > value)) break;
-      t = std::move(next), g = std::move(next_gradient), value = next_value;
-    }
-    return value;
-  }
-
-  // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
-  bool improve(Matrix& t, double& value) const {
-    const int n = x_.neurons, k = y_.neurons;
-    const long wished = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));
-    const long budget = std::min(wished, std::max(n / 2L, long(kSearch / cost())));
-    long tried = 0;
-    for (bool found = true; found;) {
-      found = false;
-      Matrix g;
-      whole_.at(t, g);
-      for (const auto& [i, j] : exchanges(t, g)) {
-        if (tried++ >= budget) return false;
-        Matrix next = t, unused;
-        std::swap_ranges(next.begin() + i * k, next.begin() + (i + 1) * k, next.begin() + j * k);
-        if (whole_.at(next, unused) > value * (1 + 1e-13)) {
-          value = climb(next);
-          t = std::move(next);
-          found = true;
-          break;
-        }
+    const PermutationSearch search{whole_, s_.max_iterations, cost()};
+    if (n <= PermutationSearch::kEnumerated) {
+      best_ = search.best_of_all();
+      converged_ = true;
+      starts_ = 1;
+    } else {
+      std::vector<Matrix> starts;
+      for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
+      if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
+      if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
+      const int affordable = s_.screen ? search.affordable() : s_.n_starts;
+      for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
+        const double* full = s_.starts + std::size_t(s) * n * n;
+        starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
       }
+      starts_ = int(starts.size());
+      best_ = search.best_of(std::move(starts), converged_);
     }
-    return true;
-  }
-
-  // Pairs of rows in order of what their exchange loses to first order; at most the budget's worth.
-  std::vector<std::pair<int, int>> exchanges(const Matrix& t, const Matrix& g) const {
-    const int n = x_.neurons, k = y_.neurons;
-    std::vector<std::pair<double, std::pair<int, int>>> ranked;
-    auto column = [&](int row) {
-      for (int j = 0; j < k; ++j)
-        if (t[std::size_t(row) * k + j] != 0) return j;
-      return -1;
-    };
-    std::vector<int> at(n);
-    for (int i = 0; i < n; ++i) at[i] = column(i);
-    auto gain = [&](int row, int col) { return col < 0 ? 0.0 : g[std::size_t(row) * k + col]; };
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < i; ++j)
-        if (at[i] != at[j])
-          ranked.push_back({gain(i, at[i]) + gain(j, at[j]) - gain(i, at[j]) - gain(j, at[i]), {i, j}});
-    const std::size_t most = std::min(ranked.size(), std::size_t(std::max(2 * n, 500)));
-    std::partial_sort(ranked.begin(), ranked.begin() + most, ranked.end());
-    std::vector<std::pair<int, int>> out;
-    for (std::size_t e = 0; e < most; ++e) out.push_back(ranked[e].second);
-    return out;
+    iterations_ = int(whole_.evaluations);
   }
 
   Solution report() {

@@ -11,6 +11,7 @@ struct Race {
   double budget = 2;    // times what the first start took; finishing the winner may take as much again
   // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
   double floor = 1500, cheap = 1e9;
+  double most = 1e12;   // operations, however much the first start took: some tens of seconds
   int conditions = 32;  // most of the screening
   int screening = 6;    // iterations of every start, on those conditions
   int heat = 8;         // iterations of each entrant, on all

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from repshape.kernels.factors import Factors, factorise, in_principal_axes
+from repshape.kernels.factors import (
+    TRIANGULAR_FROM,
+    Factors,
+    factorise,
+    in_free_coordinates,
+    in_principal_axes,
+)
 from repshape.responses import Gaussians
 
 
@@ -97,6 +103,31 @@ def test_silent_dimensions_are_dropped_exactly(shape):
     mu, S = in_neurons(net)
     np.testing.assert_allclose(mu, network.means, atol=1e-12)
     np.testing.assert_allclose(S, network.covariances, atol=1e-12)
+
+
+@pytest.mark.parametrize("deviations", [(1.0, 1.0), (1.0, 1e-3), (1.0, 0.0)])
+def test_few_columns_among_many_neurons_lose_nothing(deviations):
+    """By the Gram matrix's Cholesky factor, by QR where that is not safe, and at lower rank."""
+    rng = np.random.default_rng(12)
+    factors = rng.normal(size=(3, 40, 2)) * np.array(deviations)
+    network = Gaussians.from_factors(rng.normal(size=(3, 40)), factors)
+    net = in_free_coordinates(network, np.full(3, 1 / 3))
+    assert net.means.shape == (3, 3 + 3 * np.count_nonzero(deviations))
+    mu, S = in_neurons(net)
+    np.testing.assert_allclose(mu, network.means, atol=1e-12)
+    np.testing.assert_allclose(S, network.covariances, atol=1e-12)
+    np.testing.assert_allclose(net.basis.T @ net.basis, np.eye(net.basis.shape[1]), atol=1e-11)
+
+
+def test_square_factors_become_triangular_where_that_pays():
+    rng = np.random.default_rng(13)
+    n = TRIANGULAR_FROM
+    for size, expected in [(n, True), (n - 1, False)]:
+        S = np.stack([np.cov(rng.normal(size=(size, 3 * size))) for _ in range(4)])
+        network = Gaussians(rng.normal(size=(4, size)), S)
+        net = in_free_coordinates(network, np.full(4, 0.25))
+        assert np.array_equal(net.factors, np.tril(net.factors)) == expected
+        np.testing.assert_allclose(in_neurons(net)[1], S, atol=1e-12)
 
 
 def test_a_small_dimension_is_kept():

@@ -122,6 +122,29 @@ def test_sizes_beyond_the_lanes_equal_the_reference(shape, kinds):
     check_double(Pair(1, *shape, kinds, 1e4), ["", *BACKENDS])
 
 
+@pytest.mark.parametrize("sizes", [(13, 13), (21, 21), (21, 13)])
+def test_triangular_factors_equal_the_reference(sizes):
+    """Half of each product is left out; one side, the other, both."""
+    rng = np.random.default_rng(3)
+    w = np.full(11, 1 / 11)
+    T = np.linalg.qr(rng.normal(size=(sizes[0], sizes[0])))[0][:, : sizes[1]].copy()
+    roots = [np.linalg.cholesky(make_side(rng, 11, n, "full", 1e2).covariances) for n in sizes]
+    turned = [a @ np.linalg.qr(rng.normal(size=a.shape[1:]))[0] for a in roots]
+    for left, right in [(roots, roots), (roots, turned), (turned, roots)]:
+        A, C = left[0], right[1]
+        x, y = (
+            _core.Network(
+                np.zeros(a.shape[:2]), np.ascontiguousarray(a), np.linalg.svd(a)[1], False
+            )
+            for a in (A, C)
+        )
+        value, gradient = reference.covariance_objective(A, C, T, w)
+        for isa in BACKENDS:
+            found, slope = _core.gradient(x, y, T, w, 1.0, isa)
+            assert found == pytest.approx(value, rel=1e-11)
+            assert np.linalg.norm(slope - gradient) <= 1e-11 * np.linalg.norm(gradient)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_full_covariances_of_condition_number_1e12(seed):
     """Through the eigenvalues of dense covariances, whose small ones are known least."""

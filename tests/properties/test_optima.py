@@ -15,6 +15,7 @@ from examples import (
 )
 
 from repshape import GaussianShapeMetric
+from repshape.datasets import toy_networks
 from repshape.groups import GROUPS as ORACLES
 from repshape.kernels import reference
 from repshape.responses import Gaussians
@@ -30,6 +31,59 @@ def test_two_neurons_meet_the_exhaustive_search_over_angles(group, alpha):
         x, y = make_network(rng, M, 2, rank), make_network(rng, M, 2)
         found = GaussianShapeMetric(alpha, group=group).distance(x, y)
         assert found == pytest.approx(exhaustive(x, y, alpha, group), rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_lines_in_the_plane_meet_the_exhaustive_search(alpha):
+    """Rank 1 on both sides: every condition adds corners, with a summit between any two."""
+    rng = np.random.default_rng(5)
+    for M in (2, 5, 9):
+        x, y = make_network(rng, M, 2, 1), make_network(rng, M, 2, 1)
+        found = GaussianShapeMetric(alpha).distance(x, y)
+        assert found <= exhaustive(x, y, alpha, "orthogonal") * (1 + 1e-9)
+
+
+def test_a_start_in_a_valley_leaves_it():
+    """Mirror images on either side of the identity, which is as flat as a summit between them."""
+    toys = toy_networks(rotate=False)
+    x, y = (
+        Gaussians.from_factors(net.means, np.linalg.cholesky(net.covariances))
+        for net in (toys[6], toys[89])
+    )
+    best = exhaustive(x, y, 1.0, "orthogonal")
+    assert distance_at(x, y, np.eye(2), 1.0) > best * (1 + 5e-5)
+    for n_starts in (1, "auto"):
+        assert GaussianShapeMetric(n_starts=n_starts).distance(x, y) == pytest.approx(
+            best, rel=1e-9
+        )
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1)])
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_one_neuron_meets_every_direction(sizes, alpha):
+    """T is a sign, or a unit vector of the plane."""
+    rng = np.random.default_rng(6)
+    x, y = (make_network(rng, 4, n) for n in sizes)
+    found = GaussianShapeMetric(alpha).distance(x, y)
+    angles = np.linspace(0, 2 * np.pi, 20_001)
+    columns = (
+        np.array([[1.0], [-1.0]])
+        if sizes[0] == 1
+        else np.stack([np.cos(angles), np.sin(angles)], 1)
+    )
+    best = min(distance_at(x, y, T[:, None], alpha) for T in columns)
+    assert best * (1 - 1e-6) <= found <= best * (1 + 1e-12)
+
+
+def test_conditions_in_subspaces_of_their_own_are_matched_one_by_one():
+    """Few trials of many neurons: nearly all noise can be turned onto the other network's."""
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(2, 12, 5, 3000))
+    alignment = GaussianShapeMetric(n_starts=1).align(x, y)
+    norm = np.sqrt((x**2).sum(-1).mean())
+    assert alignment.distance < 0.1 * norm
+    unaligned = GaussianShapeMetric(group="identity").distance(x, y)
+    assert unaligned == pytest.approx(np.sqrt(2) * norm, rel=0.1)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

@@ -18,7 +18,7 @@ from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.starts import AUTO_STARTS, make_starts
+from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -151,7 +151,7 @@ class EnergyShapeMetric(NativeShapeMetric[PreparedNative]):
     def _options(self, n_conditions: int, size: int) -> _core.EnergyOptions:
         """Return the native settings for pairs whose larger network has ``size`` dimensions."""
         auto = self.n_starts == "auto"
-        count = AUTO_STARTS if auto else int(self.n_starts) - 1
+        count = count_starts(self.n_starts, size, self.group)
         starts = make_starts(size, count, int(self.random_state))
         return _core.EnergyOptions(
             group=GROUP_CODES[self.group],

@@ -12,13 +12,13 @@ from repshape._arrays import condition_weights
 from repshape.errors import check_real
 from repshape.groups import GROUPS, Transform
 from repshape.kernels import reference
-from repshape.kernels.factors import Factors, factorise, in_principal_axes
+from repshape.kernels.factors import Factors, factorise, in_free_coordinates
 from repshape.metrics.base import Alignment, PairResults, check_search
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.starts import AUTO_STARTS, make_starts
+from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -117,9 +117,11 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
         weights = self._weights(network.n_conditions)
-        net = factorise(self._moments(network))
+        moments = self._moments(network)
         if self.group in FREE_COORDINATES:
-            net = in_principal_axes(net, weights, oriented=self.group == "rotation")
+            net = in_free_coordinates(moments, weights, oriented=self.group == "rotation")
+        else:
+            net = factorise(moments)
         return PreparedNative(
             phi,
             network.n_conditions,
@@ -131,7 +133,7 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
 
     def _options(self, n_conditions: int, size: int) -> _core.Options:
         """Return settings of the native solver; ``size`` is the larger network's dimensions."""
-        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts) - 1
+        count = count_starts(self.n_starts, size, self.group)
         starts = make_starts(size, count, int(self.random_state))
         return _core.Options(
             group=GROUP_CODES[self.group],

@@ -15,8 +15,23 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 # Starts that "auto" offers to the screening, besides the means. How many of them it takes depends
-# on its budget: about three times what the start from the means took.
+# on its budget: about twice what the start from the means took.
 AUTO_STARTS = 128
+# Numbers that the starts of one size may hold: large networks are offered fewer of them.
+START_ENTRIES = 2**22
+
+
+def count_starts(n_starts: int | str, size: int, group: str) -> int:
+    """Return how many starts besides the means a search among ``size`` dimensions is offered.
+
+    >>> [count_starts("auto", size, "orthogonal") for size in (10, 500, 5000)]
+    [128, 16, 4]
+    """
+    if group == "identity":
+        return 0
+    if n_starts != "auto":
+        return int(n_starts) - 1
+    return min(AUTO_STARTS, max(4, START_ENTRIES // max(size, 1) ** 2))
 
 
 @lru_cache(maxsize=64)
