@@ -5,10 +5,10 @@
 // the Riemannian gradient is R = skew(T'G), and the model that alternation optimises exactly,
 // <T cay(W), G>, has the Newton step P W + W P = 2 R with P = sym(T'G). It preconditions L-BFGS.
 #pragma once
-#include <deque>
 #include <numeric>
 
 #include "blas_objective.h"
+#include "lbfgs.h"
 
 namespace repshape {
 
@@ -55,12 +55,14 @@ struct AscentSettings {
 
 class Ascent {
  public:
-  Ascent(const AscentSettings& settings, Matrix start) : settings_(settings), t_(std::move(start)) {}
+  Ascent(const AscentSettings& settings, Matrix start)
+      : settings_(settings), t_(std::move(start)), memory_(settings.memory) {}
 
   double value() const { return value_; }
   const Matrix& transform() const { return t_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
+  void count(int more) { iterations_ += more; }  // of the way to the start
 
   // Takes the gradient where the transform stands, unless it is known.
   template <class F>
@@ -104,7 +106,7 @@ class Ascent {
       ++iterations_;
       riemannian(probe, g, r);
       for (std::size_t e = 0; e < r.size(); ++e) r[e] = origin[e] + (r[e] - base[e]) / stretch;
-      remember(step, 1, r);
+      memory_.remember(step, 1, r_, r);
       r_ = r;
       const double left = std::sqrt(dot(r, r));
       if (!(left < 2 * least)) break;
@@ -127,7 +129,7 @@ class Ascent {
   void restart() {
     iterations_ = 0;
     gradient_.clear();
-    history_.clear();
+    memory_.clear();
     converged_ = stuck_ = false;
   }
 
@@ -172,11 +174,6 @@ class Ascent {
   }
 
  private:
-  struct Step {
-    Matrix s, y;
-    double inverse;
-  };
-
   // R = skew(T'G), n x n: zero in the block of directions that neither network occupies.
   void riemannian(const Matrix& t, const Matrix& g, Matrix& r) {
     Matrix product(std::size_t(n_) * k_);
@@ -237,28 +234,9 @@ class Ascent {
     return dot(turned, divided);
   }
 
-  // The two-loop recursion.
-  Matrix direction() {
-    Matrix q = r_;
-    std::vector<double> along(history_.size());
-    for (std::size_t h = history_.size(); h-- > 0;) {
-      const Step& step = history_[h];
-      along[h] = step.inverse * dot(step.s, q);
-      for (std::size_t e = 0; e < q.size(); ++e) q[e] -= along[h] * step.y[e];
-    }
-    Matrix w = precondition(q);
-    if (!history_.empty()) {
-      const Step& last = history_.back();
-      const double curve = weighed(last.y);
-      const double ratio = curve > 0 ? 1 / (last.inverse * curve) : 1;
-      for (double& e : w) e *= ratio;
-    }
-    for (std::size_t h = 0; h < history_.size(); ++h) {
-      const Step& step = history_[h];
-      const double back = along[h] - step.inverse * dot(step.y, w);
-      for (std::size_t e = 0; e < w.size(); ++e) w[e] += back * step.s[e];
-    }
-    return w;
+  Matrix direction() const {
+    return memory_.direction(
+        r_, [&](const Matrix& q) { return precondition(q); }, [&](const Matrix& y) { return weighed(y); });
   }
 
   // T cay(size W) = T (I - size W / 2)^-1 (I + size W / 2), with a Newton-Schulz step against drift.
@@ -290,12 +268,12 @@ class Ascent {
 
   template <class F>
   void advance(const F& f, int limit) {
-    if (history_.empty() || steps_ % kModelLife == 0) model();
+    if (memory_.empty() || steps_ % kModelLife == 0) model();
     ++steps_;
     Matrix w = direction();
     double slope = dot(r_, w);
     if (!(slope > 0)) {
-      history_.clear();
+      memory_.clear();
       w = precondition(r_);
       slope = dot(r_, w);
     }
@@ -312,7 +290,7 @@ class Ascent {
       ++iterations_;
       if (value >= value_ + 1e-4 * size * slope - slack) {
         riemannian(t, g, r);
-        remember(w, size, r);
+        memory_.remember(w, size, r_, r);
         accept(std::move(t), std::move(g), value);
         r_ = std::move(r);
         return;
@@ -323,23 +301,10 @@ class Ascent {
     if (iterations_ < limit) alternate(f);
   }
 
-  void remember(const Matrix& w, double size, const Matrix& r) {
-    Step step{Matrix(w.size()), Matrix(w.size()), 0};
-    for (std::size_t e = 0; e < w.size(); ++e) {
-      step.s[e] = size * w[e];
-      step.y[e] = r_[e] - r[e];
-    }
-    const double curve = dot(step.s, step.y);
-    if (!(curve > 1e-12 * std::sqrt(dot(step.s, step.s) * dot(step.y, step.y)))) return;
-    step.inverse = 1 / curve;
-    history_.push_back(std::move(step));
-    if (int(history_.size()) > settings_.memory) history_.pop_front();
-  }
-
   // One step of alternation: never descends, and is the way out when the line search fails.
   template <class F>
   void alternate(const F& f) {
-    history_.clear();
+    memory_.clear();
     Matrix t = nearest_orthogonal(n_, k_, gradient_.data(), settings_.special), g;
     const double value = f(t, g);
     ++iterations_;
@@ -366,7 +331,7 @@ class Ascent {
   double value_ = 0, lowest_ = INFINITY;
   bool converged_ = false, stuck_ = false, alternating_ = true;
   Matrix t_, gradient_, r_, basis_, curvature_;
-  std::deque<Step> history_;
+  Memory memory_;
 };
 
 }  // namespace repshape

@@ -3,6 +3,7 @@
 #include "circle.h"
 #include "parts.h"
 #include "permutations.h"
+#include "wide.h"
 
 namespace repshape {
 namespace {
@@ -141,15 +142,17 @@ class PairSolver {
   }
 
   void search_rotations() {
-    const AscentSettings settings{scale_, s_.tolerance, s_.memory, special_};
+    settings_ = {scale_, s_.tolerance, s_.memory, special_};
+    wide_ = !special_ && s_.alpha < 2 && WideAscent::suits(x_, y_);
     std::vector<Ascent> runs;
-    for (Matrix& start : start_matrices()) runs.emplace_back(settings, std::move(start));
-    starts_ = int(runs.size());
+    for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
     rough_.single = s_.race.single && x_.lanes && y_.lanes && x_.neurons > 2;
-    if (s_.screen && starts_ > 1) {
+    if (wide_ && s_.screen) few(runs);
+    starts_ = int(runs.size());
+    if (s_.screen && starts_ > 1 && !wide_) {
       ascend(runs[0]);
-      race(runs, settings);
+      race(runs);
       if (runs.size() > 1) ascend(runs[1]);
     } else {
       for (Ascent& run : runs) ascend(run);
@@ -160,8 +163,17 @@ class PairSolver {
     iterations_ = runs[0].iterations();
   }
 
-  // To the summit: most of the way in single precision, the rest in double.
+  // To the summit: most of the way in single precision, the rest in double; wide pairs by their own way.
   void ascend(Ascent& run) const {
+    if (wide_) {
+      WideAscent way(whole_.pair, settings_, run.transform());
+      way.run(s_.max_iterations);
+      const Matrix t = way.transform();
+      run = Ascent(settings_, nearest_orthogonal(x_.neurons, y_.neurons, t.data(), false));
+      run.count(way.iterations());
+      run.run(whole_, std::max(s_.max_iterations, way.iterations() + 1));
+      return;
+    }
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
@@ -172,11 +184,22 @@ class PairSolver {
     run.run(whole_, s_.max_iterations);
   }
 
+  // Wide pairs have no cheap heats: as many starts as the budget brings to their end.
+  void few(std::vector<Ascent>& runs) const {
+    const double each = kWideIterations * cost();
+    const int count = std::max(1 + int(s_.race.budget), int(kWideSearch / each));
+    const int most = std::max(1, int(s_.race.most / each));
+    runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
+  }
+
+  static constexpr double kWideIterations = 100;  // what such an ascent takes
+  static constexpr double kWideSearch = 2e10;     // operations: half a second
+
   static bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
 
   // Follows many starts a little and few of them far, within a budget set by what the first start
   // took. Leaves the first, which is finished, and the winner of the others if it may be higher.
-  void race(std::vector<Ascent>& runs, const AscentSettings& settings) {
+  void race(std::vector<Ascent>& runs) {
     const Race& r = s_.race;
     const Ascent first = std::move(runs[0]);
     runs.erase(runs.begin());
@@ -202,7 +225,7 @@ class PairSolver {
     for (Ascent& run : runs) run.restart();
     stage(rough_, r.heat, afford(0.15, price, r.final, 1, 4));
     stage(rough_, r.final, 1);
-    hop(runs[0], rough_, settings, afford(0.4, price, r.hop, 2, 1000));
+    hop(runs[0], rough_, afford(0.4, price, r.hop, 2, 1000));
     evaluations_ += some.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);
@@ -226,11 +249,11 @@ class PairSolver {
 
   // The gradient holds some directions of the best alignment only weakly. Reversing such a one
   // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
-  void hop(Ascent& best, const Objective& f, const AscentSettings& settings, int tries) const {
+  void hop(Ascent& best, const Objective& f, int tries) const {
     for (int k = 0; tries > 0; ++k, --tries) {
       Matrix start = best.reversed(k, special_);
       if (start.empty()) return;
-      Ascent other(settings, std::move(start));
+      Ascent other(settings_, std::move(start));
       other.run(f, std::min(s_.race.hop, s_.max_iterations));
       if (other.value() > best.value() + 1e-6 * scale_) {
         best = std::move(other);
@@ -301,7 +324,8 @@ class PairSolver {
   const Settings& s_;
   Objective whole_, rough_;  // all conditions; the same in single precision where that pays
   double scale_ = 1;
-  bool special_ = false;
+  bool special_ = false, wide_ = false;
+  AscentSettings settings_;
   std::vector<double> means_;
   std::vector<Matrix> given_;  // n x k
   Matrix best_, best_mean_;

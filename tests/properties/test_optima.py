@@ -81,9 +81,44 @@ def test_conditions_in_subspaces_of_their_own_are_matched_one_by_one():
     x, y = rng.normal(size=(2, 12, 5, 3000))
     alignment = GaussianShapeMetric(n_starts=1).align(x, y)
     norm = np.sqrt((x**2).sum(-1).mean())
+    assert alignment.converged
     assert alignment.distance < 0.1 * norm
     unaligned = GaussianShapeMetric(group="identity").distance(x, y)
     assert unaligned == pytest.approx(np.sqrt(2) * norm, rel=0.1)
+
+
+@pytest.mark.parametrize("sizes", [(60, 60), (60, 45)])
+@pytest.mark.parametrize("ranks", [(3, 3), (2, 4)])
+def test_thin_conditions_end_where_alternation_rests(sizes, ranks):
+    """The ascent over one small matrix a condition ends where the transform is at rest too, and
+    where the two forms of the objective, of which one bounds the other, have met."""
+    rng = np.random.default_rng(8)
+    x, y = (make_network(rng, 5, n, rank) for n, rank in zip(sizes, ranks, strict=True))
+    found = GaussianShapeMetric(n_starts=1).align(x, y)
+    assert found.converged
+    T, w = np.asarray(found.transform).T, equal(5)
+    parts = (x.means, x.factors, y.means, y.factors)
+    value, gradient = reference.objective(*parts, T, 1.0, w)
+    skew = T.T @ gradient - gradient.T @ T
+    assert np.linalg.norm(skew) <= 1e-8 * value
+    P = reference.polar(reference.cross_products(x.factors, y.factors, T))
+    assert reference.joint_objective(*parts, P, 1.0, w) == pytest.approx(value, rel=1e-12)
+
+
+def test_either_form_of_the_objective_bounds_the_other():
+    """max_T of the sum over fixed P is |G|_*; max_P over fixed T is the objective itself."""
+    rng = np.random.default_rng(9)
+    x, y, w = make_network(rng, 4, 6, 3), make_network(rng, 4, 6, 3), equal(4)
+    parts = (x.means, x.factors, y.means, y.factors)
+    for _ in range(20):
+        T = element(rng, "orthogonal", 6)
+        P = reference.polar(reference.cross_products(x.factors, y.factors, T))
+        value = reference.objective(*parts, T, 1.0, w)[0]
+        assert reference.joint_objective(*parts, P, 1.0, w) >= value * (1 - 1e-12)
+        G = reference.objective(*parts, T, 1.0, w)[1]
+        better = reference.polar(G)
+        assert np.sum(better * G) == pytest.approx(reference.joint_objective(*parts, P, 1.0, w))
+        assert reference.objective(*parts, better, 1.0, w)[0] >= np.sum(better * G) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

@@ -78,6 +78,25 @@ def objective(
     return float(np.sum(means * T)) + (2 - alpha) * value, means + (2 - alpha) * gradient
 
 
+def joint_objective(
+    mu_x: FloatArray,
+    A: FloatArray,
+    mu_y: FloatArray,
+    C: FloatArray,
+    P: FloatArray,
+    alpha: float,
+    weights: FloatArray,
+) -> float:
+    """Return max over T of a <sum w mu_x mu_y', T> + (2 - a) sum w <P, A' T C>, for fixed P.
+
+    The maximum is |G|_*, G = a sum w mu_x mu_y' + (2 - a) sum w A P C', at the polar factor of G.
+    Its own maximum over orthogonal P_m is that of g over T: |X|_* = max over P of <P, X>.
+    """
+    G = alpha * mean_term(mu_x, mu_y, weights)
+    G = G + (2 - alpha) * np.einsum("m,mip,mpq,mjq->ij", weights, A, P, C, optimize=True)
+    return float(np.linalg.norm(G, "nuc"))
+
+
 def mean_gap(mu_x: FloatArray, mu_y: FloatArray, T: FloatArray, weights: FloatArray) -> float:
     """Sum of w |mu_x - T mu_y|^2; for n_y > n_x the same seen from y, |T' mu_x - mu_y|^2."""
     if T.shape[0] < T.shape[1]:
