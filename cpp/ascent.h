@@ -89,6 +89,7 @@ class Ascent {
   template <class F>
   bool refine(const F& rough, const F& fine, int limit) {
     if (gradient_.empty() || finished(false) || iterations_ + 3 > limit) return false;
+    model();
     const Matrix origin = r_;
     Matrix w(r_.size(), 0), g, base, r;
     rough(t_, g);
