@@ -37,6 +37,7 @@ from repshape.triangles import TriangleViolations, triangle_violations
 from repshape import baselines, datasets, errors  # isort: skip
 
 __version__ = package_version()
+"""Version of the installed package."""
 
 __all__ = [
     "AlignedEmbedding",
