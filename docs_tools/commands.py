@@ -20,7 +20,11 @@ def command_help() -> str:
         sections = []
         for name, command in sorted(group.commands.items()):
             with typer.Context(
-                command, info_name=name, parent=parent, max_content_width=WIDTH, terminal_width=WIDTH
+                command,
+                info_name=name,
+                parent=parent,
+                max_content_width=WIDTH,
+                terminal_width=WIDTH,
             ) as inner:
                 sections.append(f"## {name}\n\n```text\n{command.get_help(inner)}\n```\n")
     return "\n".join(sections)

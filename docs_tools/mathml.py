@@ -24,6 +24,12 @@ SPELLINGS = {
     r"\mathrm{tr}": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}",
 }
+# In a displayed formula what is under a minimum belongs below it.
+BELOW = re.compile(r"\\(?:operatorname\{arg(min|max)\}|(min|max))_(\{[^{}]*\}|\w)")
+# The converter's operators without the gaps that browsers put around them: bars, slashes and primes.
+TIGHT = 'lspace="0" rspace="0"'
+BAR = re.compile(r'<mo(?: stretchy="false")?>(&#x0007C;|&#x02016;|&#x0002F;)</mo>')
+PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
 UNKNOWN = re.compile(r">\\(\w+)<")
 
 
@@ -39,13 +45,24 @@ def to_mathml(tex: str, *, block: bool = False) -> str:
     """
     spelled = tex
     for known, written in SPELLINGS.items():
-        spelled = re.sub(re.escape(known) + r"(?![a-zA-Z])", lambda _, w=written: w, spelled)  # type: ignore[misc]
+        pattern = re.escape(known) + r"(?![a-zA-Z])"
+        spelled = re.sub(pattern, written.replace("\\", r"\\"), spelled)
+    if block:
+        spelled = BELOW.sub(_below, spelled)
     markup = convert(spelled, display="block" if block else "inline")
+    markup = BAR.sub(lambda bar: f'<mo stretchy="false" {TIGHT}>{bar[1]}</mo>', markup)
+    markup = PRIME.sub(rf"<mrow>\1<mo {TIGHT}>&#x02032;</mo></mrow>", markup)
     if unknown := UNKNOWN.search(markup):
         raise ValueError(
             f"The formula {tex!r} has a command that cannot be shown: {unknown.group(1)}."
         )
     return markup.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
+
+
+def _below(found: re.Match[str]) -> str:
+    name = f"arg{found[1]}" if found[1] else found[2]
+    under = found[3] if found[3].startswith("{") else f"{{{found[3]}}}"
+    return rf"\underset{under}{{\operatorname{{{name}}}}}"
 
 
 def replace_formulas(page: str) -> str:

@@ -1,0 +1,108 @@
+"""The site builds strictly, shows formulas without scripts, and asks nobody for anything."""
+
+from __future__ import annotations
+
+import logging
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.blocks import DOCS, ROOT
+
+mkdocs_config = pytest.importorskip("mkdocs.config")
+
+LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site once; warnings end the build, as with --strict."""
+    from mkdocs.commands.build import build
+
+    folder = tmp_path_factory.mktemp("site")
+    config = mkdocs_config.load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
+    config.plugins.on_startup(command="build", dirty=False)
+    try:
+        build(config)
+    finally:
+        config.plugins.on_shutdown()
+        logging.getLogger("mkdocs").handlers.clear()
+    return folder
+
+
+class Page(HTMLParser):
+    """What a page loads by itself, and the words of its formulas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.formulas = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values: dict[str, Any] = dict(attrs)
+        self.formulas += tag == "math"
+        if tag == "link" and values.get("rel") in ("canonical", "next", "prev"):
+            return  # names another page; nothing is loaded
+        if tag in LOADS and LOADS[tag] in values:
+            self.loaded.append(str(values[LOADS[tag]]))
+
+
+def read(path: Path) -> Page:
+    page = Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+def test_every_page_is_built(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        assert (site / page.relative_to(DOCS)).with_suffix(".html").exists()
+
+
+def test_nothing_is_loaded_from_afar(site: Path) -> None:
+    seen = 0
+    for path in site.rglob("*.html"):
+        for url in read(path).loaded:
+            seen += 1
+            assert not REMOTE.match(url), f"{path.name} loads {url}"
+            if path.name != "404.html":
+                assert (path.parent / url.split("?")[0].split("#")[0]).exists(), url
+    assert seen > 50
+
+
+def test_styles_load_nothing_from_afar(site: Path) -> None:
+    for path in site.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        urls = re.findall(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)", text)
+        assert not [one for pair in urls for one in pair if REMOTE.match(one)]
+
+
+def test_formulas_are_mathml(site: Path) -> None:
+    assert read(site / "maths.html").formulas > 40
+    for path in site.rglob("*.html"):
+        assert "arithmatex" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_docstrings_hold_no_other_markup(site: Path) -> None:
+    """What reStructuredText writes otherwise would be shown as it stands."""
+    for path in (site / "reference").glob("*.html"):
+        text = re.sub(r"<pre.*?</pre>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.findall(r":math:|\.\. math::|={4,} ={4,}|\[\d\]_", text), path.name
+
+
+def test_search_finds_without_a_server(site: Path) -> None:
+    assert (site / "search" / "search_index.js").read_text().startswith("var __index")
+
+
+def test_every_command_has_a_section(site: Path) -> None:
+    from typer.main import get_command
+
+    from repshape.cli import app
+
+    group: Any = get_command(app)
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    for name in group.commands:
+        assert f'<h2 id="{name}">' in text
