@@ -192,6 +192,11 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
+def _share(theirs: float, ours: float) -> str:
+    gap = abs(theirs / ours - 1)
+    return f"{gap:.0e}" if gap else "0"
+
+
 def main() -> None:
     """Measure, keep and write."""
     metrics = load()
@@ -200,7 +205,7 @@ def main() -> None:
         found = {"same": same_numbers(metrics), "alpha": excesses(metrics), "edges": edges(metrics)}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     rows = [
-        [f"`{r['netrep']}`", f"`rs.{r['repshape']}`", f"{abs(r['theirs'] / r['ours'] - 1):.0e}"]
+        [f"`{r['netrep']}`", f"`rs.{r['repshape']}`", _share(r["theirs"], r["ours"])]
         for r in found["same"]
     ]
     write(PAGE, "same", table(["netrep", "repshape", "relative difference"], rows))

@@ -26,7 +26,7 @@ SPELLINGS = {
 }
 # In a displayed formula what is under a minimum belongs below it.
 BELOW = re.compile(r"\\(?:operatorname\{arg(min|max)\}|(min|max))_(\{[^{}]*\}|\w)")
-# The converter's operators without the gaps that browsers put around them: bars, slashes and primes.
+# Operators without the gaps that browsers put around them: bars, slashes and primes.
 TIGHT = 'lspace="0" rspace="0"'
 BAR = re.compile(r'<mo(?: stretchy="false")?>(&#x0007C;|&#x02016;|&#x0002F;)</mo>')
 PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")

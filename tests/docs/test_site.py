@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from docs.blocks import DOCS, ROOT
-
-mkdocs_config = pytest.importorskip("mkdocs.config")
+from docs.blocks import DOCS
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site once; warnings end the build, as with --strict."""
-    from mkdocs.commands.build import build
-
-    folder = tmp_path_factory.mktemp("site")
-    config = mkdocs_config.load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
-    config.plugins.on_startup(command="build", dirty=False)
-    try:
-        build(config)
-    finally:
-        config.plugins.on_shutdown()
-        logging.getLogger("mkdocs").handlers.clear()
-    return folder
 
 
 class Page(HTMLParser):
