@@ -56,17 +56,21 @@ def make_figure(data: ToyData) -> FigureResult:
         (axes[1], "D", better, "improve"),
     ):
         draw_classes(axis, case)
-        panels.title(axis, letter, f"Correlations {words}\naccuracy {case.accuracy:.2f}, "
-                     f"{case.shuffled_accuracy:.2f} without")
+        panels.title(
+            axis,
+            letter,
+            f"Correlations {words}\naccuracy {case.accuracy:.2f}, "
+            f"{case.shuffled_accuracy:.2f} without",
+        )
     numbers = draw_equivalent(axes[2:], first, second, rng)
     return FigureResult(
         "fig1",
         "Figure 1 C-E",
         "Two classes of responses (colours) of two neurons whose noise is correlated along (C) or "
         "across (D) the line between the classes; the dashed line is the best linear readout, and "
-        "its accuracy on held-out trials is given with the noise as it is, and with trials shuffled "
-        "for each neuron. E: a network, its rotated copy, and both after alignment. Ellipses are "
-        "one standard deviation.",
+        "its accuracy on held-out trials is given with the noise as it is, and with trials "
+        "shuffled for each neuron. E: a network, its rotated copy, and both after alignment. "
+        "Ellipses are one standard deviation.",
         figure,
         (impair(worse), improve(better), equivalent(first, second)),
         {"gain_C": worse.gain, "gain_D": better.gain, **numbers},

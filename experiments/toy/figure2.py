@@ -12,7 +12,6 @@ from experiments.toy import panels
 from experiments.toy.data import ToyData
 from experiments.toy.result import FigureResult
 from repshape.datasets import Check, Finding, ToyNetworks, grid_recovery, toy_findings
-from repshape.plots.style import PALETTE
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -37,15 +36,15 @@ def make_figure(data: ToyData) -> FigureResult:
         panels.title(axis, letter, words)
     reach = 1.12 * max(float(np.abs(one).max()) for one in points.values())
     for letter, (alpha, words) in zip("CDE", MEANING.items(), strict=True):
-        panels.plane(axes[letter], rotated, points[alpha], reach, shown)
+        panels.plane(axes[letter], data.distances[alpha], points[alpha], reach, shown)
         panels.title(axes[letter], letter, rf"$\alpha$ = {alpha:g}: {words}")
     return FigureResult(
         "fig2",
         "Figure 2 A-E",
-        "A: 16 of the toy networks; colours are conditions, ellipses one standard deviation. B: the "
-        "same under a random rotation each, as measured in C-E: planes by metric scaling of the "
-        "distances at three values of alpha, turned onto the grid of A. Colour tells correlation "
-        "and scale; numbers are those of B. Large discs are negative correlations: where two "
+        "A: 16 of the toy networks; colours are conditions, ellipses one standard deviation. B: "
+        "the same under a random rotation each, as measured in C-E: planes by metric scaling of "
+        "the distances at three values of alpha, turned onto the grid of A. Colour tells "
+        "correlation and scale; numbers are those of B. Large discs are negative correlations: where two "
         "networks coincide, both colours show.",
         figure,
         (rotation_invariance(data), *toy_findings(data.distances, data.planes), needs_both(data)),
@@ -133,11 +132,10 @@ def draw_grid(axis: Axes, toy: ToyNetworks, shown: IntArray) -> None:
         centre = SPACING * np.array([right, -down], dtype=np.float64)
         network = toy[int(k)]
         assert isinstance(network, rs.Gaussians)
-        for m, (mean, covariance) in enumerate(
-            zip(network.means, network.covariances, strict=True)
-        ):
-            panels.add_ellipse(axis, centre + mean, covariance, PALETTE[m])
-        axis.text(*(centre + [-0.46 * SPACING, 0.34 * SPACING]), str(place + 1), fontsize=6)
+        panels.responses(axis, network, offset=centre)
+        axis.text(
+            centre[0] - 0.46 * SPACING, centre[1] + 0.34 * SPACING, str(place + 1), fontsize=6
+        )
     side = shown.shape[0]
     half = SPACING / 2
     axis.set(
@@ -145,10 +143,9 @@ def draw_grid(axis: Axes, toy: ToyNetworks, shown: IntArray) -> None:
         ylim=(-SPACING * (side - 1) - half, half),
         aspect="equal",
     )
-    truth = toy.metadata
-    axis.set_xticks(SPACING * np.arange(side), [f"{truth['correlation'].iloc[k]:.2g}" for k in shown[0]])
-    axis.set_yticks(
-        -SPACING * np.arange(side), [f"{truth['scale'].iloc[k]:.2g}" for k in shown[:, 0]]
-    )
+    places = SPACING * np.arange(side)
+    correlations, scales = toy.metadata["correlation"], toy.metadata["scale"]
+    axis.set_xticks(places, [f"{correlations.iloc[k]:.2g}" for k in shown[0]])
+    axis.set_yticks(-places, [f"{scales.iloc[k]:.2g}" for k in shown[:, 0]])
     axis.set_xlabel("noise correlation")
     axis.set_ylabel("noise scale")

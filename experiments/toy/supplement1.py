@@ -17,7 +17,7 @@ from experiments.toy.data import ToyData
 from experiments.toy.examples import arc_network, draw_trials, other_network
 from experiments.toy.result import FigureResult
 from repshape.datasets import Check, Finding
-from repshape.plots.style import PALETTE
+from repshape.plots import PALETTE
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def independent(distance: float, at_energy: Plans, plans: Plans) -> Finding:
             Check("optimal cost, of the independent, largest", float(ratio.max()), "<", 1.0),
         ),
         # Nats: log L where each trial has one partner, 2 log L where it has all.
-        {"entropy, optimal": float(np.log(TRIALS)), "entropy, independent": float(2 * np.log(TRIALS))},
+        {"entropy, optimal": np.log(TRIALS), "entropy, independent": 2 * np.log(TRIALS)},
     )  # fmt: skip
 
 
@@ -176,8 +176,8 @@ def draw_plan(
     axis.add_collection(LineCollection(list(lines), colors=panels.INK, linewidths=0.5, alpha=alpha))
     colour = PALETTE[HIGHLIGHTED]
     shown = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
-    axis.scatter(*x[shown[0]].T, s=9, facecolors="white", edgecolors=colour, linewidths=0.7, zorder=3)
-    axis.scatter(*y[shown[1]].T, s=9, c=colour, linewidths=0, zorder=3)
+    panels.dots(axis, x[shown[0]], colour, area=9, filled=False)
+    panels.dots(axis, y[shown[1]], colour, area=9)
     both = np.vstack([x, y])
     centre, reach = (both.min(0) + both.max(0)) / 2, 0.55 * float(np.ptp(both, axis=0).max())
     axis.set(

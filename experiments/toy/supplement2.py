@@ -137,7 +137,8 @@ def draw(
     figure, axes = panels.row(5, 2.05)
     x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
     titles = ("Two networks", r"Means only, $\alpha$ = 2", r"Covariances only, $\alpha$ = 0")
-    for axis, letter, words, alpha in zip(axes, ("A", "B", ""), titles, (None, 2.0, 0.0), strict=False):
+    cases = zip(axes[:3], ("A", "B", ""), titles, (None, 2.0, 0.0), strict=True)
+    for axis, letter, words, alpha in cases:
         T = np.eye(2)
         if alpha is not None:
             T = rs.GaussianShapeMetric(alpha=alpha).align(first, second).transform

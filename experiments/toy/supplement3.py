@@ -109,7 +109,7 @@ def draw(data: ToyData, seen: dict[str, GridRecovery]) -> panels.Figure:
     figure, axes = panels.row(len(seen), 2.05)
     for axis, (name, one) in zip(axes, seen.items(), strict=True):
         points = one.embedding.points
-        panels.plane(axis, data.exact, points, 1.1 * float(np.abs(points).max()) or 1.0)
+        panels.plane(axis, data.distances[1.0], points, 1.1 * float(np.abs(points).max()) or 1.0)
         family, _, kind = name.partition(", ")
         panels.title(axis, "", f"{family}\n{kind}\nd = {one.largest_distance:.2g}")
         axis.set(xticks=[], yticks=[])
