@@ -22,8 +22,8 @@ CHOSEN = {
     "Figure 1 C-E": "the paper's panels are sketches: Gaussian noise of correlation 0.8 and -0.8, "
     "means two standard deviations apart along the identity line; the networks of E are ours",
     "Supplementary Figure 1": "networks of two neurons, 60 trials for each of five conditions",
-    "Supplementary Figure 2": "a triangle of means and three ellipses of axes 1 and 0.3, at 0, 30 "
-    "and 60 degrees; the second network has its means, and only them, turned by 90 degrees",
+    "Supplementary Figure 2": "a triangle of means and three ellipses of axes 0.9 and 0.27, at 0, "
+    "30 and 60 degrees; the second network has its means, and only them, turned by 90 degrees",
 }
 
 

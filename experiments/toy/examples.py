@@ -42,7 +42,7 @@ def arc_network() -> rs.Gaussians:
     """Five conditions along an arc, with noise that turns along it."""
     angles = np.linspace(20.0, 200.0, 5)
     means = 2.2 * np.column_stack([np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))])
-    means = means * [1.3, 0.8]
+    means = (means - means.mean(axis=0)) * [1.3, 0.8]
     covariances = [ellipse(a - 35.0, 0.55, 0.2) for a in angles]
     return rs.Gaussians(means, np.array(covariances))
 
@@ -61,6 +61,6 @@ def conflicting_networks() -> tuple[rs.Gaussians, rs.Gaussians]:
     Three ellipses at different angles leave no mirror symmetry, and three means off a line leave
     none to them: no other orthogonal map aligns either.
     """
-    means = 0.5 * np.array([[0.0, 2.0], [-1.7, -1.0], [1.7, -1.0]])
-    covariances = np.array([ellipse(angle, 1.0, 0.3) for angle in (0.0, 30.0, 60.0)])
+    means = 0.7 * np.array([[0.0, 2.0], [-1.7, -1.0], [1.7, -1.0]])
+    covariances = np.array([ellipse(angle, 0.9, 0.27) for angle in (0.0, 30.0, 60.0)])
     return rs.Gaussians(means, covariances), rs.Gaussians(means @ rotation(-90.0).T, covariances)

@@ -50,18 +50,13 @@ def make_figure(data: ToyData) -> FigureResult:
     worse, better = (two_classes(sign * CORRELATION, rng) for sign in (1.0, -1.0))
     first = arc_network()
     second = turned(first, TURN)
-    figure, axes = panels.row(5, 2.05)
+    figure, axes = panels.row(5, 1.75)
     for axis, letter, case, words in (
         (axes[0], "C", worse, "impair"),
         (axes[1], "D", better, "improve"),
     ):
         draw_classes(axis, case)
-        panels.title(
-            axis,
-            letter,
-            f"Correlations {words}\naccuracy {case.accuracy:.2f}, "
-            f"{case.shuffled_accuracy:.2f} without",
-        )
+        panels.title(axis, letter, f"Correlations {words}")
     numbers = draw_equivalent(axes[2:], first, second, rng)
     return FigureResult(
         "fig1",
@@ -139,6 +134,14 @@ def draw_classes(axis: Axes, case: Classes) -> None:
     normal = weights / np.linalg.norm(weights)
     line = -offset / np.linalg.norm(weights) * normal + np.outer(ends, [-normal[1], normal[0]])
     axis.plot(line[:, 0], line[:, 1], linestyle="--", linewidth=0.9, color=panels.INK, zorder=4)
+    axis.text(
+        0.97,
+        0.04,
+        f"accuracy {case.accuracy:.2f}\nshuffled {case.shuffled_accuracy:.2f}",
+        transform=axis.transAxes,
+        fontsize=6,
+        ha="right",
+    )
     panels.square(axis, 3.9)
     panels.label_neurons(axis)
 
@@ -161,6 +164,6 @@ def draw_equivalent(
     panels.responses(axes[2], moments, aligned)
     panels.title(axes[2], "", "Both, aligned")
     for axis in axes:
-        panels.square(axis, 4.4)
+        panels.square(axis, 4.0)
         panels.label_neurons(axis)
     return {"E_distance_of_trials": found.distance}

@@ -12,13 +12,18 @@ from experiments.toy import panels
 from experiments.toy.data import ToyData
 from experiments.toy.result import FigureResult
 from repshape.datasets import Check, Finding, ToyNetworks, grid_recovery, toy_findings
+from repshape.plots.style import dress
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 COINCIDE = 1e-6
 SHOWN = 4  # of the correlations, and of the scales
-SPACING = 9.5  # between the networks of panels A and B, in units of the responses
+SPACING = 10.4  # between the networks of panels A and B, in units of the responses
+# Networks that are not rotated share their axes of symmetry, and on those the default search may
+# stop at a saddle: what is said of the metric is decided by a search that takes every start.
+STARTS = 20
+MINUS = "\N{MINUS SIGN}"
 MEANING = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
 
 
@@ -44,8 +49,8 @@ def make_figure(data: ToyData) -> FigureResult:
         "A: 16 of the toy networks; colours are conditions, ellipses one standard deviation. B: "
         "the same under a random rotation each, as measured in C-E: planes by metric scaling of "
         "the distances at three values of alpha, turned onto the grid of A. Colour tells "
-        "correlation and scale; numbers are those of B. Large discs are negative correlations: where two "
-        "networks coincide, both colours show.",
+        "correlation and scale; numbers are those of B. Large discs are negative correlations: "
+        "where two networks coincide, both colours show.",
         figure,
         (rotation_invariance(data), *toy_findings(data.distances, data.planes), needs_both(data)),
         {f"alpha_{alpha:g}": measured(data, alpha) for alpha in MEANING},
@@ -54,21 +59,22 @@ def make_figure(data: ToyData) -> FigureResult:
 
 def rotation_invariance(data: ToyData) -> Finding:
     """Decide what panel B is there to show."""
-    plain = rs.pairwise(
-        data.networks(rotate=False), rs.GaussianShapeMetric(alpha=1.0), progress=False
-    )
-    change = np.abs(plain.values - data.distances[1.0].values).max()
-    unaligned = rs.cross(
-        data.exact, data.networks(rotate=False), rs.GaussianShapeMetric(group="identity"),
-        progress=False,
-    )  # fmt: skip
+    plain, rotated = data.networks(rotate=False), data.exact
+    change = {}
+    for n_starts in (STARTS, "auto"):
+        metric = rs.GaussianShapeMetric(alpha=1.0, n_starts=n_starts)
+        before, after = (rs.pairwise(one, metric, progress=False) for one in (plain, rotated))
+        change[n_starts] = float(np.abs(before.values - after.values).max())
+    fixed = rs.GaussianShapeMetric(group="identity")
+    effect = np.median([fixed.distance(x, y) for x, y in zip(plain, rotated, strict=True)])
     return Finding(
         "Figure 2 B",
         "Distances do not change if every network is rotated.",
         (
-            Check("largest change", float(change), "<", COINCIDE),
-            Check("median effect of the rotations", float(np.median(unaligned.diagonal())), ">", 1),
+            Check(f"largest change, {STARTS} starts", change[STARTS], "<", COINCIDE),
+            Check("median effect of the rotations", float(effect), ">", 1.0),
         ),
+        {"largest change, default search": change["auto"]},
     )
 
 
@@ -145,7 +151,8 @@ def draw_grid(axis: Axes, toy: ToyNetworks, shown: IntArray) -> None:
     )
     places = SPACING * np.arange(side)
     correlations, scales = toy.metadata["correlation"], toy.metadata["scale"]
-    axis.set_xticks(places, [f"{correlations.iloc[k]:.2g}" for k in shown[0]])
+    axis.set_xticks(places, [f"{correlations.iloc[k]:.2g}".replace("-", MINUS) for k in shown[0]])
     axis.set_yticks(-places, [f"{scales.iloc[k]:.2g}" for k in shown[:, 0]])
+    dress(axis)
     axis.set_xlabel("noise correlation")
     axis.set_ylabel("noise scale")

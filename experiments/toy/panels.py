@@ -34,6 +34,8 @@ IntArray = npt.NDArray[np.intp]
 WIDTH = 7.2  # inches: two columns of a journal
 # Negative correlations are larger discs, underneath: where two networks coincide, both show.
 AREAS = (26.0, 9.0)
+# Points closer than this share of the window lie on each other, for the eye.
+TOGETHER = 0.01
 
 
 def row(count: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -43,10 +45,18 @@ def row(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def title(axis: Axes, letter: str, words: str) -> None:
-    """Write a panel's letter in bold, and its title."""
-    axis.set_title(words, fontsize=SMALL_SIZE, linespacing=1.35)
-    if letter:
-        axis.set_title(letter, loc="left", fontsize=10, fontweight="bold")
+    """Write a panel's letter in bold, and its title beside it."""
+    axis.set_title(letter, loc="left", fontsize=10, fontweight="bold", pad=4)
+    axis.annotate(
+        words,
+        (0.0, 1.0),
+        xytext=(13 if letter else 0, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=SMALL_SIZE,
+        linespacing=1.3,
+        annotation_clip=False,
+    )
 
 
 def square(axis: Axes, reach: float) -> None:
@@ -62,7 +72,13 @@ def label_neurons(axis: Axes) -> None:
 
 
 def dots(
-    axis: Axes, points: FloatArray, colour: str, *, area: float = 3.0, filled: bool = True
+    axis: Axes,
+    points: FloatArray,
+    colour: str,
+    *,
+    area: float = 3.0,
+    filled: bool = True,
+    opacity: float = 0.5,
 ) -> None:
     """Draw trials, filled or hollow."""
     axis.scatter(
@@ -72,7 +88,7 @@ def dots(
         facecolors=colour if filled else "white",
         edgecolors=colour,
         linewidths=0.0 if filled else 0.45,
-        alpha=0.5,
+        alpha=opacity,
         zorder=2,
         rasterized=True,
     )
@@ -102,23 +118,24 @@ def plane(
     points: FloatArray,
     reach: float,
     numbered: IntArray | None = None,
+    *,
+    lines: bool = True,
 ) -> None:
-    """Draw an embedding of the grid: lines of the grid, and a colour for each network."""
+    """Draw an embedding of the grid: a colour for each network, and lines along the grid."""
     correlation, scale = D.metadata["correlation"], D.metadata["scale"]
     picture = EmbeddingPicture.of(
         points,
         D,
         colour=grid_colours(correlation, scale),
-        connect=("correlation", "scale"),
+        connect=("correlation", "scale") if lines else (),
         areas=np.where(correlation < 0, *AREAS),
         reach=reach,
     )
     picture.draw(axis)
-    for number, k in enumerate(() if numbered is None else numbered.ravel(), start=1):
+    for words, place in _numbers(points, numbered, TOGETHER * reach):
         axis.annotate(
-            str(number), points[k], xytext=(2.5, 2.5), textcoords="offset points", fontsize=5.5,
-            zorder=5,
-        )  # fmt: skip
+            words, place, xytext=(3, 3), textcoords="offset points", fontsize=5.5, zorder=5
+        )
     axis.set_xlabel("MDS 1", fontsize=SMALL_SIZE)
     axis.set_ylabel("MDS 2", fontsize=SMALL_SIZE)
 
@@ -128,3 +145,24 @@ def heat_map(axis: Axes, matrix: rs.DistanceMatrix, limits: tuple[float, float])
     picture = MatrixPicture.of(matrix)
     replace(picture, names=(), limits=limits, label="").draw(axis)
     axis.set_yticks([])
+
+
+def _numbers(
+    points: FloatArray, numbered: IntArray | None, near: float
+) -> list[tuple[str, tuple[float, float]]]:
+    """Return what to write where: the numbers of networks that coincide stand together."""
+    groups: list[tuple[list[int], FloatArray]] = []
+    for number, k in enumerate(() if numbered is None else numbered.ravel(), start=1):
+        for members, place in groups:
+            if np.linalg.norm(points[k] - place) < near:
+                members.append(number)
+                break
+        else:
+            groups.append(([number], points[k]))
+    return [(_together(members), (float(x), float(y))) for members, (x, y) in groups]
+
+
+def _together(members: list[int]) -> str:
+    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
+        return f"{members[0]} to {members[-1]}"
+    return ", ".join(map(str, members))

@@ -149,7 +149,7 @@ def independent(distance: float, at_energy: Plans, plans: Plans) -> Finding:
 
 def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panels.Figure:
     """Draw the five panels."""
-    figure, axes = panels.row(5, 2.05)
+    figure, axes = panels.row(5, 1.75)
     panels.responses(axes[0], rs.estimate_moments(x), x)
     panels.responses(axes[1], rs.estimate_moments(y), y)
     panels.responses(axes[2], rs.estimate_moments(x), x, filled=False)
@@ -159,7 +159,7 @@ def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panel
         panels.title(axis, letter, text)
         panels.label_neurons(axis)
     for axis in axes[:3]:
-        panels.square(axis, 4.6)
+        panels.square(axis, 4.3)
     ends = x[HIGHLIGHTED], moved[HIGHLIGHTED]
     partners = plans.pairs[HIGHLIGHTED]
     draw_plan(axes[3], *ends, np.column_stack([np.arange(TRIALS), partners]), 0.7)
@@ -176,8 +176,8 @@ def draw_plan(
     axis.add_collection(LineCollection(list(lines), colors=panels.INK, linewidths=0.5, alpha=alpha))
     colour = PALETTE[HIGHLIGHTED]
     shown = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
-    panels.dots(axis, x[shown[0]], colour, area=9, filled=False)
-    panels.dots(axis, y[shown[1]], colour, area=9)
+    panels.dots(axis, x[shown[0]], colour, area=9, filled=False, opacity=1.0)
+    panels.dots(axis, y[shown[1]], colour, area=9, opacity=1.0)
     both = np.vstack([x, y])
     centre, reach = (both.min(0) + both.max(0)) / 2, 0.55 * float(np.ptp(both, axis=0).max())
     axis.set(

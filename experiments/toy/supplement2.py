@@ -18,7 +18,7 @@ from repshape.plots.style import FAINT, PALETTE
 
 FloatArray = npt.NDArray[np.float64]
 
-SHOWN = 40
+SHOWN = 25
 COINCIDE = 1e-6
 DEGREES = 0.01  # of an angle that is said to be 0, 90 or 180
 # The distance is above its bound if it is so by this share of the largest distance.
@@ -134,9 +134,9 @@ def draw(
     first: rs.Gaussians, second: rs.Gaussians, sweep: Sweep, rng: np.random.Generator
 ) -> panels.Figure:
     """Draw the panels; B has one for each end."""
-    figure, axes = panels.row(5, 2.05)
+    figure, axes = panels.row(5, 1.8)
     x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
-    titles = ("Two networks", r"Means only, $\alpha$ = 2", r"Covariances only, $\alpha$ = 0")
+    titles = ("Two networks", r"Means, $\alpha$ = 2", r"Covariances, $\alpha$ = 0")
     cases = zip(axes[:3], ("A", "B", ""), titles, (None, 2.0, 0.0), strict=True)
     for axis, letter, words, alpha in cases:
         T = np.eye(2)
@@ -146,7 +146,7 @@ def draw(
         panels.responses(axis, first, x, filled=False)
         panels.responses(axis, moved, y @ T)
         panels.title(axis, letter, words)
-        panels.square(axis, 3.6)
+        panels.square(axis, 3.2)
         panels.label_neurons(axis)
     draw_curves(axes[3:], sweep)
     return figure

@@ -106,11 +106,13 @@ def numbers(seen: GridRecovery, exact: float) -> dict[str, float]:
 
 def draw(data: ToyData, seen: dict[str, GridRecovery]) -> panels.Figure:
     """Draw a plane for each measure."""
-    figure, axes = panels.row(len(seen), 2.05)
+    figure, axes = panels.row(len(seen), 1.9)
     for axis, (name, one) in zip(axes, seen.items(), strict=True):
         points = one.embedding.points
-        panels.plane(axis, data.distances[1.0], points, 1.1 * float(np.abs(points).max()) or 1.0)
+        panels.plane(
+            axis, data.distances[1.0], points, 1.1 * float(np.abs(points).max()) or 1.0, lines=False
+        )
         family, _, kind = name.partition(", ")
-        panels.title(axis, "", f"{family}\n{kind}\nd = {one.largest_distance:.2g}")
+        panels.title(axis, "", f"{family}, d = {one.largest_distance:.2g}\n{kind}")
         axis.set(xticks=[], yticks=[])
     return figure

@@ -54,12 +54,19 @@ class Estimates:
             "share_broken": before.count / before.n_inequalities,
             "largest_violation": before.relative,
             "median_violation": self.median_violation,
+            "largest_violation_without_root": self.squared_violation,
             "negative": before.n_negative,
             "moved": self.moved,
             "broken_after_repair": self.repaired.after.count,
             "correlation_with_wasserstein": self.agreement,
             "pairs_not_converged": self.raw.n_unconverged,
         }
+
+    @property
+    def squared_violation(self) -> float:
+        """The largest violation of the estimates as the paper prints them, without the root."""
+        squares = np.sign(self.raw.values) * self.raw.values**2
+        return rs.triangle_violations(squares).relative
 
     @property
     def median_violation(self) -> float:
@@ -132,6 +139,7 @@ def minor(main: Estimates) -> Finding:
         (Check("largest violation, of the largest distance", before.relative, "<", MINOR),),
         {
             "median violation": main.median_violation,
+            "largest of squares": main.squared_violation,
             "share of inequalities broken": before.count / before.n_inequalities,
         },
     )
@@ -142,12 +150,13 @@ def estimation_error(runs: list[Estimates]) -> Finding:
     trials = np.log([run.n_trials for run in runs])
     violations = np.log([max(run.repaired.before.relative, 1e-12) for run in runs])
     moved = np.log([max(run.moved, 1e-12) for run in runs])
+    falls, shrinks = (np.polyfit(trials, values, 1)[0] for values in (violations, moved))
     return Finding(
         "Section 2.3",
-        "Violations, and repair, come from estimation error: both fall with trials (log-log).",
+        "Violations, and repair, come from estimation error: both fall with trials.",
         (
-            Check("slope of the largest", np.polyfit(trials, violations, 1)[0], "<", FALLING),
-            Check("slope of the repair", np.polyfit(trials, moved, 1)[0], "<", FALLING),
+            Check("log-log slope of the largest", falls, "<", FALLING),
+            Check("log-log slope of the repair", shrinks, "<", FALLING),
         ),
     )
 
@@ -226,8 +235,8 @@ def draw_trials(axis: Axes, runs: list[Estimates]) -> None:
     axis.set_xscale("log")
     axis.set_xticks(trials, [str(count) for count in trials])
     axis.minorticks_off()
-    axis.set(ylim=(0, None))
+    axis.set(ylim=(0, 1.5))
     axis.set_xlabel("trials for each condition")
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(loc="best")
+    axis.legend(loc="upper right")
     panels.title(axis, "E", "How it depends on trials")
