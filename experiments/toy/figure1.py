@@ -130,7 +130,7 @@ def draw_classes(axis: Axes, case: Classes) -> None:
     """Draw both classes, and the line that the readout draws between them."""
     panels.responses(axis, case.model, case.trials[:, :SHOWN])
     weights, offset = case.boundary
-    ends = np.array([-1.0, 1.0]) * 6.0
+    ends = np.array([-3.2, 3.2])
     normal = weights / np.linalg.norm(weights)
     line = -offset / np.linalg.norm(weights) * normal + np.outer(ends, [-normal[1], normal[0]])
     axis.plot(line[:, 0], line[:, 1], linestyle="--", linewidth=0.9, color=panels.INK, zorder=4)
@@ -164,6 +164,6 @@ def draw_equivalent(
     panels.responses(axes[2], moments, aligned)
     panels.title(axes[2], "", "Both, aligned")
     for axis in axes:
-        panels.square(axis, 4.0)
+        panels.square(axis, 4.4)
         panels.label_neurons(axis)
     return {"E_distance_of_trials": found.distance}

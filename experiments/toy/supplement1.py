@@ -159,7 +159,7 @@ def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panel
         panels.title(axis, letter, text)
         panels.label_neurons(axis)
     for axis in axes[:3]:
-        panels.square(axis, 4.3)
+        panels.square(axis, 4.9)
     ends = x[HIGHLIGHTED], moved[HIGHLIGHTED]
     partners = plans.pairs[HIGHLIGHTED]
     draw_plan(axes[3], *ends, np.column_stack([np.arange(TRIALS), partners]), 0.7)
