@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, dress, plain, style
 
@@ -16,6 +17,7 @@ POINTS_PER_INCH = 72.0
 LETTER_WIDTH = 0.53
 # From the lowest label to the caption, in points.
 CAPTION_GAP = 6.0
+LINE_SPACING = 1.25
 
 
 class Picture(ABC):
@@ -47,10 +49,10 @@ class Picture(ABC):
         """
         with style():
             axes = new_figure(self.size).subplots() if ax is None else ax
-            self._draw(axes)
             dress(axes)
+            self._draw(axes)
         if caption:
-            add_caption(axes, self.caption)
+            add_caption(axes, self.caption, grow=ax is None)
         return axes
 
     @abstractmethod
@@ -66,8 +68,18 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def add_caption(ax: Axes, caption: str) -> None:
+def add_caption(ax: Axes, caption: str, *, grow: bool = False, across: Axes | None = None) -> None:
     r"""Write a caption under the axes, below their labels and as wide as they are.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    caption : str
+        It is broken into lines.
+    grow : bool
+        Whether the figure grows by the height of the caption, so that the axes keep theirs.
+    across : matplotlib.axes.Axes, optional
+        The last axes of a row, for a caption under all of it.
 
     Examples
     --------
@@ -79,15 +91,18 @@ def add_caption(ax: Axes, caption: str) -> None:
     """
     figure: Figure = ax.figure.figure  # the whole, also of a subfigure
     figure.draw_without_rendering()  # lets the layout settle
-    box, frame = ax.get_tightbbox(), ax.get_window_extent()
-    points = POINTS_PER_INCH / figure.dpi
-    if box is None:
-        box = frame
+    frame, points = ax.get_window_extent(), POINTS_PER_INCH / figure.dpi
+    boxes = [one.get_tightbbox() for one in (ax, across) if one is not None]
+    box = Bbox.union([frame, *(box for box in boxes if box is not None)])
     letters = int(box.width * points / (LETTER_WIDTH * CAPTION_SIZE))
     offset = ((box.x0 - frame.x0) * points, (box.y0 - frame.y0) * points - CAPTION_GAP)
+    lines = textwrap.wrap(plain(caption, None), max(letters, 20))
+    if grow:
+        height = CAPTION_GAP + len(lines) * LINE_SPACING * CAPTION_SIZE
+        figure.set_figheight(figure.get_figheight() + height / POINTS_PER_INCH)
     with style():
         ax.annotate(
-            textwrap.fill(plain(caption, None), max(letters, 20)),
+            "\n".join(lines),
             xy=(0, 0),
             xycoords="axes fraction",
             xytext=offset,
@@ -96,6 +111,6 @@ def add_caption(ax: Axes, caption: str) -> None:
             va="top",
             fontsize=CAPTION_SIZE,
             color=INK,
-            linespacing=1.25,
+            linespacing=LINE_SPACING,
             annotation_clip=False,
         )
