@@ -16,7 +16,7 @@ from repshape.errors import InputError
 from repshape.metrics.base import Alignment, check_same_conditions
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.captions import UNIT, deviations
-from repshape.plots.picture import Picture, add_caption, new_figure
+from repshape.plots.picture import Picture, new_figure
 from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of, projected
 from repshape.plots.responses import shown_conditions
 from repshape.plots.style import COLUMN_WIDTH, FAINT, PALETTE, plain, style
@@ -71,7 +71,7 @@ class PanelPicture(Picture):
         ax.set_ylabel(self.axis_labels[1])
         ax.spines[["top", "right"]].set_visible(False)
         if self.key:
-            draw_pair_key(ax, self.names, loc="best")
+            draw_pair_key(ax, self.names, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def draw_pair_key(ax: Axes, names: tuple[str, str], **place: Any) -> None:
@@ -138,8 +138,8 @@ class AlignmentPicture:
         shared = (plain(names[0]), plain(names[1])), plane.axis_labels()
         return cls(
             plane,
-            PanelPicture(fixed, before, *shared, "before alignment", True, limits, caption),
-            PanelPicture(fixed, after, *shared, "after alignment", False, limits, caption),
+            PanelPicture(fixed, before, *shared, "before alignment", False, limits, caption),
+            PanelPicture(fixed, after, *shared, "after alignment", True, limits, caption),
             caption,
         )
 
@@ -153,7 +153,7 @@ class AlignmentPicture:
             pair = new_figure(self.size).subplots(1, 2) if axes is None else axes
         first, second = self.before.draw(pair[0]), self.after.draw(pair[1])
         if caption:
-            add_caption(first, self.caption, grow=axes is None, across=second)
+            self.before._write(first, own=axes is None)
         return first, second
 
 

@@ -31,7 +31,7 @@ class Example:
     """A cohort with a known story: three areas, each with its own code, and noise of many sizes."""
 
     n_networks: int = 24
-    n_conditions: int = 10
+    n_conditions: int = 12
     n_trials: int = 40
     n_neurons: int = 8
     random_state: int = 0
@@ -41,50 +41,66 @@ class Example:
         """Area and noise of each network, in random order."""
         rng = np.random.default_rng(self.random_state)
         area = [AREAS[k % len(AREAS)] for k in range(self.n_networks)]
-        noise = np.linspace(0.4, 1.2, self.n_networks).round(2)
+        noise = np.linspace(0.4, 0.9, self.n_networks).round(2)
         table = pd.DataFrame({"area": area, "noise": rng.permutation(noise)})
         return table.set_axis([f"{name} {k}" for k, name in enumerate(area)])
+
+    @cached_property
+    def directions(self) -> pd.Series[float]:
+        """The conditions: directions of motion, in degrees."""
+        turn = np.arange(self.n_conditions) * 360.0 / self.n_conditions
+        return pd.Series(turn, name="direction (degrees)")
 
     @cached_property
     def networks(self) -> list[rs.Trials]:
         """Trials of each network, under a rotation of its own."""
         rng = np.random.default_rng(self.random_state + 1)
-        size = (self.n_conditions, self.n_neurons)
-        codes = {area: rng.normal(size=size) for area in AREAS}
-        shared = np.diag(np.linspace(1.6, 0.4, self.n_neurons))
+        n, angles = self.n_neurons, np.radians(self.directions.to_numpy())
+        waves = np.column_stack([wave(k * angles) for k in (1, 2) for wave in (np.cos, np.sin)])
+        gains = {area: rng.normal(size=(4, n)) * [[1.5], [1.5], [0.6], [0.6]] for area in AREAS}
+        shapes = {area: np.diag(rng.permutation(np.linspace(0.2, 1.8, n))) for area in AREAS}
         found = []
         for area, noise in self.metadata.to_numpy():
-            means = codes[area] + 0.35 * rng.normal(size=size)
-            trials = rng.normal(size=(self.n_conditions, self.n_trials, self.n_neurons)) @ shared
-            rotation = np.linalg.qr(rng.normal(size=(self.n_neurons, self.n_neurons)))[0]
+            means = waves @ (gains[area] + 0.7 * rng.normal(size=(4, n)))
+            trials = rng.normal(size=(self.n_conditions, self.n_trials, n)) @ shapes[area]
+            rotation = np.linalg.qr(rng.normal(size=(n, n)))[0]
             found.append(rs.Trials((means[:, None] + noise * trials) @ rotation))
         return found
 
-    def distances(self, alpha: float) -> rs.DistanceMatrix:
-        """Distances of all pairs."""
-        metric = rs.GaussianShapeMetric(alpha=alpha)
-        return rs.pairwise(self.networks, metric, metadata=self.metadata, progress=False)
-
     @cached_property
-    def matrix(self) -> rs.DistanceMatrix:
+    def matrices(self) -> dict[str, rs.DistanceMatrix]:
+        """Distances of all pairs: of covariances, of both, and of means."""
+        return rs.pairwise_many(
+            self.networks,
+            {f"alpha = {a:g}": rs.GaussianShapeMetric(alpha=a) for a in (0.0, 1.0, 2.0)},
+            labels=list(self.metadata.index),
+            metadata=self.metadata,
+            progress=False,
+        )
+
+
+def matrix(self) -> rs.DistanceMatrix:
         """Distances of all pairs at alpha = 1."""
         return self.distances(1.0)
 
 
 def matrix(example: Example) -> Axes:
     """Draw distances ordered by clustering, with a bar for areas."""
-    return plots.plot_matrix(example.matrix, order="hierarchical", groups="area", caption=True)
+    D = example.matrices["alpha = 1"]
+    return plots.plot_matrix(D, order="hierarchical", groups="area", caption=True)
 
 
 def embedding(example: Example) -> Axes:
     """Draw the plane of networks, coloured by area."""
-    D = example.matrix
+    D = example.matrices["alpha = 1"]
     return plots.plot_embedding(rs.embed(D), D, colour="area", caption=True)
 
 
 def responses(example: Example) -> Axes:
     """Draw one network."""
-    return plots.plot_responses(example.networks[0], caption=True)
+    return plots.plot_responses(
+        example.networks[0], colour=example.directions, connect=True, caption=True
+    )
 
 
 def alignment(example: Example) -> Axes:
@@ -104,36 +120,35 @@ def sweep(example: Example) -> Axes:
 
 def parts(example: Example) -> Axes:
     """Draw mean against covariance distance of all pairs."""
-    d_2, d_0 = example.distances(2.0), example.distances(0.0)
+    d_2, d_0 = example.matrices["alpha = 2"], example.matrices["alpha = 0"]
     return plots.plot_parts(d_2, d_0, groups="area", caption=True)
 
 
 def distortion(example: Example) -> Axes:
     """Draw distortion by dimension."""
-    return plots.plot_distortion(rs.distortion_curve(example.matrix, range(1, 11)), caption=True)
+    curve = rs.distortion_curve(example.matrices["alpha = 1"], range(1, 11))
+    return plots.plot_distortion(curve, caption=True)
 
 
 def neighbors(example: Example) -> Axes:
     """Draw what neighbours tell about the area, at three alphas."""
     scores = {
-        f"alpha = {alpha:g}": rs.knn_classify(
-            example.distances(alpha), "area", n_neighbors=range(1, 6), n_permutations=99
-        )
-        for alpha in (0.0, 1.0, 2.0)
+        name: rs.knn_classify(D, "area", n_neighbors=range(1, 6), n_permutations=99)
+        for name, D in example.matrices.items()
     }
     return plots.plot_neighbors(scores, caption=True)
 
 
 def intervals(example: Example) -> Axes:
     """Draw bootstrap intervals of three pairs, with the floor of the first network."""
-    x = example.networks[0]
+    names, networks = example.metadata.index, example.networks
     found = {
-        f"{example.metadata.index[0]} and {example.metadata.index[k]}": rs.bootstrap_distance(
-            x, example.networks[k], n_resamples=60, progress=False
+        f"{names[0]} and {names[k]}": rs.bootstrap_distance(
+            networks[0], networks[k], n_resamples=60, progress=False
         )
         for k in (3, 1, 2)
     }
-    floor = rs.noise_floor(x, progress=False)
+    floor = rs.noise_floor(networks[0], progress=False)
     return plots.plot_intervals(found, floor, label=f"distance ({plots.UNIT})", caption=True)
 
 
@@ -180,8 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Draw the gallery into the folder that ``--out`` names."""
     parser = argparse.ArgumentParser(prog="python -m repshape.plots.gallery", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the pictures")
-    parser.add_argument("names", nargs="*", choices=[*GALLERY, []], help="only these")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
     given = parser.parse_args(arguments)
+    for name in given.names:
+        if name not in GALLERY:
+            parser.error(f"there is no picture {name!r}; choose from {', '.join(GALLERY)}")
     for file in save_gallery(given.out, given.names or tuple(GALLERY)):
         print(file)
 

@@ -13,7 +13,15 @@ from matplotlib.lines import Line2D
 from repshape.analysis.estimates import Estimate
 from repshape.errors import InputError, check_real
 from repshape.plots.picture import Picture
-from repshape.plots.rows import check_rows, draw_rows, row_names, row_size, window
+from repshape.plots.rows import (
+    check_rows,
+    draw_row_key,
+    draw_rows,
+    grey_bar,
+    row_names,
+    row_size,
+    window,
+)
 from repshape.plots.style import FAINT, INK, PALETTE, SMALL_SIZE, plain
 
 FloatArray = npt.NDArray[np.float64]
@@ -115,16 +123,9 @@ class IntervalsPicture(Picture):
         ]
         names = ["estimate", "plug-in"]
         if np.isfinite(self.floors).any():
-            handles.append(Line2D([], [], color=FAINT, linewidth=6, alpha=0.7))
+            handles.append(grey_bar())
             names.append("noise floor")
-        ax.legend(
-            handles,
-            names,
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=3,
-            columnspacing=1.2,
-        )
+        draw_row_key(ax, handles, names)
 
 
 def _floors(rows: dict[str, Estimate], floors: Estimates | None) -> list[Estimate | None]:

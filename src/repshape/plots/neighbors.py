@@ -13,8 +13,16 @@ from matplotlib.lines import Line2D
 from repshape.analysis.protocol import NeighborScore
 from repshape.errors import InputError
 from repshape.plots.picture import Picture
-from repshape.plots.rows import check_rows, draw_rows, row_names, row_size, window
-from repshape.plots.style import FAINT, INK, PALETTE, SMALL_SIZE
+from repshape.plots.rows import (
+    check_rows,
+    draw_row_key,
+    draw_rows,
+    grey_bar,
+    row_names,
+    row_size,
+    window,
+)
+from repshape.plots.style import FAINT, PALETTE, SMALL_SIZE
 
 FloatArray = npt.NDArray[np.float64]
 Scores = NeighborScore | Mapping[str, NeighborScore]
@@ -114,17 +122,9 @@ class NeighborsPicture(Picture):
         ]
         names = ["neighbours", "chance"]
         if np.isfinite(self.nulls).any():
-            handles.append(Line2D([], [], color=FAINT, linewidth=6, alpha=0.7))
+            handles.append(grey_bar())
             names.append("permuted")
-        ax.legend(
-            handles,
-            names,
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=3,
-            labelcolor=INK,
-            columnspacing=1.2,
-        )
+        draw_row_key(ax, handles, names)
 
 
 def _note(score: NeighborScore) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, dress, plain, style
 
@@ -18,6 +18,13 @@ LETTER_WIDTH = 0.53
 # From the lowest label to the caption, in points.
 CAPTION_GAP = 6.0
 LINE_SPACING = 1.25
+LOOK: dict[str, Any] = {
+    "ha": "left",
+    "va": "top",
+    "fontsize": CAPTION_SIZE,
+    "color": INK,
+    "linespacing": LINE_SPACING,
+}
 
 
 class Picture(ABC):
@@ -52,8 +59,14 @@ class Picture(ABC):
             dress(axes)
             self._draw(axes)
         if caption:
-            add_caption(axes, self.caption, grow=ax is None)
+            self._write(axes, own=ax is None)
         return axes
+
+    def _write(self, ax: Axes, own: bool) -> None:
+        if own:
+            caption_figure(ax.figure.figure, self.caption)
+        else:
+            add_caption(ax, self.caption)
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
@@ -68,7 +81,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def add_caption(ax: Axes, caption: str, *, grow: bool = False, across: Axes | None = None) -> None:
+def add_caption(ax: Axes, caption: str) -> None:
     r"""Write a caption under the axes, below their labels and as wide as they are.
 
     Parameters
@@ -76,10 +89,6 @@ def add_caption(ax: Axes, caption: str, *, grow: bool = False, across: Axes | No
     ax : matplotlib.axes.Axes
     caption : str
         It is broken into lines.
-    grow : bool
-        Whether the figure grows by the height of the caption, so that the axes keep theirs.
-    across : matplotlib.axes.Axes, optional
-        The last axes of a row, for a caption under all of it.
 
     Examples
     --------
@@ -92,25 +101,36 @@ def add_caption(ax: Axes, caption: str, *, grow: bool = False, across: Axes | No
     figure: Figure = ax.figure.figure  # the whole, also of a subfigure
     figure.draw_without_rendering()  # lets the layout settle
     frame, points = ax.get_window_extent(), POINTS_PER_INCH / figure.dpi
-    boxes = [one.get_tightbbox() for one in (ax, across) if one is not None]
-    box = Bbox.union([frame, *(box for box in boxes if box is not None)])
-    letters = int(box.width * points / (LETTER_WIDTH * CAPTION_SIZE))
+    box = ax.get_tightbbox() or frame
     offset = ((box.x0 - frame.x0) * points, (box.y0 - frame.y0) * points - CAPTION_GAP)
-    lines = textwrap.wrap(plain(caption, None), max(letters, 20))
-    if grow:
-        height = CAPTION_GAP + len(lines) * LINE_SPACING * CAPTION_SIZE
-        figure.set_figheight(figure.get_figheight() + height / POINTS_PER_INCH)
     with style():
         ax.annotate(
-            "\n".join(lines),
+            "\n".join(_lines(caption, box.width * points)),
             xy=(0, 0),
             xycoords="axes fraction",
             xytext=offset,
             textcoords="offset points",
-            ha="left",
-            va="top",
-            fontsize=CAPTION_SIZE,
-            color=INK,
-            linespacing=LINE_SPACING,
             annotation_clip=False,
+            **LOOK,
         )
+
+
+def caption_figure(figure: Figure, caption: str) -> None:
+    """Write a caption under all axes of a figure of our own, which grows by its height."""
+    width, height = figure.get_size_inches()
+    lines = _lines(caption, POINTS_PER_INCH * width - 2 * CAPTION_GAP)
+    added = (2 * CAPTION_GAP + len(lines) * LINE_SPACING * CAPTION_SIZE) / POINTS_PER_INCH
+    share = added / (height + added)
+    figure.set_size_inches(width, height + added)
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0, share, 1, 1 - share))
+    across, up = (CAPTION_GAP / POINTS_PER_INCH / one for one in (width, height + added))
+    with style():
+        text = figure.text(across, share - up, "\n".join(lines), **LOOK)
+    text.set_in_layout(False)
+
+
+def _lines(caption: str, width: float) -> list[str]:
+    letters = int(width / (LETTER_WIDTH * CAPTION_SIZE))
+    return textwrap.wrap(plain(caption, None), max(letters, 20))

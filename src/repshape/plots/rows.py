@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from repshape.errors import InputError, InputTypeError
-from repshape.plots.style import COLUMN_WIDTH, plain
+from repshape.plots.style import COLUMN_WIDTH, FAINT, plain
 
 T = TypeVar("T")
 FloatArray = npt.NDArray[np.float64]
@@ -58,6 +59,24 @@ def draw_rows(ax: Axes, names: tuple[str, ...]) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def grey_bar() -> Line2D:
+    """Return the entry of a legend for what noise or chance alone makes."""
+    return Line2D([], [], color=FAINT, linewidth=6, alpha=0.7, solid_capstyle="butt")
+
+
+def draw_row_key(ax: Axes, handles: list[Line2D], names: list[str]) -> None:
+    """Draw the legend above the rows."""
+    ax.legend(
+        handles,
+        names,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=len(names),
+        columnspacing=1.4,
+        handletextpad=0.6,
+    )
 
 
 def row_names(rows: Mapping[str, Any]) -> tuple[str, ...]:
