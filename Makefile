@@ -11,7 +11,7 @@ BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
 
 help:
 	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
-	@echo "make gallery the pictures of docs/gallery.md"
+	@echo "make gallery the pictures of docs/gallery.md and of the README"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
@@ -40,6 +40,7 @@ demo: $(VENV)/.installed
 # Byte for byte the same for the same versions of matplotlib and of its fonts.
 gallery: $(VENV)/.installed
 	MPLBACKEND=Agg $(BIN)/python -m repshape.plots.gallery --out docs/images/gallery
+	MPLBACKEND=Agg $(BIN)/python -m docs_tools.banner
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q
