@@ -20,7 +20,13 @@ def test_decisions(line: rs.DistanceMatrix) -> None:
     np.testing.assert_array_equal(found.lines[0], embedding.points[[0, 2, 4]])
     assert found.reach > np.abs(embedding.points).max()
     assert found.axis_labels[0] == f"MDS 1 ({100 * embedding.explained[0]:.0f} %)"
-    for part in ("alpha = 0.5", "SMACOF", f"stress {embedding.stress:.3g}", "Colour: place", "area"):
+    for part in (
+        "alpha = 0.5",
+        "SMACOF",
+        f"stress {embedding.stress:.3g}",
+        "Colour: place",
+        "area",
+    ):
         assert part in found.caption
 
 

@@ -197,6 +197,8 @@ def _caption(
     neurons = f"{count(x.n_neurons, 'neuron')}"
     if x.n_neurons != y.n_neurons:
         neurons = f"{x.n_neurons} and {y.n_neurons} neurons"
+        if x.n_neurons < y.n_neurons:
+            neurons += " (what of the second has no counterpart in the first is not shown)"
     words = f"{neurons}, {count(x.n_conditions, 'condition')}"
     if n_shown < x.n_conditions:
         words += f" ({n_shown}, evenly spaced, are shown)"

@@ -18,7 +18,7 @@ from repshape.pairwise.matrix import DistanceMatrix
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring
 from repshape.plots.picture import Picture
-from repshape.plots.style import FAINT, SMALL_SIZE, plain
+from repshape.plots.style import FAINT, SMALL_SIZE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 Lines = tuple[FloatArray, ...]
@@ -178,9 +178,9 @@ def _caption(
             f"{embedding.stress:.3g}; shares of variance on the axes."
         )
     if isinstance(colour, str):
-        parts.append(f"Colour: {colour}.")
+        parts.append(f"Colour: {short(colour)}.")
     if columns:
-        parts.append(f"Lines join networks of equal {' and of equal '.join(columns)}.")
+        parts.append(f"Lines join networks of equal {' and of equal '.join(map(short, columns))}.")
     return " ".join([*parts, f"Axes in {unit}."])
 
 

@@ -21,7 +21,7 @@ from repshape.pairwise.matrix import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring, colour_bar
 from repshape.plots.picture import Picture
-from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_SIZE, plain
+from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_SIZE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -178,7 +178,7 @@ def find_order(
     if column.dtype.kind not in "biuf":
         column = column.astype(str).where(column.notna())
     ranked = column.reset_index(drop=True).sort_values(kind="stable", na_position="last")
-    return ranked.index.to_numpy(np.intp), f"Rows ordered by {order}."
+    return ranked.index.to_numpy(np.intp), f"Rows ordered by {short(order)}."
 
 
 def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
@@ -227,7 +227,7 @@ def _spans(groups: Colouring) -> tuple[tuple[float, str], ...]:
 def _bar_words(groups: Any, bars: pd.Series[Any] | None) -> str:
     if bars is None:
         return ""
-    return f" Bars: {groups}." if isinstance(groups, str) else " Bars: groups."
+    return f" Bars: {short(groups)}." if isinstance(groups, str) else " Bars: groups."
 
 
 def plot_matrix(

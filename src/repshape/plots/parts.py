@@ -87,7 +87,7 @@ class PartsPicture(Picture):
                 f"{count(len(d_2), 'network')}, {count(len(points), 'pair')}: Gaussian Wasserstein "
                 "shape distance of means alone (alpha = 2) and of covariances alone (alpha = 0), "
                 f"each with its own alignment; both carry the same factor. {above} of them are "
-                f"above the line of equality; the median ratio d_0 / d_2 is {np.median(ratios):.3g}. "
+                f"above the line of equality; median ratio d_0 / d_2: {np.median(ratios):.3g}. "
                 "Pairs share networks and are not independent."
             ),
         )
