@@ -69,6 +69,13 @@ def test_drawing(line: rs.DistanceMatrix, ax: Axes) -> None:
     assert [text.get_text() for text in ax.texts] == list(line.labels)
 
 
+@pytest.mark.parametrize("values", [["a", None, "b"], [1.0, np.nan, 2.0]])
+def test_missing_values_are_drawn_underneath(values: list, ax: Axes) -> None:
+    plot_embedding([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], colour=values, ax=ax)
+    assert ax.collections[0].get_offsets().tolist() == [[1.0, 1.0]]
+    ax.figure.draw_without_rendering()
+
+
 def test_larger_markers_lie_underneath(ax: Axes) -> None:
     plot_embedding([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], areas=[1.0, 9.0, 4.0], ax=ax)
     assert ax.collections[0].get_sizes().tolist() == [9.0, 4.0, 1.0]

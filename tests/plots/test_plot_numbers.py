@@ -76,7 +76,7 @@ def test_pairs_are_coloured_by_the_group_of_both(line: rs.DistanceMatrix, ax: Ax
     assert found.colouring.levels == ("V1", "V4", "between groups")
     assert np.bincount(found.colouring.codes).tolist() == [3, 3, 9]
     assert found.colouring.codes[0] == 2  # n0 is V1 and n1 is V4
-    assert "0 of them are above" in found.caption
+    assert "Above the line of equality: 0 pairs" in found.caption
     found.draw(ax)
     assert sum(len(one.get_offsets()) for one in ax.collections) == 15
 

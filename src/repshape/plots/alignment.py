@@ -94,6 +94,15 @@ class AlignmentPicture:
     before, after : PanelPicture
         With neuron k of y on neuron k of x, and with ``y @ transform`` on x.
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import GaussianShapeMetric
+    >>> x = np.array([[0.0, 2.0], [1.0, 0.0], [-1.0, 0.0]])  # points: no noise
+    >>> picture = AlignmentPicture.of(x, -x, GaussianShapeMetric().align(x, -x))
+    >>> gaps = (one.first.centres - one.second.centres for one in (picture.before, picture.after))
+    >>> [round(float(np.abs(gap).max()), 6) for gap in gaps]
+    [4.0, 0.0]
     """
 
     plane: Plane

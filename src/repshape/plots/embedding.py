@@ -48,6 +48,12 @@ class EmbeddingPicture(Picture):
         The window goes from minus this to plus this, on both axes.
     axis_labels : tuple of two str
     caption : str
+
+    Examples
+    --------
+    >>> picture = EmbeddingPicture.of([[0.0, 1.0], [2.0, 0.0]], colour=[0.1, 0.9])
+    >>> picture.colouring.kind, picture.reach
+    ('continuous', 2.16)
     """
 
     points: FloatArray

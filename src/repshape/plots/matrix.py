@@ -29,6 +29,7 @@ IntArray = npt.NDArray[np.intp]
 # More names than this cannot be read in one column; up to then they share this many points.
 MOST_NAMES = 30
 HEIGHT_OF_NAMES = 120.0
+LONGEST = 18
 # The best order of leaves needs K^3 steps: seconds at this size, minutes soon after.
 MOST_LEAVES = 1000
 # Width of the bar of groups, and of the gap beside it, as shares of the matrix.
@@ -57,6 +58,11 @@ class MatrixPicture(Picture):
         Of the colour bar.
     caption : str
         What is shown.
+
+    Examples
+    --------
+    >>> MatrixPicture.of([[0, 9, 1], [9, 0, 8], [1, 8, 0]], order="hierarchical").order.tolist()
+    [0, 2, 1]
     """
 
     order: IntArray
@@ -198,7 +204,7 @@ def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
 def _names(matrix: DistanceMatrix, rows: IntArray) -> tuple[str, ...]:
     if len(matrix) > MOST_NAMES:
         return ()
-    return tuple(plain(matrix.labels[int(k)]) for k in rows)
+    return tuple(plain(matrix.labels[int(k)], LONGEST) for k in rows)
 
 
 def _bar_colours(values: pd.Series[Any], name: str) -> Colouring:

@@ -32,6 +32,13 @@ class SweepPicture(Picture):
         Upper end of the axis of distances; its lower end is 0.
     unit : str
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import datasets, interpolate
+    >>> picture = SweepPicture.of(interpolate(datasets.toy_networks(2, 1), [1.0]))
+    >>> bool((picture.distances >= picture.lower_bounds).all())
+    True
     """
 
     alphas: FloatArray

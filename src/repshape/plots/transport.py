@@ -46,6 +46,13 @@ class TransportPicture(Picture):
     names : tuple of two str
     limits : tuple
     caption : str
+
+    Examples
+    --------
+    >>> x, y = (np.zeros((1, 2)), np.ones((1, 2))), (np.zeros((1, 2)), np.full((1, 2), 9.0))
+    >>> picture = TransportPicture.of(x, y)
+    >>> bool(np.allclose(picture.ends, 3.0 * picture.starts))
+    True
     """
 
     plane: Plane
