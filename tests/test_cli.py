@@ -13,8 +13,8 @@ import pytest
 import repshape.demo
 from repshape.cli import run
 from repshape.demo import Demo, run_demo, save_demo
-from repshape.plots import grid_colours
 from repshape.pairwise.matrix import DistanceMatrix
+from repshape.plots import grid_colours
 
 
 @pytest.fixture(scope="module")

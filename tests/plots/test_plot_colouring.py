@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from repshape.errors import InputError
@@ -31,6 +32,7 @@ def test_all_else_is_categorical_and_sorted(values: list) -> None:
 
 def test_numbers_as_levels_sort_as_numbers() -> None:
     assert Colouring.of([10, 9, 10], kind="categorical").levels == ("9", "10")
+    assert Colouring.of(["layer 10", "layer 2"]).levels == ("layer 2", "layer 10")
 
 
 def test_missing_values_are_grey_crosses() -> None:
@@ -40,6 +42,13 @@ def test_missing_values_are_grey_crosses() -> None:
         assert found.markers[1] == "x"
         assert np.ptp(found.colours[1, :3]) == 0  # grey
     assert Colouring.of(["a", None]).levels == ("a", "missing")
+
+
+def test_numbers_with_gaps_stay_numbers() -> None:
+    for values in ([1, None, 2], pd.array([1, None, 2], dtype="Int64"), [np.int32(1), np.nan]):
+        assert Colouring.of(list(values)).kind == "continuous"
+    with pytest.raises(InputError, match="must be numbers"):
+        Colouring.of(["a", "b"], kind="continuous")
 
 
 def test_rare_levels_share_one_entry() -> None:

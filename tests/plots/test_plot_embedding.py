@@ -20,7 +20,13 @@ def test_decisions(line: rs.DistanceMatrix) -> None:
     np.testing.assert_array_equal(found.lines[0], embedding.points[[0, 2, 4]])
     assert found.reach > np.abs(embedding.points).max()
     assert found.axis_labels[0] == f"MDS 1 ({100 * embedding.explained[0]:.0f} %)"
-    for part in ("alpha = 0.5", "SMACOF", f"stress {embedding.stress:.3g}", "Colour: place", "area"):
+    for part in (
+        "alpha = 0.5",
+        "SMACOF",
+        f"stress {embedding.stress:.3g}",
+        "Colour: place",
+        "area",
+    ):
         assert part in found.caption
 
 
@@ -61,6 +67,13 @@ def test_drawing(line: rs.DistanceMatrix, ax: Axes) -> None:
     assert [len(one.get_offsets()) for one in ax.collections] == [3, 3]  # one for each marker
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["V1", "V4"]
     assert [text.get_text() for text in ax.texts] == list(line.labels)
+
+
+@pytest.mark.parametrize("values", [["a", None, "b"], [1.0, np.nan, 2.0]])
+def test_missing_values_are_drawn_underneath(values: list, ax: Axes) -> None:
+    plot_embedding([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], colour=values, ax=ax)
+    assert ax.collections[0].get_offsets().tolist() == [[1.0, 1.0]]
+    ax.figure.draw_without_rendering()
 
 
 def test_larger_markers_lie_underneath(ax: Axes) -> None:

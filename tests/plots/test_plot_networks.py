@@ -185,9 +185,10 @@ def test_particles_have_the_covariances_of_both_ends() -> None:
         np.testing.assert_allclose(np.cov(cloud.T), expected, atol=0.05 * np.trace(expected))
 
 
-def test_transport_of_all_conditions_adds_up_to_the_distance(pair: Pair) -> None:
+@pytest.mark.parametrize("swap", [False, True])
+def test_transport_of_all_conditions_adds_up_to_the_distance(pair: Pair, swap: bool) -> None:
     """At alpha = 1 the squared distance is the mean over conditions of squared transport costs."""
-    x, y = pair  # y is the smaller: nothing of it is left out
+    x, y = pair[::-1] if swap else pair  # for either network the larger one
     alignment = rs.GaussianShapeMetric(alpha=1.0).align(x, y)
     costs = [TransportPicture.of(x, y, m, alignment).distance ** 2 for m in range(6)]
     assert np.mean(costs) == pytest.approx(alignment.distance**2)
@@ -195,7 +196,7 @@ def test_transport_of_all_conditions_adds_up_to_the_distance(pair: Pair) -> None
 
 def test_bad_conditions(pair: Pair) -> None:
     alignment = rs.GaussianShapeMetric().align(*pair)
-    with pytest.raises(ValueError, match="There are 6 conditions. Got position 6"):
+    with pytest.raises(ValueError, match=r"There are 6 conditions\. Got position 6"):
         TransportPicture.of(*pair, 6, alignment)
     with pytest.raises(ValueError, match="no condition named 'left'"):
         TransportPicture.of(*pair, "left", alignment)

@@ -14,7 +14,16 @@ import repshape as rs
 from repshape.plots.picture import caption_figure
 from repshape.plots.style import MARKERS, PALETTE, plain, style
 
-HOSTILE = ["$x$", "a $ b", r"\frac{1}{2}", "_hidden", "line\nbreak\ttab\x00", "100 %", "x" * 10_000, "{"]
+HOSTILE = [
+    "$x$",
+    "a $ b",
+    r"\frac{1}{2}",
+    "_hidden",
+    "line\nbreak\ttab\x00",
+    "100 %",
+    "x" * 10_000,
+    "{",
+]
 
 
 def test_importing_repshape_imports_no_matplotlib() -> None:

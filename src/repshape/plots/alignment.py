@@ -94,6 +94,15 @@ class AlignmentPicture:
     before, after : PanelPicture
         With neuron k of y on neuron k of x, and with ``y @ transform`` on x.
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import GaussianShapeMetric
+    >>> x = np.array([[0.0, 2.0], [1.0, 0.0], [-1.0, 0.0]])  # points: no noise
+    >>> picture = AlignmentPicture.of(x, -x, GaussianShapeMetric().align(x, -x))
+    >>> gaps = (one.first.centres - one.second.centres for one in (picture.before, picture.after))
+    >>> [round(float(np.abs(gap).max()), 6) for gap in gaps]
+    [4.0, 0.0]
     """
 
     plane: Plane
@@ -197,6 +206,8 @@ def _caption(
     neurons = f"{count(x.n_neurons, 'neuron')}"
     if x.n_neurons != y.n_neurons:
         neurons = f"{x.n_neurons} and {y.n_neurons} neurons"
+        if x.n_neurons < y.n_neurons:
+            neurons += " (what of the second has no counterpart in the first is not shown)"
     words = f"{neurons}, {count(x.n_conditions, 'condition')}"
     if n_shown < x.n_conditions:
         words += f" ({n_shown}, evenly spaced, are shown)"

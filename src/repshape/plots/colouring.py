@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import matplotlib as mpl
@@ -15,7 +17,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize, to_rgba
 from matplotlib.lines import Line2D
 
-from repshape.errors import check_choice
+from repshape.errors import InputError, check_choice
 from repshape.plots.style import COLORMAP, FAINT, INK, MARKERS, PALETTE, SMALL_SIZE, plain
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,11 +93,15 @@ class Colouring:
         (0.5, 2.0)
         """
         check_choice("kind", kind, KINDS, owner="Colouring")
-        column = pd.Series(list(values), dtype=object).infer_objects()
-        numeric = column.dtype.kind in "iuf"
-        if kind == "continuous" or (kind == "auto" and numeric):
-            return cls._continuous(pd.to_numeric(column).to_numpy(np.float64), plain(name))
-        return cls._categorical(column, plain(name))
+        column = pd.Series(list(values), dtype=object)
+        numeric = all(_is_number(value) for value in column.dropna())
+        if kind == "categorical" or (kind == "auto" and not numeric):
+            return cls._categorical(column, plain(name))
+        if not numeric:
+            raise InputError("Values must be numbers to be coloured as continuous.")
+        gaps = column.isna()
+        numbers = [np.nan if gap else float(v) for v, gap in zip(column, gaps, strict=True)]
+        return cls._continuous(np.array(numbers), plain(name))
 
     @classmethod
     def one(cls, count: int, colour: str = PALETTE[0]) -> Colouring:
@@ -169,7 +175,7 @@ class Colouring:
                 marker=shape,
                 zorder=zorder,
                 clip_on=False,
-                edgecolors="face" if shape == MISSING_MARKER else "white",
+                edgecolors=None if shape == MISSING_MARKER else "white",
                 linewidths=0.8 if shape == MISSING_MARKER else 0.4,
             )
 
@@ -216,6 +222,10 @@ def colour_bar(ax: Axes, mapped: ScalarMappable, label: str) -> None:
     bar.outline.set_visible(False)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
 def _n_levels(column: pd.Series[Any]) -> int:
     return int(column.dropna().astype(str).nunique())
 
@@ -238,11 +248,19 @@ def _levels(column: pd.Series[Any]) -> tuple[list[str], IntArray]:
 
 
 def _sorted(levels: list[str]) -> list[str]:
-    """Sort as numbers if all are, so that 10 comes after 9."""
+    """Sort as numbers if all are, and names by the numbers in them."""
     try:
         return sorted(levels, key=float)
     except ValueError:
-        return sorted(levels)
+        return sorted(levels, key=_natural)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts the numbers in names as numbers: "layer 2" before "layer 10"."""
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", text)
+    ]
 
 
 # Corners of the colour map of two parameters: rows are low and high second parameter, columns low

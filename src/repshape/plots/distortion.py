@@ -33,6 +33,13 @@ class DistortionPicture(Picture):
         Upper end of the axis: the largest finite percentile. What is infinite leaves it.
     middle_name : str
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import distortion_curve
+    >>> curve = distortion_curve(1.0 - np.eye(4), [3, 1])
+    >>> DistortionPicture.of(curve).dimensions
+    array([1, 3])
     """
 
     dimensions: npt.NDArray[np.int64]

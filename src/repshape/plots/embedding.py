@@ -18,7 +18,7 @@ from repshape.pairwise.matrix import DistanceMatrix
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring
 from repshape.plots.picture import Picture
-from repshape.plots.style import FAINT, SMALL_SIZE, plain
+from repshape.plots.style import FAINT, SMALL_SIZE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 Lines = tuple[FloatArray, ...]
@@ -48,6 +48,12 @@ class EmbeddingPicture(Picture):
         The window goes from minus this to plus this, on both axes.
     axis_labels : tuple of two str
     caption : str
+
+    Examples
+    --------
+    >>> picture = EmbeddingPicture.of([[0.0, 1.0], [2.0, 0.0]], colour=[0.1, 0.9])
+    >>> picture.colouring.kind, picture.reach
+    ('continuous', 2.16)
     """
 
     points: FloatArray
@@ -178,9 +184,9 @@ def _caption(
             f"{embedding.stress:.3g}; shares of variance on the axes."
         )
     if isinstance(colour, str):
-        parts.append(f"Colour: {colour}.")
+        parts.append(f"Colour: {short(colour)}.")
     if columns:
-        parts.append(f"Lines join networks of equal {' and of equal '.join(columns)}.")
+        parts.append(f"Lines join networks of equal {' and of equal '.join(map(short, columns))}.")
     return " ".join([*parts, f"Axes in {unit}."])
 
 

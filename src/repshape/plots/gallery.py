@@ -79,11 +79,6 @@ class Example:
         )
 
 
-def matrix(self) -> rs.DistanceMatrix:
-        """Distances of all pairs at alpha = 1."""
-        return self.distances(1.0)
-
-
 def matrix(example: Example) -> Axes:
     """Draw distances ordered by clustering, with a bar for areas."""
     D = example.matrices["alpha = 1"]

@@ -49,6 +49,12 @@ class IntervalsPicture(Picture):
     label : str
         What is estimated.
     caption : str
+
+    Examples
+    --------
+    >>> found = Estimate(1.0, (0.5, 1.5), 0.9, 0.3, 1.2, "bootstrap over trials", 200, 0)
+    >>> IntervalsPicture.of({"x and y": found}).limits
+    (0.45, 1.55)
     """
 
     names: tuple[str, ...]

@@ -21,7 +21,7 @@ from repshape.pairwise.matrix import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring, colour_bar
 from repshape.plots.picture import Picture
-from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_SIZE, plain
+from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_SIZE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -29,6 +29,7 @@ IntArray = npt.NDArray[np.intp]
 # More names than this cannot be read in one column; up to then they share this many points.
 MOST_NAMES = 30
 HEIGHT_OF_NAMES = 120.0
+LONGEST = 18
 # The best order of leaves needs K^3 steps: seconds at this size, minutes soon after.
 MOST_LEAVES = 1000
 # Width of the bar of groups, and of the gap beside it, as shares of the matrix.
@@ -57,6 +58,11 @@ class MatrixPicture(Picture):
         Of the colour bar.
     caption : str
         What is shown.
+
+    Examples
+    --------
+    >>> MatrixPicture.of([[0, 9, 1], [9, 0, 8], [1, 8, 0]], order="hierarchical").order.tolist()
+    [0, 2, 1]
     """
 
     order: IntArray
@@ -178,7 +184,7 @@ def find_order(
     if column.dtype.kind not in "biuf":
         column = column.astype(str).where(column.notna())
     ranked = column.reset_index(drop=True).sort_values(kind="stable", na_position="last")
-    return ranked.index.to_numpy(np.intp), f"Rows ordered by {order}."
+    return ranked.index.to_numpy(np.intp), f"Rows ordered by {short(order)}."
 
 
 def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
@@ -198,7 +204,7 @@ def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
 def _names(matrix: DistanceMatrix, rows: IntArray) -> tuple[str, ...]:
     if len(matrix) > MOST_NAMES:
         return ()
-    return tuple(plain(matrix.labels[int(k)]) for k in rows)
+    return tuple(plain(matrix.labels[int(k)], LONGEST) for k in rows)
 
 
 def _bar_colours(values: pd.Series[Any], name: str) -> Colouring:
@@ -227,7 +233,7 @@ def _spans(groups: Colouring) -> tuple[tuple[float, str], ...]:
 def _bar_words(groups: Any, bars: pd.Series[Any] | None) -> str:
     if bars is None:
         return ""
-    return f" Bars: {groups}." if isinstance(groups, str) else " Bars: groups."
+    return f" Bars: {short(groups)}." if isinstance(groups, str) else " Bars: groups."
 
 
 def plot_matrix(

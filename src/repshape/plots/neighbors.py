@@ -47,6 +47,14 @@ class NeighborsPicture(Picture):
     label : str
         What the score is.
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import knn_classify
+    >>> D = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+    >>> picture = NeighborsPicture.of({"half": knn_classify(D, np.arange(40) < 20)})
+    >>> picture.names, picture.chances
+    (('half',), array([0.5]))
     """
 
     names: tuple[str, ...]

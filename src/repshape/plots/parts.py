@@ -45,6 +45,11 @@ class PartsPicture(Picture):
         Upper end of both axes; their lower end is 0.
     unit : str
     caption : str
+
+    Examples
+    --------
+    >>> PartsPicture.of([[0, 3], [3, 0]], [[0, 1], [1, 0]]).points
+    array([[3., 1.]])
     """
 
     points: FloatArray
@@ -86,9 +91,9 @@ class PartsPicture(Picture):
             caption=(
                 f"{count(len(d_2), 'network')}, {count(len(points), 'pair')}: Gaussian Wasserstein "
                 "shape distance of means alone (alpha = 2) and of covariances alone (alpha = 0), "
-                f"each with its own alignment; both carry the same factor. {above} of them are "
-                f"above the line of equality; the median ratio d_0 / d_2 is {np.median(ratios):.3g}. "
-                "Pairs share networks and are not independent."
+                f"each with its own alignment; both carry the same factor. Above the line of "
+                f"equality: {count(above, 'pair')}. Median ratio d_0 / d_2: "
+                f"{np.median(ratios):.3g}. Pairs share networks and are not independent."
             ),
         )
 

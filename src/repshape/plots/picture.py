@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
 
-from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, dress, plain, style
+from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, STYLE, dress, plain, short, style
 
 POINTS_PER_INCH = 72.0
-# Mean width of a letter of our font, in units of its size; a little generous.
-LETTER_WIDTH = 0.53
 # From the lowest label to the caption, in points.
 CAPTION_GAP = 6.0
 LINE_SPACING = 1.25
@@ -132,5 +131,13 @@ def caption_figure(figure: Figure, caption: str) -> None:
 
 
 def _lines(caption: str, width: float) -> list[str]:
-    letters = int(width / (LETTER_WIDTH * CAPTION_SIZE))
-    return textwrap.wrap(plain(caption, None), max(letters, 20))
+    """Break a caption into lines of at most ``width`` points, by the font's own measures."""
+    font = FontProperties(family=STYLE["font.sans-serif"], size=CAPTION_SIZE)
+    lines: list[str] = []
+    for word in short(caption, None).split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_to_path.get_text_width_height_descent(longer, font, False)[0] <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [plain(line, None) for line in lines]

@@ -126,6 +126,11 @@ class Plane:
         Orthonormal columns. With one neuron the second is zero.
     shares : tuple of two floats
         Share of the variance, of means and noise together, along each.
+
+    Examples
+    --------
+    >>> Plane.of(Gaussians.points([[0.0, 0.0, 0.0], [0.0, 4.0, 0.0]])).shares
+    (1.0, 0.0)
     """
 
     offset: FloatArray

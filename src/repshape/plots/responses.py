@@ -48,6 +48,12 @@ class ResponsesPicture(Picture):
     limits : tuple
         The window.
     caption : str
+
+    Examples
+    --------
+    >>> picture = ResponsesPicture.of((np.eye(2), np.full((2, 2), 0.25)), n_std=2.0)
+    >>> picture.ellipses.widths.round(6)  # four standard deviations of 0.5
+    array([2., 2.])
     """
 
     plane: Plane

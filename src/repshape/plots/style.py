@@ -104,12 +104,22 @@ def plain(text: object, longest: int | None = LONGEST_NAME) -> str:
     >>> plain("a" * 100, 5)
     'aaaa…'
     """
-    words = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", str(text)).strip()
-    if longest is not None and len(words) > longest:
-        words = words[: longest - 1].rstrip() + "…"
+    words = short(text, longest)
     if words.startswith("_"):
         words = "\u200b" + words  # a space without width
     return words.replace("$", r"\$")
+
+
+def short(text: object, longest: int | None = LONGEST_NAME) -> str:
+    r"""Return text on one line and not too long, as captions hold it.
+
+    >>> short("left\nright")
+    'left right'
+    """
+    words = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", str(text)).strip()
+    if longest is not None and len(words) > longest:
+        words = words[: longest - 1].rstrip() + "…"
+    return words
 
 
 def dress(ax: Axes) -> None:

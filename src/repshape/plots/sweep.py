@@ -12,7 +12,7 @@ from repshape.analysis.interpolation import Interpolation
 from repshape.errors import InputError, check_integer
 from repshape.plots.captions import UNIT
 from repshape.plots.picture import Picture
-from repshape.plots.style import INK, PALETTE, plain
+from repshape.plots.style import INK, PALETTE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,6 +32,13 @@ class SweepPicture(Picture):
         Upper end of the axis of distances; its lower end is 0.
     unit : str
     caption : str
+
+    Examples
+    --------
+    >>> from repshape import datasets, interpolate
+    >>> picture = SweepPicture.of(interpolate(datasets.toy_networks(2, 1), [1.0]))
+    >>> bool((picture.distances >= picture.lower_bounds).all())
+    True
     """
 
     alphas: FloatArray
@@ -48,7 +55,7 @@ class SweepPicture(Picture):
     ) -> SweepPicture:
         """Decide how to draw a sweep; the parameters are those of `plot_sweep`."""
         k = find_pair(sweep, pair)
-        first, second = (plain(sweep.labels[int(i)]) for i in sweep.pairs[k])
+        first, second = (short(sweep.labels[int(i)]) for i in sweep.pairs[k])
         distances = sweep.distances[:, k]
         gap = float((distances - sweep.interpolation_bounds[:, k]).max())
         largest = float(distances.max())

@@ -17,7 +17,7 @@ from repshape.plots.alignment import LOOKS, as_aligned, draw_pair_key
 from repshape.plots.captions import UNIT, deviations
 from repshape.plots.picture import Picture
 from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of
-from repshape.plots.style import COLUMN_WIDTH, FAINT, INK, plain
+from repshape.plots.style import COLUMN_WIDTH, FAINT, INK, plain, short
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -46,6 +46,13 @@ class TransportPicture(Picture):
     names : tuple of two str
     limits : tuple
     caption : str
+
+    Examples
+    --------
+    >>> x, y = (np.zeros((1, 2)), np.ones((1, 2))), (np.zeros((1, 2)), np.full((1, 2), 9.0))
+    >>> picture = TransportPicture.of(x, y)
+    >>> bool(np.allclose(picture.ends, 3.0 * picture.starts))
+    True
     """
 
     plane: Plane
@@ -168,15 +175,17 @@ def _pair(
         )
     m = _position(networks[0], condition)
     one = [as_moments(network, covariance) for network in networks]
-    means = np.stack([network.means[m] for network in one])
+    means = [network.means[m] for network in one]
     roots = [_root(network, m) for network in one]
     if alignment is not None:
-        means = np.stack([means[0], alignment.apply(means[1])])
-        roots[1] = alignment.apply(roots[1].T).T
+        # The smaller network moves, so that what of the larger has no counterpart counts.
+        k = 0 if len(means[0]) < len(means[1]) else 1
+        move = alignment._map.apply if k else alignment._map.reversed().apply
+        means[k], roots[k] = move(means[k]), move(roots[k].T).T
     width = max(root.shape[1] for root in roots)
     roots = [np.pad(root, ((0, 0), (0, width - root.shape[1]))) for root in roots]
     labels = networks[0].conditions
-    return str(m if labels is None else labels[m]), means, roots
+    return str(m if labels is None else labels[m]), np.stack(means), roots
 
 
 def _root(network: Gaussians, m: int) -> FloatArray:
@@ -216,7 +225,7 @@ def _caption(
     n_std: float,
     unit: str,
 ) -> str:
-    words = f"Condition {condition}, {'after' if aligned else 'without'} alignment"
+    words = f"Condition {short(condition)}, {'after' if aligned else 'without'} alignment"
     if n_neurons > 2:
         words += f"; {n_neurons} neurons seen in the first two components of both"
     return (
@@ -258,8 +267,8 @@ def plot_transport(
     condition : int or str
         Position or name of the condition.
     alignment : Alignment, optional
-        What ``metric.align(x, y)`` returned; y is aligned to x first. Where y has more neurons,
-        what of it has no counterpart in x is left out.
+        What ``metric.align(x, y)`` returned; y is aligned to x first, or x to y where y has more
+        neurons, so that what has no counterpart counts.
     names : tuple of two str
         What to call the networks.
     n_particles : int
