@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | sanitize | clean
+# make demo | gallery | test | lint | bench | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,10 +7,11 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench sanitize clean
+.PHONY: help demo gallery test lint bench sanitize clean
 
 help:
 	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
+	@echo "make gallery the pictures of docs/gallery.md"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks"
@@ -34,6 +35,10 @@ $(VENV)/.installed-dev: $(BUILD_INPUTS) | $(BIN)/python
 
 demo: $(VENV)/.installed
 	$(BIN)/repshape demo --out demo-output
+
+# Byte for byte the same for the same versions of matplotlib and of its fonts.
+gallery: $(VENV)/.installed
+	MPLBACKEND=Agg $(BIN)/python -m repshape.plots.gallery --out docs/images/gallery
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q

@@ -13,7 +13,7 @@ import pytest
 import repshape.demo
 from repshape.cli import run
 from repshape.demo import Demo, run_demo, save_demo
-from repshape.demo_figure import grid_colours
+from repshape.plots import grid_colours
 from repshape.pairwise.matrix import DistanceMatrix
 
 

@@ -38,8 +38,8 @@ python -m experiments.toy --out toy-output
 
 makes all of it in about {minutes}; `--only fig2` makes one figure, and `--quick` a smaller grid.
 This page was written by `python -m experiments.toy.page toy-output` from that run
-(seed {seed}): {networks} toy networks, {conditions} conditions, and {trials}
-trials where trials are drawn. **{held} of {count} claims hold.**
+(seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials where trials
+are drawn. **{held} of {count} claims hold.**
 """
 
 

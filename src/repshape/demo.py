@@ -121,9 +121,8 @@ def save_demo(demo: Demo, out: str | os.PathLike[str]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "toy_networks.png", folder / "summary.json"]
     with atomic_write(files[0]) as handle:
-        draw_demo(demo.toy, [(p.alpha, ALPHAS[p.alpha], p.embedding) for p in demo.panels]).savefig(
-            handle, format="png", dpi=160
-        )
+        panels = [(p.alpha, ALPHAS[p.alpha], p.embedding, p.distances) for p in demo.panels]
+        draw_demo(demo.toy, panels).savefig(handle, format="png", dpi=200)
     for panel in demo.panels:
         stem = f"alpha_{panel.alpha:g}"
         for suffix in (".npz", ".csv"):

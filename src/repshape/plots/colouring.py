@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
@@ -28,6 +28,7 @@ MOST_LEVELS = 24
 TALL_LEGEND = 14
 MISSING = "missing"
 MISSING_MARKER = "x"
+OTHER_MARKER = "."
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class Colouring:
         levels, codes = _levels(column)
         missing = int(column.isna().sum())
         key = [(PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]) for k in range(len(levels))]
-        rest = [(FAINT, "."), (FAINT, MISSING_MARKER)]
+        rest = [(FAINT, OTHER_MARKER), (FAINT, MISSING_MARKER)]
         names = [plain(level) for level in levels]
         others = _n_levels(column) - len(levels)
         if others:
@@ -156,7 +157,8 @@ class Colouring:
     def scatter(self, ax: Axes, points: FloatArray, areas: FloatArray, zorder: float = 3.0) -> None:
         """Draw a marker for each item, the largest first, a collection for each kind of marker."""
         shapes = np.array(self.markers, dtype=object)
-        for shape in dict.fromkeys(self.markers):
+        # What has no level of its own lies underneath.
+        for shape in sorted(set(self.markers), key=(MISSING_MARKER, OTHER_MARKER, *MARKERS).index):
             chosen = np.flatnonzero(shapes == shape)
             chosen = chosen[np.argsort(-areas[chosen], kind="stable")]
             ax.scatter(
@@ -170,6 +172,18 @@ class Colouring:
                 edgecolors="face" if shape == MISSING_MARKER else "white",
                 linewidths=0.8 if shape == MISSING_MARKER else 0.4,
             )
+
+    def with_missing_as(self, name: str, marker: str = OTHER_MARKER) -> Colouring:
+        """Call what is missing by another name, and draw it with another marker."""
+        if self.kind != "categorical" or not self.n_missing:
+            return self
+        return replace(
+            self,
+            levels=(*self.levels[:-1], plain(name)),
+            markers=tuple(marker if one == MISSING_MARKER else one for one in self.markers),
+            level_markers=(*self.level_markers[:-1], marker),
+            n_missing=0,
+        )
 
     def draw_key(self, ax: Axes) -> None:
         """Draw the legend, or the colour bar, right of the axes."""
@@ -188,7 +202,6 @@ class Colouring:
             handles,
             self.levels,
             title=self.name or None,
-            title_fontsize=SMALL_SIZE,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
             ncols=1 if len(self.levels) <= TALL_LEGEND else 2,

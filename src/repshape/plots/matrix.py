@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import matplotlib as mpl
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex
 from scipy.cluster import hierarchy
 
 from repshape.analysis.clustering import hierarchical
@@ -21,13 +21,14 @@ from repshape.pairwise.matrix import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring, colour_bar
 from repshape.plots.picture import Picture
-from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, plain
+from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_SIZE, plain
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# More names than this cannot be read in one column.
+# More names than this cannot be read in one column; up to then they share this many points.
 MOST_NAMES = 30
+HEIGHT_OF_NAMES = 120.0
 # The best order of leaves needs K^3 steps: seconds at this size, minutes soon after.
 MOST_LEAVES = 1000
 # Width of the bar of groups, and of the gap beside it, as shares of the matrix.
@@ -88,7 +89,7 @@ class MatrixPicture(Picture):
         colours = None
         if bars is not None:
             name = groups if isinstance(groups, str) else ""
-            colours = Colouring.of(bars.iloc[rows], name, "categorical")
+            colours = _bar_colours(bars.iloc[rows], name)
         return cls(
             order=rows,
             values=values,
@@ -129,8 +130,10 @@ class MatrixPicture(Picture):
     def _draw_names(self, ax: Axes) -> None:
         middles = np.arange(len(self.names)) + 0.5
         ax.set_xticks([])
+        ax.tick_params(axis="y", length=0)
         if self.names:
-            ax.set_yticks(middles, self.names)
+            size = min(SMALL_SIZE, HEIGHT_OF_NAMES / len(self.names))
+            ax.set_yticks(middles, self.names, fontsize=size)
         elif self.spans:
             ax.set_yticks([middle for middle, _ in self.spans], [name for _, name in self.spans])
         else:
@@ -196,6 +199,17 @@ def _names(matrix: DistanceMatrix, rows: IntArray) -> tuple[str, ...]:
     if len(matrix) > MOST_NAMES:
         return ()
     return tuple(plain(matrix.labels[int(k)]) for k in rows)
+
+
+def _bar_colours(values: pd.Series[Any], name: str) -> Colouring:
+    """Colour levels by hue; numbers, and more levels than there are hues, by lightness."""
+    found = Colouring.of(values, name, "categorical")
+    if values.dtype.kind not in "iuf" and len(found.levels) <= len(PALETTE):
+        return found
+    ordered = len(found.levels) - (found.n_missing > 0)
+    shades = mpl.colormaps[COLORMAP](np.linspace(0.0, 1.0, ordered))
+    rest = found.level_colours[ordered:]
+    return replace(found, level_colours=(*(to_hex(shade) for shade in shades), *rest))
 
 
 def _spans(groups: Colouring) -> tuple[tuple[float, str], ...]:

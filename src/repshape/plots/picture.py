@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, dress, plain, style
 
@@ -16,6 +17,14 @@ POINTS_PER_INCH = 72.0
 LETTER_WIDTH = 0.53
 # From the lowest label to the caption, in points.
 CAPTION_GAP = 6.0
+LINE_SPACING = 1.25
+LOOK: dict[str, Any] = {
+    "ha": "left",
+    "va": "top",
+    "fontsize": CAPTION_SIZE,
+    "color": INK,
+    "linespacing": LINE_SPACING,
+}
 
 
 class Picture(ABC):
@@ -47,11 +56,17 @@ class Picture(ABC):
         """
         with style():
             axes = new_figure(self.size).subplots() if ax is None else ax
-            self._draw(axes)
             dress(axes)
+            self._draw(axes)
         if caption:
-            add_caption(axes, self.caption)
+            self._write(axes, own=ax is None)
         return axes
+
+    def _write(self, ax: Axes, own: bool) -> None:
+        if own:
+            caption_figure(ax.figure.figure, self.caption)
+        else:
+            add_caption(ax, self.caption)
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
@@ -69,6 +84,12 @@ def new_figure(size: tuple[float, float]) -> Figure:
 def add_caption(ax: Axes, caption: str) -> None:
     r"""Write a caption under the axes, below their labels and as wide as they are.
 
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    caption : str
+        It is broken into lines.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -79,23 +100,37 @@ def add_caption(ax: Axes, caption: str) -> None:
     """
     figure: Figure = ax.figure.figure  # the whole, also of a subfigure
     figure.draw_without_rendering()  # lets the layout settle
-    box, frame = ax.get_tightbbox(), ax.get_window_extent()
-    points = POINTS_PER_INCH / figure.dpi
-    if box is None:
-        box = frame
-    letters = int(box.width * points / (LETTER_WIDTH * CAPTION_SIZE))
+    frame, points = ax.get_window_extent(), POINTS_PER_INCH / figure.dpi
+    box = ax.get_tightbbox() or frame
     offset = ((box.x0 - frame.x0) * points, (box.y0 - frame.y0) * points - CAPTION_GAP)
     with style():
         ax.annotate(
-            textwrap.fill(plain(caption, None), max(letters, 20)),
+            "\n".join(_lines(caption, box.width * points)),
             xy=(0, 0),
             xycoords="axes fraction",
             xytext=offset,
             textcoords="offset points",
-            ha="left",
-            va="top",
-            fontsize=CAPTION_SIZE,
-            color=INK,
-            linespacing=1.25,
             annotation_clip=False,
+            **LOOK,
         )
+
+
+def caption_figure(figure: Figure, caption: str) -> None:
+    """Write a caption under all axes of a figure of our own, which grows by its height."""
+    width, height = figure.get_size_inches()
+    lines = _lines(caption, POINTS_PER_INCH * width - 2 * CAPTION_GAP)
+    added = (2 * CAPTION_GAP + len(lines) * LINE_SPACING * CAPTION_SIZE) / POINTS_PER_INCH
+    share = added / (height + added)
+    figure.set_size_inches(width, height + added)
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0, share, 1, 1 - share))
+    across, up = (CAPTION_GAP / POINTS_PER_INCH / one for one in (width, height + added))
+    with style():
+        text = figure.text(across, share - up, "\n".join(lines), **LOOK)
+    text.set_in_layout(False)
+
+
+def _lines(caption: str, width: float) -> list[str]:
+    letters = int(width / (LETTER_WIDTH * CAPTION_SIZE))
+    return textwrap.wrap(plain(caption, None), max(letters, 20))

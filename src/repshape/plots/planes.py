@@ -66,6 +66,10 @@ class Ellipses:
     def __len__(self) -> int:
         return len(self.centres)
 
+    def take(self, chosen: list[int]) -> Ellipses:
+        """Return some of the ellipses."""
+        return Ellipses(*(getattr(self, one)[chosen] for one in self.__dataclass_fields__))
+
     def draw(
         self,
         ax: Axes,

@@ -81,7 +81,7 @@ class ResponsesPicture(Picture):
         checked = as_network(network)
         values = _values(colour, checked.n_conditions)
         plane = Plane.of(checked)
-        shown = _shown(checked.n_conditions)
+        shown = shown_conditions(checked.n_conditions)
         moments = as_moments(checked, covariance)
         means, covariances = projected(moments, plane.basis, plane.offset @ plane.basis)
         ellipses = Ellipses.of(means[shown], covariances[shown], n_std)
@@ -114,7 +114,7 @@ class ResponsesPicture(Picture):
                 rasterized=True,
             )
         self.ellipses.draw(ax, self.colouring.colours)
-        self.colouring.scatter(ax, centres, np.full(len(centres), 14.0))
+        self.colouring.scatter(ax, centres, np.full(len(centres), 18.0))
         ax.set(xlim=self.limits[0], ylim=self.limits[1], aspect="equal")
         labels = self.plane.axis_labels()
         ax.set_xlabel(labels[0])
@@ -136,7 +136,7 @@ def _values(colour: Any, n_conditions: int) -> list[Any]:
     return values
 
 
-def _shown(n_conditions: int) -> npt.NDArray[np.intp]:
+def shown_conditions(n_conditions: int) -> npt.NDArray[np.intp]:
     """Return all conditions, or evenly spaced ones where they are too many."""
     wanted = min(n_conditions, MOST_ELLIPSES)
     return np.unique(np.linspace(0, n_conditions - 1, wanted).round().astype(np.intp))

@@ -50,6 +50,7 @@ STYLE: Any = {
     "figure.dpi": 150,
     "image.interpolation": "nearest",
     "legend.fontsize": SMALL_SIZE,
+    "legend.title_fontsize": SMALL_SIZE,
     "legend.frameon": False,
     "legend.handletextpad": 0.4,
     "lines.linewidth": 1.2,
