@@ -23,7 +23,8 @@ from repshape.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 # Whether violations are minor depends on how many trials and networks there are; see the page.
-OPEN = {"Supplementary Figure 4 B, violations"}
+# The default search meets a saddle in one pair of the full grid.
+OPEN = {"Supplementary Figure 4 B, violations", "Figure 2 B, default search"}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_results_are_complete(results: dict[str, Any]) -> None:
     assert results["versions"]["repshape"] == rs.__version__
     assert results["chosen"]["noise scales"]
     names = [claim["name"] for claim in all_claims(results)]
-    assert len(names) == len(set(names)) == 22
+    assert len(names) == len(set(names)) == 23
     for panel in ("1 C", "1 D", "1 E", "2 B", "2 C", "2 D", "2 E"):
         assert f"Figure {panel}" in names
     for claim in all_claims(results):

@@ -33,6 +33,7 @@ RELATIONS = {
     "==": operator.eq,
 }
 ALPHAS = (1.0, 2.0, 0.0)
+LARGEST_COUNT = 1e9  # whole numbers above are not counts of anything here
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Check:
 
     def __str__(self) -> str:
         link = " " if self.holds else ", not "
-        return f"{self.name} {self.value:.3g}{link}{self.relation} {self.bound:g}"
+        return f"{self.name} {number_words(self.value)}{link}{self.relation} {self.bound:g}"
 
     def summary(self) -> dict[str, Any]:
         """Return the check, ready for JSON."""
@@ -260,6 +261,16 @@ def toy_findings(
         grid_recovery(distances[alpha], given.get(alpha)) for alpha in ALPHAS
     )
     return _both_recover(both), _means_fail(means), _covariances_fail(covariances)
+
+
+def number_words(value: float) -> str:
+    """Return a whole number as it is, and any other to three digits.
+
+    >>> number_words(36336.0), number_words(0.06349)
+    ('36336', '0.0635')
+    """
+    whole = float(value).is_integer() and abs(value) < LARGEST_COUNT
+    return f"{value:.0f}" if whole else f"{value:.3g}"
 
 
 def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
