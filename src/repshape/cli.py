@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from repshape import cli_analysis
+from repshape import cli_analysis, cli_report
 from repshape._version import package_version
 from repshape.errors import RepshapeError
 
@@ -227,6 +227,7 @@ def _resumable(out: Path) -> Iterator[None]:
 
 
 cli_analysis.register(app)
+cli_report.register(app)
 
 
 def run(arguments: Sequence[str]) -> int:
