@@ -17,6 +17,7 @@ import numpy.typing as npt
 from repshape._files import atomic_write
 from repshape._version import package_version
 from repshape.analysis.embedding import Embedding, embed
+from repshape.datasets.findings import COINCIDE, quadratic_r2
 from repshape.datasets.toy import ToyNetworks, toy_networks
 from repshape.demo_figure import draw_demo
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -27,9 +28,6 @@ FloatArray = npt.NDArray[np.float64]
 
 # The order of the paper's panels C, D and E.
 ALPHAS = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
-# Networks closer than this coincide: their responses are of order one, and rounding enters the
-# distance through a square root (the root of 1e-16 is 1e-8).
-COINCIDE = 1e-6
 # What the words below call held and lost.
 HELD, LOST = 0.95, 0.05
 
@@ -138,27 +136,6 @@ def save_demo(demo: Demo, out: str | os.PathLike[str]) -> list[Path]:
     with atomic_write(files[1]) as handle:
         handle.write((json.dumps(demo.summary(), indent=2) + "\n").encode("utf-8"))
     return files
-
-
-def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
-    """Return R^2 of the best quadratic map from points, shape (K, 2), to a target, shape (K,).
-
-    Points that coincide predict nothing: 0.
-
-    >>> x, y = np.random.default_rng(0).normal(size=(2, 50))
-    >>> round(quadratic_r2(np.column_stack([x, y]), 1 + 2 * x - x * y), 9)
-    1.0
-    """
-    cloud, values = np.asarray(points, dtype=np.float64), np.asarray(target, dtype=np.float64)
-    cloud = cloud - cloud.mean(axis=0)
-    size = np.abs(cloud).max()
-    if size < COINCIDE:
-        return 0.0
-    u, v = (cloud / size).T
-    features = np.column_stack([np.ones_like(u), u, v, u * u, u * v, v * v])
-    fitted = features @ np.linalg.lstsq(features, values, rcond=None)[0]
-    unexplained = ((values - fitted) ** 2).sum() / ((values - values.mean()) ** 2).sum()
-    return max(float(1.0 - unexplained), 0.0)  # never negative but for rounding
 
 
 def _panel(alpha: float, toy: ToyNetworks, distances: DistanceMatrix) -> DemoPanel:
