@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from matplotlib import colormaps
 
 from repshape.analysis.distortion import DistortionCurve
 from repshape.analysis.panels import align_embeddings
@@ -26,9 +25,13 @@ DTYPES = {"f8": "Float64Array", "i4": "Int32Array", "i2": "Int16Array", "u1": "U
 # others (255 is "not computed").
 NEIGHBOURS = 10
 LEVELS = 254
-# Sequential, readable in print and with any kind of colour vision. The ends of the second are cut
-# so that points never fade into a light or dark page.
-MAPS = {"heat": ("viridis", 0.0, 1.0), "points": ("plasma", 0.05, 0.88)}
+# Sequential, readable in print and with any kind of colour vision. Those of points are cut where
+# they would fade into a light or a dark page.
+MAPS = {
+    "heat": ("viridis", 0.0, 1.0),
+    "light": ("plasma", 0.0, 0.88),
+    "dark": ("plasma", 0.22, 1.0),
+}
 
 
 def page_data(
@@ -167,5 +170,7 @@ def _pairs(view: PairViews) -> dict[str, Any]:
 
 def _colours(name: str, start: float, stop: float) -> str:
     """Return 256 colours as hexadecimal digits, six each."""
+    from matplotlib import colormaps  # slow to import: not with the package
+
     table = colormaps[name](np.linspace(start, stop, 256))[:, :3]
     return bytes(np.rint(255 * table).astype(np.uint8).ravel().tolist()).hex()

@@ -7,9 +7,6 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from repshape._tables import json_text
 
 STATIC = "static"
@@ -38,6 +35,9 @@ ESCAPES = {
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     """Return the page. Whatever is in ``context`` is escaped; ``data`` becomes inert JSON."""
+    from jinja2 import Environment, StrictUndefined  # slow to import: not with the package
+    from markupsafe import Markup
+
     style = _static(STYLE)
     script = "'use strict';\n(() => {\n" + "\n".join(map(_static, SCRIPTS)) + "\n})();\n"
     environment = Environment(
