@@ -128,7 +128,8 @@ def _near(D: DistanceMatrix) -> npt.NDArray[np.intp]:
     own = np.repeat(np.arange(len(D)), nearest.shape[1])
     i, j = np.unique(np.sort([own, nearest.ravel()], axis=0), axis=1)
     place = i * (2 * len(D) - i - 1) // 2 + j - i - 1  # in the upper triangle, row by row
-    return place[~np.isnan(D.condensed()[place])].astype(np.intp)
+    known: npt.NDArray[np.intp] = place[~np.isnan(D.condensed()[place])]
+    return known
 
 
 def _plane(quality: Quality, points: FloatArray | None) -> dict[str, Any]:

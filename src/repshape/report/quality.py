@@ -67,13 +67,13 @@ def assess(source: Source, seed: int) -> Quality:
     triangles = triangle_violations(D)
     checks = [_completeness(D), _convergence(D), _bounds(D), _triangles(triangles)]
     if "polish" in D.description:
-        checks.append(("Polish", "note", _capital(polish_words(D.description["polish"])[8:]) + "."))
+        checks.append(_polish(D.description["polish"]))
     if not D.complete:
         words = "No plane and no clusters while pairs are missing."
         checks.append(("Embedding", "note", words))
         return Quality(_some(checks), None, None, np.arange(len(D), dtype=np.intp))
-    metric, words = _metric_version(D, triangles)
-    checks.append(words)
+    metric, repaired = _metric_version(D, triangles)
+    checks.append(repaired)
     method = "metric" if len(D) <= FULL else "classical"
     plane = embed(metric, 2, method=method, random_state=seed)
     curve = None
@@ -135,11 +135,12 @@ def _bounds(D: DistanceMatrix) -> tuple[str, str, str] | None:
         return None
     gaps = 1.0 - bounds[positive] / distances[positive]
     proven = int((gaps <= PROVEN).sum())
-    words = (
-        f"{proven} of {count(int(positive.sum()), 'distance')} are proven to be the smallest; the "
-        f"median lies {100 * np.median(gaps):.2g} % above its lower bound."
-    )
-    return "Bounds", "note", words
+    words = f"{proven or 'None'} of {count(int(positive.sum()), 'distance')} proven the smallest"
+    if proven < positive.sum():
+        middle = 100 * float(np.median(gaps[gaps > PROVEN]))
+        others = "the others" if proven else "them"
+        words += f"; half of {others} lie within {middle:.2g} % of their lower bound"
+    return "Bounds", "note", words + "."
 
 
 def _triangles(found: TriangleViolations) -> tuple[str, str, str]:
@@ -154,6 +155,13 @@ def _triangles(found: TriangleViolations) -> tuple[str, str, str]:
     if found.n_negative:
         words += f"; {count(found.n_negative, 'distance')} came out negative"
     return "Triangles", "bad", words + "."
+
+
+def _polish(report: dict[str, Any]) -> tuple[str, str, str]:
+    if not report["pairs_improved"] and not report["violated_triangles_after"]:
+        return "Polish", "good", "No pair got shorter when it was restarted from others."
+    verdict = "bad" if report["violated_triangles_after"] else "good"
+    return "Polish", verdict, _capital(polish_words(report).removeprefix("polish: ")) + "."
 
 
 def _metric_version(
@@ -185,8 +193,8 @@ def _fit(plane: Embedding, curve: DistortionCurve | None) -> tuple[str, str, str
         middle = curve.values[1, curve.percentiles.index(50.0)]
         last = curve.values[-1, curve.percentiles.index(50.0)]
         words += (
-            f"; half of the pairs are drawn within a factor of {middle:.3g} of their distance "
-            f"({last:.3g} in {curve.dimensions[-1]} dimensions)"
+            f"; half of the pairs are drawn within {100 * (middle - 1):.2g} % of their distance "
+            f"({100 * (last - 1):.2g} % in {curve.dimensions[-1]} dimensions)"
         )
     return "Embedding", "good" if plane.stress < 0.1 else "note", words + "."
 

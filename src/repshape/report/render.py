@@ -54,10 +54,10 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
 
 
 def inert_json(value: Any) -> str:
-    """Return JSON that can stand inside a script element, whatever the text in it.
+    r"""Return JSON that can stand inside a script element, whatever the text in it.
 
     >>> inert_json({"label": "</script>"})
-    '{"label": "\\\\u003c/script\\\\u003e"}'
+    '{"label": "\\u003c/script\\u003e"}'
     """
     text = json_text(value)
     for character, escape in ESCAPES.items():

@@ -40,6 +40,14 @@ INVARIANCES = {
     "identity": "Nothing is aligned: neuron k of one network is compared with neuron k of the "
     "other.",
 }
+ESTIMATORS = {
+    "mle": "maximum likelihood",
+    "unbiased": "the unbiased estimate",
+    "ledoit-wolf": "shrinkage of Ledoit and Wolf",
+    "oas": "oracle approximating shrinkage",
+    "shrinkage-cv": "cross-validated shrinkage",
+    "ridge": "maximum likelihood with a ridge",
+}
 SHORT = {
     "GaussianShapeMetric": ("Gaussian", "alpha", "α"),
     "EnergyShapeMetric": ("Energy", "q", "q"),
@@ -67,10 +75,8 @@ def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:
 def metric_of(description: Mapping[str, Any]) -> ShapeMetric[Any] | None:
     """Return the shape metric that a description is of, or None if it is not one of ours.
 
-    >>> metric_of(describe(GaussianShapeMetric(0.5, preprocess=Preprocess(scale=True))))
-    GaussianShapeMetric(alpha=0.5,
-                        preprocess=Preprocess(center=True, scale=True, n_components=None, \
-whitening=0.0))
+    >>> metric_of(describe(GaussianShapeMetric(0.5, group="rotation")))
+    GaussianShapeMetric(alpha=0.5, group='rotation')
     """
     cls = CLASSES.get(str(description.get("metric")))
     parameters = description.get("parameters")
@@ -106,7 +112,8 @@ def what_was_measured(description: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     metric = metric_of(description)
     made = description.get("repshape")
-    version = [("Version", f"Computed with repshape {made}.")] if made else []
+    known = made and made != "unknown"
+    version = [("Version", f"Computed with repshape {made}.")] if known else []
     repaired = description.get("repaired")
     moved = [("Repair", "These are the nearest distances that break no triangle.")]
     if metric is None:
@@ -138,8 +145,8 @@ def _distance_words(metric: ShapeMetric[Any]) -> str:
             if metric.estimator == "u"
             else "all pairs of trials, biased upward by noise"
         )
-        sees = "it sees the whole distribution of trials"
-        return f"Energy shape distance with q = {metric.q:g}: {sees} ({kind})."
+        whole = f"Energy shape distance with q = {metric.q:g}"
+        return f"{whole}: it sees the whole distribution of trials ({kind})."
     if isinstance(metric, WassersteinShapeMetric):
         return f"Optimal transport between trials with p = {metric.p:g}, after alignment."
     return (
@@ -169,7 +176,8 @@ def _covariance_words(metric: ShapeMetric[Any]) -> list[tuple[str, str]]:
     if not isinstance(metric, GaussianShapeMetric):
         return []
     name = getattr(metric.covariance, "name", metric.covariance)
-    return [("Covariances", f"Where trials were given, estimated from them by {name}.")]
+    how = ESTIMATORS.get(str(name), str(name))
+    return [("Covariances", f"Where trials were given, estimated from them by {how}.")]
 
 
 def _search_words(parameters: Mapping[str, Any]) -> str:
@@ -179,7 +187,7 @@ def _search_words(parameters: Mapping[str, Any]) -> str:
     tried = "many starts, screened" if starts == "auto" else f"{starts} starts"
     return (
         f"{tried[0].upper()}{tried[1:]}; seed {parameters.get('random_state')}; tolerance "
-        f"{parameters.get('tol'):g}; at most {parameters.get('max_iter')} iterations a start."
+        f"{parameters.get('tol')}; at most {parameters.get('max_iter')} iterations a start."
     )
 
 

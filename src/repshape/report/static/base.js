@@ -90,6 +90,15 @@ const tidy = (text, most = 60) => {
   return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
 };
 const name = (k, most = 40) => tidy(LABELS[k], most);
+/** A label for a narrow place: what tells names apart is often at their end. */
+const brief = (k, most) => {
+  const whole = tidy(LABELS[k], 200);
+  const half = Math.floor((most - 1) / 2);
+  return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
+};
+
+/** How far a distance lies above its bound, as a share in words. */
+const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
 
 /** A number in a few digits, as a reader wants it. */
 function digits(value, count = 4) {
@@ -171,7 +180,8 @@ const QUALITATIVE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56
 const SHAPES = ['circle', 'square', 'triangle', 'diamond', 'cross'];
 const ramp = (hex) => Array.from({ length: 256 }, (_, k) => `#${hex.slice(6 * k, 6 * k + 6)}`);
 const HEAT = ramp(DATA.colours.heat);
-const POINTS = ramp(DATA.colours.points);
+const POINTS = { light: ramp(DATA.colours.light), dark: ramp(DATA.colours.dark) };
+const pointColours = (t) => POINTS[t.dark ? 'dark' : 'light'];
 const NEUTRAL = '#5b8fb9';
 
 function range(column) {
@@ -185,14 +195,14 @@ function range(column) {
   }
   return column.range;
 }
-function look(k) {
+function look(k, t) {
   const column = columnNow();
   if (!column) return { colour: NEUTRAL, shape: 'circle' };
   if (column.kind === 'number') {
     const [low, high] = range(column);
     const value = column.values[k];
     if (Number.isNaN(value)) return { colour: '#999999', shape: 'cross' };
-    return { colour: POINTS[high > low ? Math.round((255 * (value - low)) / (high - low)) : 128], shape: 'circle' };
+    return { colour: pointColours(t)[high > low ? Math.round((255 * (value - low)) / (high - low)) : 128], shape: 'circle' };
   }
   return levelLook(column.codes[k]);
 }
@@ -216,7 +226,7 @@ function networkOrder() {
 const theme = () => {
   const style = getComputedStyle(document.documentElement);
   const get = (key) => style.getPropertyValue(`--${key}`).trim();
-  return { ink: get('ink'), soft: get('soft'), line: get('line'), back: get('card'), accent: get('accent'), first: get('first'), second: get('second'), font: 'system-ui, sans-serif' };
+  return { dark: style.colorScheme === 'dark', ink: get('ink'), soft: get('soft'), line: get('line'), back: get('card'), accent: get('accent'), first: get('first'), second: get('second'), font: 'system-ui, sans-serif' };
 };
-const PAPER = { ink: '#1c2430', soft: '#5a6675', line: '#d5dbe3', back: '#ffffff', accent: '#c2410c', first: '#0072b2', second: '#d55e00', font: 'Helvetica, Arial, sans-serif' };
+const PAPER = { dark: false, ink: '#1c2430', soft: '#5a6675', line: '#d5dbe3', back: '#ffffff', accent: '#c2410c', first: '#0072b2', second: '#d55e00', font: 'Helvetica, Arial, sans-serif' };
 const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

@@ -62,13 +62,14 @@ function drawPlane(pen, width, t, live, share = 1) {
   const { found, scale } = places(box, share);
   const radius = K > 1000 ? 2.5 : K > 250 ? 4 : K > 60 ? 5 : 6.5;
   const marked = live ? new Set([...state.selected, ...state.hover]) : new Set(state.selected);
-  const dim = marked.size && live ? 0.55 : 0.9;
+  const dim = state.hover.length && live ? 0.6 : 0.95;
   for (let k = 0; k < K; k++) {
     if (marked.has(k)) continue;
-    const { colour, shape } = look(k);
+    const { colour, shape } = look(k, t);
     marker(pen, found[2 * k], found[2 * k + 1], shape, radius, { fill: colour, opacity: dim, stroke: t.back, width: 0.6 });
   }
-  for (const k of marked) drawMarked(pen, found, k, radius, width, t);
+  const taken = [];
+  for (const k of marked) drawMarked(pen, found, k, radius, width, t, taken);
   if (live && plane.cursor !== null && document.activeElement === plane.canvas) {
     pen.ellipse(found[2 * plane.cursor], found[2 * plane.cursor + 1], radius + 6, radius + 6, 0, { stroke: t.ink, width: 2, dash: [3, 2] });
   }
@@ -77,17 +78,21 @@ function drawPlane(pen, width, t, live, share = 1) {
   plane.view = { found, box };
 }
 
-function drawMarked(pen, found, k, radius, width, t) {
-  const { colour, shape } = look(k);
+function drawMarked(pen, found, k, radius, width, t, taken) {
+  const { colour, shape } = look(k, t);
   const [x, y] = [found[2 * k], found[2 * k + 1]];
   const chosen = state.selected.includes(k);
   marker(pen, x, y, shape, radius + 2, { fill: colour, stroke: chosen ? t.accent : t.ink, width: 2.2 });
-  const text = name(k, 26);
+  const text = brief(k, 26);
   const right = x + textWidth(text, 12, t.font) + 16 > width;
   const shift = right ? -radius - 7 : radius + 7;
   const wide = textWidth(text, 12, t.font);
-  pen.rect(x + (right ? shift - wide - 3 : shift - 3), y - 18, wide + 6, 15, { fill: t.back, opacity: 0.82 });
-  pen.text(x + shift, y - 10, text, { size: 12, weight: 600, fill: chosen ? t.accent : t.ink, anchor: right ? 'end' : 'start', font: t.font });
+  const left = x + (right ? shift - wide - 3 : shift - 3);
+  const clear = (dy) => taken.every(([u, v, w]) => Math.abs(v - y - dy) >= 15 || left > u + w || left + wide + 6 < u);
+  const dy = [0, -15, 15, -30, 30].find(clear) ?? 0; // so that labels of near points do not cover each other
+  taken.push([left, y + dy, wide + 6]);
+  pen.rect(left, y + dy - 8, wide + 6, 15, { fill: t.back, opacity: 0.82 });
+  pen.text(x + shift, y + dy, text, { size: 12, weight: 600, fill: chosen ? t.accent : t.ink, anchor: right ? 'end' : 'start', font: t.font });
 }
 
 /** A bar of a round length, so that distances can be read off the plane. */

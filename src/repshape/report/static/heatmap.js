@@ -1,6 +1,6 @@
 // The map of distances: a pixel for each pair, in an order that the reader chooses.
 
-const heat = { canvas: $('heat'), order: [], position: new Int32Array(K), image: null, strip: null, cursor: null, box: null };
+const heat = { canvas: $('heat'), order: [], position: new Int32Array(K), image: null, cursor: null, box: null };
 
 /** The distance of the last colour; where all networks coincide, that of the other matrices. */
 const heatTop = (matrix) => Math.max(matrix.coincide ? Math.max(...DATA.matrices.map((one) => one.high)) : matrix.high, 0) || 1;
@@ -40,38 +40,29 @@ function paintHeat() {
   }
   context.putImageData(pixels, 0, 0);
   heat.image = image;
-  paintStrip();
 }
 
-/** Paint the metadata of the networks in the order of the map, a pixel each. */
-function paintStrip() {
-  const strip = document.createElement('canvas');
-  strip.width = K;
-  strip.height = 1;
-  const context = strip.getContext('2d');
+/** The metadata of the networks in the order of the map, a pixel each, across or down. */
+function strip(t, across) {
+  const made = document.createElement('canvas');
+  made.width = across ? K : 1;
+  made.height = across ? 1 : K;
+  const context = made.getContext('2d');
   heat.order.forEach((k, at) => {
-    context.fillStyle = look(k).colour;
-    context.fillRect(at, 0, 1, 1);
+    context.fillStyle = look(k, t).colour;
+    context.fillRect(across ? at : 0, across ? 0 : at, 1, 1);
   });
-  heat.strip = strip;
-  const upright = document.createElement('canvas');
-  upright.width = 1;
-  upright.height = K;
-  const other = upright.getContext('2d');
-  heat.order.forEach((k, at) => {
-    other.fillStyle = look(k).colour;
-    other.fillRect(0, at, 1, 1);
-  });
-  heat.upright = upright;
+  return made;
 }
 
 function heatLayout(width, t) {
   const names = K <= 32;
-  const longest = names ? Math.min(110, Math.max(...LABELS.map((_, k) => textWidth(name(k, 16), 11, t.font)))) + 8 : 0;
+  const room = width > 420 ? 20 : 13; // characters of a name beside the map
+  const longest = names ? Math.max(...LABELS.map((_, k) => textWidth(brief(k, room), 11, t.font, 700))) + 8 : 0;
   const left = longest + (columnNow() ? 14 : 0);
   const top = columnNow() ? 14 : 2;
   const side = width - left - 2;
-  return { names, left, top, side, cell: side / K, height: top + side + 42 };
+  return { names, room, left, top, side, cell: side / K, height: top + side + 42 };
 }
 
 function drawHeat(pen, width, t, live) {
@@ -82,13 +73,13 @@ function drawHeat(pen, width, t, live) {
   if (matrix.missing) drawMissing(pen, left, top, side, t);
   pen.image(heat.image, left, top, side, side, cell < 1);
   if (columnNow()) {
-    pen.image(heat.strip, left, top - 12, side, 9);
-    pen.image(heat.upright, left - 12, top, 9, side);
+    pen.image(strip(t, true), left, top - 12, side, 9);
+    pen.image(strip(t, false), left - 12, top, 9, side);
   }
   if (box.names) {
     heat.order.forEach((k, at) => {
       const strong = live && (state.selected.includes(k) || state.hover.includes(k));
-      pen.text(left - 16, top + (at + 0.5) * cell, name(k, 16), { size: 11, fill: strong ? t.accent : t.soft, weight: strong ? 700 : 400, anchor: 'end', font: t.font });
+      pen.text(left - 16, top + (at + 0.5) * cell, brief(k, box.room), { size: 11, fill: strong ? t.accent : t.soft, weight: strong ? 700 : 400, anchor: 'end', font: t.font });
     });
   }
   pen.rect(left, top, side, side, { stroke: t.line });

@@ -5,16 +5,19 @@ function drawCurve(pen, width, t, live) {
   if (!live) pen.rect(0, 0, width, CURVE_HEIGHT, { fill: t.back });
   const { curve } = matrixNow();
   const [left, right, top, bottom] = [48, width - 12, 12, CURVE_HEIGHT - 40];
+  // A logarithmic scale from 1 to the largest, which may be infinite where points coincide.
   const finite = curve.values.flat().filter((v) => v !== null);
-  const high = Math.max(1.1, Math.min(Math.max(...finite), 4));
+  const high = Math.max(1.05, Math.min(Math.max(...finite), 16));
   const last = curve.dimensions.length - 1;
   const x = (k) => left + ((right - left) * k) / Math.max(last, 1);
-  const y = (v) => bottom - ((bottom - top) * (Math.min(v ?? high, high) - 1)) / (high - 1);
+  const y = (v) => bottom - ((bottom - top) * Math.log(Math.min(v ?? high, high))) / Math.log(high);
   const style = { size: 11, fill: t.soft, font: t.font };
-  for (let k = 0; k <= 4; k++) {
-    const value = 1 + ((high - 1) * k) / 4;
+  let lowest = Infinity;
+  for (const value of [1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 8, 16]) {
+    if (value > high || lowest - y(value) < 24) continue;
+    lowest = y(value);
     pen.path([[left, y(value)], [right, y(value)]], { stroke: t.line });
-    pen.text(left - 6, y(value), value.toFixed(2), { ...style, anchor: 'end' });
+    pen.text(left - 6, y(value), String(value), { ...style, anchor: 'end' });
   }
   curve.dimensions.forEach((d, k) => pen.text(x(k), bottom + 14, String(d), { ...style, anchor: 'middle' }));
   pen.text((left + right) / 2, bottom + 32, 'dimension of the embedding', { ...style, anchor: 'middle' });
@@ -98,7 +101,6 @@ function listen() {
       showParts();
     }
     if (has('matrix') || (has('order') && state.order !== null)) paintHeat();
-    else if (has('column')) paintStrip();
     if (has('matrix')) for (const table of Object.values(tables)) table.arrange();
     else if (has('selected')) {
       tables.networks.show();

@@ -64,12 +64,11 @@ function drawPair(pen, width, t, shown, live) {
     drawMoments(pen, shown.own, shown[when], to, scale, t);
   });
   const y = rows * (side + 26) + 8;
-  const half = narrow ? y : y;
-  marker(pen, 8, half, 'circle', 5, { fill: t.first });
-  pen.text(18, half, name(shown.x, 24), { size: 12, fill: t.ink, font: t.font });
-  const next = 34 + textWidth(name(shown.x, 24), 12, t.font);
-  marker(pen, next, half, 'square', 5, { fill: t.second });
-  pen.text(next + 10, half, name(shown.y, 24), { size: 12, fill: t.ink, font: t.font });
+  marker(pen, 8, y, 'circle', 5, { fill: t.first });
+  pen.text(18, y, brief(shown.x, 24), { size: 12, fill: t.ink, font: t.font });
+  const next = 34 + textWidth(brief(shown.x, 24), 12, t.font);
+  marker(pen, next, y, 'square', 5, { fill: t.second });
+  pen.text(next + 10, y, brief(shown.y, 24), { size: 12, fill: t.ink, font: t.font });
 }
 const pairHeight = (width) => (width < 520 ? 2 * (width + 26) : (width - 16) / 2 + 26) + 22;
 
@@ -94,7 +93,7 @@ function numbersOf(i, j, shown) {
   const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + digits(far, 5)]];
   if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
     lines.push(['At least', digits(matrix.bounds[row], 5)]);
-    if (!matrix.coincide) lines.push(['Gap to the bound', far > 0 ? `${digits((100 * (far - matrix.bounds[row])) / far, 2)} %` : 'none']);
+    if (!matrix.coincide) lines.push(['Gap to the bound', gapWords(far > 0 ? 1 - matrix.bounds[row] / far : NaN)]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
   if (shown && !Number.isNaN(shown.parts[2])) {
@@ -123,6 +122,7 @@ function showPair() {
   $('pair-note').textContent = pairNote(pair, shown, matrix);
   picture.shown = shown;
   picture.canvas.hidden = !shown;
+  document.querySelector('.pair-grid').classList.toggle('flat', !shown);
   document.querySelector('[data-saves="pair"]').hidden = !shown;
   if (shown) {
     const width = picture.canvas.parentElement.clientWidth;

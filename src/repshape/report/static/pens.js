@@ -2,8 +2,8 @@
 // for the screen and for the file.
 
 const ruler = document.createElement('canvas').getContext('2d');
-function textWidth(text, size, font) {
-  ruler.font = `${size}px ${font}`;
+function textWidth(text, size, font, weight = 400) {
+  ruler.font = `${weight} ${size}px ${font}`;
   return ruler.measureText(text).width;
 }
 
@@ -156,13 +156,13 @@ function legend(pen, x, y, width, t) {
   const title = tidy(column.name, 34);
   if (column.kind === 'number') {
     const [low, high] = range(column);
-    const offset = Math.min(textWidth(title, 12, t.font) + 10, width / 2);
+    const offset = Math.min(textWidth(title, 12, t.font, 600) + 16, width * 0.6);
     pen?.text(x, y + 6, title, { ...style, weight: 600 });
-    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset), POINTS, String(+low.toPrecision(4)), String(+high.toPrecision(4)), t);
+    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset - 2), pointColours(t), String(+low.toPrecision(4)), String(+high.toPrecision(4)), t);
     return 28;
   }
   pen?.text(x, y + 6, title, { ...style, weight: 600 });
-  let [left, top] = [x + textWidth(title, 12, t.font) + 14, y];
+  let [left, top] = [x + textWidth(title, 12, t.font, 600) + 16, y];
   const most = 16;
   const shown = column.levels.slice(0, most).map((level, code) => [tidy(level, 22), levelLook(code)]);
   if (column.levels.length > most) shown.push([`and ${column.levels.length - most} more`, null]);

@@ -160,7 +160,7 @@ function pairColumns() {
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : digits(far(p), 5))) },
     { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : digits(bound(p), 5))) },
-    { title: 'Gap', ...number(gap, (p) => (Number.isNaN(gap(p)) ? '\u2013' : `${digits(100 * gap(p), 2)} %`)) },
+    { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
   ];
 }
