@@ -33,6 +33,7 @@ from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise, pairwise_many
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.repair import Repaired, repair
+from repshape.report import Report, write_report
 from repshape.responses import Gaussians, Trials, as_network
 from repshape.triangles import TriangleViolations, triangle_violations
 
@@ -69,6 +70,7 @@ __all__ = [
     "Preprocess",
     "ProcrustesShapeMetric",
     "Repaired",
+    "Report",
     "ShapeClusters",
     "ShapeMetric",
     "SubsamplingCurves",
@@ -110,6 +112,7 @@ __all__ = [
     "shape_kmeans",
     "subsample",
     "triangle_violations",
+    "write_report",
 ]
 
 
