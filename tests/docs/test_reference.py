@@ -16,13 +16,11 @@ INTERNAL = {"plain-numpy.md"}  # the slow twins are shown, but are not public
 
 
 def public_names() -> list[str]:
-    names = []
-    for name in repshape.__all__:
-        item = getattr(repshape, name)
-        if isinstance(item, ModuleType):
-            names += [f"repshape.{name}.{inner}" for inner in item.__all__]
-        else:
-            names.append(f"repshape.{name}")
+    items = {name: getattr(repshape, name) for name in repshape.__all__}
+    names = [f"repshape.{name}" for name, one in items.items() if not isinstance(one, ModuleType)]
+    modules = {name: one for name, one in items.items() if isinstance(one, ModuleType)}
+    for name, module in modules.items():
+        names += [f"repshape.{name}.{inner}" for inner in module.__all__]
     return names
 
 
