@@ -1,7 +1,7 @@
 """An extension of griffe: what our docstrings write as reStructuredText, for Markdown.
 
-Formulas (``.. math::`` and ``:math:``), simple tables, references, and names in single backticks,
-which become links where the name is public.
+Formulas (``.. math::`` and ``:math:``), simple tables, references, names that share an entry, and
+names in single backticks, which become links where the name is public.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import griffe
 DIRECTIVE = re.compile(r"^(?P<pad> *)\.\. math:: *(?P<rest>(?:.*\n?)(?:(?P=pad) +\S.*\n?)*)", re.M)
 ROLE = re.compile(r":math:`([^`]*)`")
 RULE = re.compile(r"^ *=+(?: +=+)+ *$")
+ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*)(?P<kind> :.*)?")
+CHOICES = re.compile(r"\{([^{}]*)\}")
 FOOTNOTE = re.compile(r"^( *)\.\. \[(\d+)\] ", re.M)
 NAME = re.compile(r"(?<![`\w\[])`((?:repshape\.)?[A-Za-z][\w.]*)`(?![`_\]])")
 
@@ -44,6 +46,40 @@ def _tables(text: str) -> str:
     return "\n".join(out)
 
 
+def _spelled(choices: re.Match[str]) -> str:
+    """Return ``{"a", "b", "c"}`` as ``"a", "b" or "c"``."""
+    *others, last = choices[1].split(", ")
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _entries(text: str) -> str:
+    """Write every parameter so that griffe invents no default.
+
+    Of ``a, b : int`` it would show the default and the annotation of a beside both, so each name
+    gets an entry of its own. Of ``{"a", "b"}`` it would show "a" as the default, so choices are
+    spelled out.
+    """
+    lines, out = text.split("\n"), list[str]()
+    listing = False
+    while lines:
+        line = lines.pop(0)
+        if lines and re.fullmatch("-{3,}", lines[0]):
+            listing = line in ("Parameters", "Attributes")
+            out += [line, lines.pop(0)]
+            continue
+        found = ENTRY.fullmatch(line) if listing else None
+        if found is None:
+            out.append(line)
+            continue
+        body = []
+        while lines and (not lines[0] or lines[0].startswith(" ")):
+            body.append(lines.pop(0))
+        kind = CHOICES.sub(_spelled, found["kind"] or "")
+        for name in found["names"].split(", "):
+            out += [name + kind, *body]
+    return "\n".join(out)
+
+
 def _display(found: re.Match[str]) -> str:
     pad = found["pad"]
     formula = " ".join(textwrap.dedent(found["rest"]).split())
@@ -62,7 +98,7 @@ def to_markdown(text: str, public: frozenset[str] = frozenset()) -> str:
         full = name if name.startswith("repshape.") else f"repshape.{name}"
         return f"[`{name}`][{full}]" if full in public else found[0]
 
-    text = DIRECTIVE.sub(_display, text)
+    text = DIRECTIVE.sub(_display, _entries(text))
     text = ROLE.sub(r"$\1$", text)
     text = FOOTNOTE.sub(r"\1\n\1[\2] ", text)
     text = re.sub(r" \[(\d+)\]_", r" [\1]", text)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import inspect
 import re
+import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import repshape
 from docs.blocks import DOCS
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -70,6 +75,34 @@ def test_docstrings_hold_no_other_markup(site: Path) -> None:
     for path in (site / "reference").glob("*.html"):
         text = re.sub(r"<pre.*?</pre>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert not re.findall(r":math:|\.\. math::|={4,} ={4,}|\[\d\]_", text), path.name
+
+
+def shown_defaults(site: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield name, parameter and default of every entry of the reference."""
+    heading = re.compile(r'<h2 id="(repshape[\w.]+)" class="doc doc-heading">')
+    item = re.compile(
+        r"<b><code>(\w+)</code></b>\s*\((?:(?!</li>).)*?default:\s*<code>(.*?)</code>", re.DOTALL
+    )
+    for path in (site / "reference").glob("*.html"):
+        parts = heading.split(path.read_text(encoding="utf-8"))
+        for name, entry in zip(parts[1::2], parts[2::2], strict=True):
+            own = entry.split('<div class="doc doc-children">')[0]  # not of the methods
+            for parameter, value in item.findall(own):
+                yield name, parameter, html.unescape(re.sub(r"<[^>]+>", "", value)).strip()
+
+
+def test_defaults_are_those_of_the_code(site: Path) -> None:
+    checked = 0
+    for name, parameter, shown in shown_defaults(site):
+        item: Any = repshape
+        for part in name.split(".")[1:]:
+            item = getattr(item, part)
+        default = inspect.signature(item).parameters[parameter].default
+        known = dict(vars(sys.modules[item.__module__]))  # constants are shown by name
+        same = shown == repr(default) or eval(shown, known) == default
+        assert same, f"{name}({parameter}={default!r}) is shown with {shown}."
+        checked += 1
+    assert checked > 150
 
 
 def test_search_finds_without_a_server(site: Path) -> None:

@@ -46,6 +46,22 @@ def test_simple_table() -> None:
     assert to_markdown(text) == "| a | b |\n|---|---|\n| one | two |"
 
 
+def test_names_that_share_an_entry_get_one_each() -> None:
+    """Otherwise the default of the first would be shown beside all of them."""
+    entries = "a, b : int\n    Sizes,\n    both.\nc, d\n"
+    text = f"Do.\n\nParameters\n----------\n{entries}\nNotes\n-----\ne, f"
+    assert to_markdown(text).split("Parameters")[1] == (
+        "\n----------\na : int\n    Sizes,\n    both.\nb : int\n    Sizes,\n    both.\n"
+        "c\n\nd\n\nNotes\n-----\ne, f"
+    )
+
+
+def test_choices_are_spelled_out() -> None:
+    """Otherwise the first would be shown as the default."""
+    text = 'Do.\n\nParameters\n----------\na : {"x", "y", "z"} or None\n    Kind.'
+    assert 'a : "x", "y" or "z" or None\n    Kind.' in to_markdown(text)
+
+
 def test_only_public_names_are_links() -> None:
     public = frozenset({"repshape.pairwise"})
     assert to_markdown("`pairwise` and ``pairwise`` and `other`", public) == (
