@@ -125,7 +125,9 @@ def test_aligned_means_are_those_of_the_transform(
     means = (seen[1].means @ alignment.transform - found.plane.offset) @ found.plane.basis
     np.testing.assert_allclose(found.after.second.centres, means, atol=1e-10)
     assert found.before.limits == found.after.limits
-    assert f"Distance {alignment.distance:.4g}" in found.caption
+    assert f"Distance: {alignment.distance:.4g}, at least" in found.caption
+    told = AlignmentPicture.of(x, y, alignment, rs.GaussianShapeMetric(0.5)).caption
+    assert "alpha = 0.5, group = orthogonal" in told
 
 
 def test_alignment_of_other_networks_is_refused(pair: Pair) -> None:

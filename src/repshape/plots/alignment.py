@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 
 from repshape._arrays import count
 from repshape.errors import InputError
-from repshape.metrics.base import Alignment, check_same_conditions
+from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions
 from repshape.moments import CovarianceEstimator, check_estimator
-from repshape.plots.captions import UNIT, deviations
+from repshape.pairwise.describe import describe
+from repshape.plots.captions import UNIT, deviations, metric_words
 from repshape.plots.picture import Picture, new_figure
 from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of, projected
 from repshape.plots.responses import shown_conditions
@@ -118,6 +119,7 @@ class AlignmentPicture:
         x: NetworkLike,
         y: NetworkLike,
         alignment: Alignment,
+        metric: ShapeMetric[Any] | None = None,
         *,
         names: tuple[str, str] = ("x", "y"),
         n_std: float = 1.0,
@@ -143,7 +145,7 @@ class AlignmentPicture:
             )
         )
         limits = limits_of(fixed, before, after)
-        caption = _caption(networks, alignment, len(shown), n_std, unit)
+        caption = _caption(networks, alignment, metric, len(shown), n_std, unit)
         shared = (plain(names[0]), plain(names[1])), plane.axis_labels()
         return cls(
             plane,
@@ -198,6 +200,7 @@ def _ellipses(
 def _caption(
     networks: tuple[Trials | Gaussians, Trials | Gaussians],
     alignment: Alignment,
+    metric: ShapeMetric[Any] | None,
     n_shown: int,
     n_std: float,
     unit: str,
@@ -211,7 +214,8 @@ def _caption(
     words = f"{neurons}, {count(x.n_conditions, 'condition')}"
     if n_shown < x.n_conditions:
         words += f" ({n_shown}, evenly spaced, are shown)"
-    words += f". Distance {alignment.distance:.4g}, at least {alignment.lower_bound:.4g}"
+    name = metric_words({} if metric is None else describe(metric))
+    words += f". {name}: {alignment.distance:.4g}, at least {alignment.lower_bound:.4g}"
     if np.isfinite(alignment.mean_distance):
         words += (
             f"; parts at this alignment: means {alignment.mean_distance:.4g}, "
@@ -228,6 +232,7 @@ def plot_alignment(
     x: NetworkLike,
     y: NetworkLike,
     alignment: Alignment,
+    metric: ShapeMetric[Any] | None = None,
     *,
     names: tuple[str, str] = ("x", "y"),
     n_std: float = 1.0,
@@ -248,6 +253,8 @@ def plot_alignment(
         The same as were aligned.
     alignment : Alignment
         What ``metric.align(x, y)`` returned.
+    metric : ShapeMetric, optional
+        That metric, for the caption.
     names : tuple of two str
         What to call the networks.
     n_std, covariance, unit
@@ -276,6 +283,6 @@ def plot_alignment(
     ['before alignment', 'after alignment']
     """
     picture = AlignmentPicture.of(
-        x, y, alignment, names=names, n_std=n_std, covariance=covariance, unit=unit
+        x, y, alignment, metric, names=names, n_std=n_std, covariance=covariance, unit=unit
     )
     return picture.draw(axes, caption=caption)

@@ -101,8 +101,9 @@ def responses(example: Example) -> Axes:
 def alignment(example: Example) -> Axes:
     """Draw two networks of one area before and after alignment."""
     x, y = example.networks[0], example.networks[3]
-    found = rs.GaussianShapeMetric().align(x, y)
-    return plots.plot_alignment(x, y, found, names=("V1 0", "V1 3"), caption=True)[0]
+    metric = rs.GaussianShapeMetric()
+    found = metric.align(x, y)
+    return plots.plot_alignment(x, y, found, metric, names=("V1 0", "V1 3"), caption=True)[0]
 
 
 def sweep(example: Example) -> Axes:
