@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
 
-from docs.blocks import ROOT
+from docs.building import build_site
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site; warnings end the build, as with --strict."""
-    config_module = pytest.importorskip("mkdocs.config")
-    pytest.importorskip("material")
-    from mkdocs.commands.build import build
-
-    folder = tmp_path_factory.mktemp("site")
-    config = config_module.load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(folder))
-    config.plugins.on_startup(command="build", dirty=False)
-    try:
-        build(config)
-    finally:
-        config.plugins.on_shutdown()
-        logging.getLogger("mkdocs").handlers.clear()
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
