@@ -10,7 +10,7 @@ BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
 .PHONY: help demo gallery test lint docs bench sanitize clean
 
 help:
-	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
+	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
 	@echo "make gallery the pictures of docs/gallery.md and of the README"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make lint    ruff and mypy"

@@ -29,7 +29,10 @@ FloatArray = npt.NDArray[np.float64]
 # Up to this many networks everything is on the page: each distance in full, a plane by metric
 # scaling, repair. Beyond it the page says what was simplified.
 FULL = 500
-DIMENSIONS = range(1, 11)
+DIMENSIONS = (1, 2, 3, 4, 5, 7, 10)
+# Up to this many networks the plane is the best of several starts, which takes seconds; beyond, that
+# from classical scaling, which is seldom worse.
+SEVERAL_STARTS = 150
 PERMUTATIONS = 99
 # Columns judged by neighbours; each costs a few tenths of a second for each matrix.
 MOST_COLUMNS = 20
@@ -75,7 +78,8 @@ def assess(source: Source, seed: int) -> Quality:
     metric, repaired = _metric_version(D, triangles)
     checks.append(repaired)
     method = "metric" if len(D) <= FULL else "classical"
-    plane = embed(metric, 2, method=method, random_state=seed)
+    starts = 4 if len(D) <= SEVERAL_STARTS else 1
+    plane = embed(metric, 2, method=method, n_init=starts, random_state=seed)
     curve = None
     if len(D) > 2:
         curve = distortion_curve(metric, DIMENSIONS, method=method, random_state=seed)

@@ -8,8 +8,8 @@ function drawCurve(pen, width, t, live) {
   // A logarithmic scale from 1 to the largest, which may be infinite where points coincide.
   const finite = curve.values.flat().filter((v) => v !== null);
   const high = Math.max(1.05, Math.min(Math.max(...finite), 16));
-  const last = curve.dimensions.length - 1;
-  const x = (k) => left + ((right - left) * k) / Math.max(last, 1);
+  const [low, last] = [curve.dimensions[0], curve.dimensions.at(-1)];
+  const x = (k) => left + ((right - left) * (curve.dimensions[k] - low)) / Math.max(last - low, 1);
   const y = (v) => bottom - ((bottom - top) * Math.log(Math.min(v ?? high, high))) / Math.log(high);
   const style = { size: 11, fill: t.soft, font: t.font };
   let lowest = Infinity;
