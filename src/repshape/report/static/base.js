@@ -97,7 +97,8 @@ const brief = (k, most) => {
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
 
-/** How far a distance lies above its bound, as a share in words. */
+/** How far a distance lies above its bound, as a share of it; a bound below zero says nothing. */
+const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide ? 1 - bound / far : NaN);
 const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
 
 /** A number in a few digits, as a reader wants it. */
@@ -150,7 +151,7 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const about = !DATA.full && row < 0 ? 'about ' : '';
-  const bound = row >= 0 && matrix.bounds ? `, at least ${digits(matrix.bounds[row])}` : '';
+  const bound = row >= 0 && matrix.bounds && matrix.bounds[row] > 0 ? `, at least ${digits(matrix.bounds[row])}` : '';
   return `${name(i)} and ${name(j)}: distance ${about}${digits(far)}${bound}`;
 }
 function describeNetwork(k) {

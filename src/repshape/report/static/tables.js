@@ -152,7 +152,7 @@ function pairColumns() {
   const [first, second] = [at(0), at(1)];
   const far = (p) => matrixNow().distances[p];
   const bound = (p) => (matrixNow().bounds ? matrixNow().bounds[p] : NaN);
-  const gap = (p) => (far(p) > 0 && !matrixNow().coincide ? 1 - bound(p) / far(p) : NaN);
+  const gap = (p) => gapOf(matrixNow(), far(p), bound(p));
   const solved = (p) => (matrixNow().converged && !Number.isNaN(far(p)) ? matrixNow().converged[p] : NaN);
   const number = (value, show) => ({ number: true, key: value, show });
   return [
