@@ -145,11 +145,12 @@ def write_report(
     predictions = predict_columns(sources, metadata, random_state, progress)
     left_out = _left_out(sources, metadata, max_pairs if cohort is not None else None)
     context = _context(sources, qualities, predictions, left_out, title)
-    page = render(context, page_data(sources, metadata, qualities, views)).encode("utf-8")
+    page = render(context, page_data(sources, metadata, qualities, views))
+    content = page.encode("utf-8", "replace")  # half a surrogate pair has no encoding
     with writable(target), atomic_write(target) as handle:
-        handle.write(page)
+        handle.write(content)
     names = tuple(source.name for source in sources)
-    return Report(target, len(page), len(sources[0].matrix), names, left_out)
+    return Report(target, len(content), len(sources[0].matrix), names, left_out)
 
 
 def _left_out(
