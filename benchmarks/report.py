@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "report.json"
 SIZES = (100, 300, 500, 2000)
 MATRICES = 4
 REPEATS = 5
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
 ACTIONS = {
     "switch_ms": "document.querySelectorAll('[name=matrix]')[k % 4].click()",
     "select_ms": "document.querySelectorAll('#networks tbody tr')[k % 9].click()",

@@ -173,6 +173,13 @@ class TestPage:
         assert "<img" not in page
         assert read_data(page)["labels"] == names
 
+    def test_half_a_character_and_infinity_are_no_trouble(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"half \ud800": [1.0, np.inf, -np.inf]})
+        D = rs.DistanceMatrix(line([0, 1, 3]).values, ["a\ud800", "b", "c"], frame)
+        page = rs.write_report(D, tmp_path / "a.html").path.read_text(encoding="utf-8")
+        data = read_data(page)
+        np.testing.assert_array_equal(unpack(data["columns"][0]["values"]), [1.0, np.nan, np.nan])
+
     def test_json_holds_no_character_that_html_reads(self) -> None:
         text = inert_json({self.HOSTILE: [self.HOSTILE]})
         assert not set(ESCAPES) & set(text)

@@ -66,6 +66,16 @@ class TestReach:
             said.add(opened.until("return document.getElementById('live').textContent"))
         assert len(said) >= 3
 
+    def test_choosing_a_row_keeps_the_focus(self, opened: Browser) -> None:
+        for table in ("#networks", "#pairs"):
+            button = opened.all(f"{table} tbody button")[3]
+            name = button.text
+            button.send_keys(Keys.ENTER)
+            says(opened, "Selected: ")
+            active = opened.driver.switch_to.active_element
+            assert active.text == name
+            assert active.get_attribute("aria-pressed") == "true"
+
     def test_every_control_has_a_name(self, opened: Browser) -> None:
         unnamed = [
             one.get_attribute("outerHTML")

@@ -87,7 +87,9 @@ def _packed(array: npt.ArrayLike, kind: str) -> dict[str, str]:
 def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     """Return a column as numbers, or as levels with a code for each network (-1: unknown)."""
     if column.dtype.kind in "iuf":
-        return {"name": name, "kind": "number", "values": _packed(column.to_numpy(), "f8")}
+        numbers = column.to_numpy(dtype=np.float64)
+        known = np.where(np.isfinite(numbers), numbers, np.nan)
+        return {"name": name, "kind": "number", "values": _packed(known, "f8")}
     codes, levels = pd.factorize(column.astype(str).where(column.notna()), sort=True)
     return {
         "name": name,

@@ -32,8 +32,9 @@ IndexArray = npt.NDArray[np.intp]
 
 # Ellipses of more conditions than this cover each other.
 MOST_CONDITIONS = 16
-# Networks that are kept ready at once: pairs come sorted, so that few are made ready twice.
-READY = 128
+# Memory for networks that are kept ready, each taking several times what its responses do.
+READY_BYTES = 2**30
+READY_COPIES = 6
 # Pairs drawn by one thread at a time.
 BATCH = 32
 # A distance found again may differ from the stored one by the solver's tolerance and no more.
@@ -172,6 +173,8 @@ class _Stage:
         self._metric, self._cohort = metric, cohort
         self._kept: OrderedDict[int, _Ready] = OrderedDict()
         self._lock = Lock()
+        largest = max(record.n_bytes for record in cohort.records)
+        self._most = max(READY_BYTES // (READY_COPIES * largest + 1), 4)
         M = cohort.n_conditions
         self.n_conditions = M
         self.shown = np.unique(np.linspace(0, M - 1, min(M, MOST_CONDITIONS)).astype(int))
@@ -197,7 +200,9 @@ class _Stage:
             rotation = getattr(self._metric, "group", "") == "rotation" and square
             moved = Transform(core, y.prepared.basis, x.prepared.basis, rotation)
             four = self._parts(x, y, moved)
-        still = np.eye(len(y.offset), len(x.offset)) @ x.basis
+        still = np.zeros((len(y.offset), 2))  # neuron k on neuron k, as far as there are both
+        shared = min(len(y.offset), len(x.offset))
+        still[:shared] = x.basis[:shared]
         turned = moved.reversed().apply(x.basis.T).T  # T @ basis, without forming T
         shift = x.offset @ x.basis
         own = _flat(x.means @ x.basis - shift, x.spread(x.basis))
@@ -223,7 +228,7 @@ class _Stage:
         with self._lock:
             if k not in self._kept:
                 self._kept[k] = self._make(k)
-                while len(self._kept) > READY:
+                while len(self._kept) > self._most:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(k)
             return self._kept[k]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.cluster import hierarchy
 
-from repshape._arrays import count
 from repshape.analysis._parallel import run_all
 from repshape.analysis.distortion import DistortionCurve, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
@@ -22,6 +21,7 @@ from repshape.info import polish_words
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.repair import repair
 from repshape.report.sources import Source
+from repshape.report.words import many
 from repshape.triangles import TriangleViolations, triangle_violations
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,8 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 # scaling, repair. Beyond it the page says what was simplified.
 FULL = 500
 DIMENSIONS = (1, 2, 3, 4, 5, 7, 10)
-# Up to this many networks the plane is the best of several starts, which takes seconds; beyond, that
-# from classical scaling, which is seldom worse.
+# Up to this many networks the plane is the best of several starts, which takes seconds; beyond it,
+# that from classical scaling, which is seldom worse.
 SEVERAL_STARTS = 150
 PERMUTATIONS = 99
 # Columns judged by neighbours; each costs a few tenths of a second for each matrix.
@@ -113,8 +113,8 @@ def _capital(words: str) -> str:
 def _completeness(D: DistanceMatrix) -> tuple[str, str, str]:
     total = D.condensed().size
     if D.complete:
-        return "Complete", "good", f"All {count(total, 'pair')} are computed."
-    return "Complete", "bad", f"{D.n_missing} of {count(total, 'pair')} are not computed yet."
+        return "Complete", "good", f"All {many(total, 'pair')} are computed."
+    return "Complete", "bad", f"{D.n_missing} of {many(total, 'pair')} are not computed yet."
 
 
 def _convergence(D: DistanceMatrix) -> tuple[str, str, str]:
@@ -122,9 +122,9 @@ def _convergence(D: DistanceMatrix) -> tuple[str, str, str]:
         return "Convergence", "note", "The file does not say whether the solver converged."
     known = D.condensed().size - D.n_missing
     if D.n_unconverged == 0:
-        return "Convergence", "good", f"The solver converged for all {count(known, 'pair')}."
+        return "Convergence", "good", f"The solver converged for all {many(known, 'pair')}."
     share = 100 * D.n_unconverged / known
-    words = f"{count(D.n_unconverged, 'pair')} ({share:.2g} %) stopped before convergence: "
+    words = f"{many(D.n_unconverged, 'pair')} ({share:.2g} %) stopped before convergence: "
     return "Convergence", "bad", words + "their distances may be too large."
 
 
@@ -135,11 +135,11 @@ def _bounds(D: DistanceMatrix) -> tuple[str, str, str] | None:
     distances, bounds = D.values[upper], D.lower_bounds[upper]
     with np.errstate(invalid="ignore"):
         positive = distances > 0.0
-    if not positive.any():
-        return None
+    if not (bounds[positive] > 0.0).any():
+        return "Bounds", "note", "This metric has no lower bound that says anything."
     gaps = 1.0 - bounds[positive] / distances[positive]
     proven = int((gaps <= PROVEN).sum())
-    words = f"{proven or 'None'} of {count(int(positive.sum()), 'distance')} proven the smallest"
+    words = f"{proven or 'None'} of {many(int(positive.sum()), 'distance')} proven the smallest"
     if proven < positive.sum():
         middle = 100 * float(np.median(gaps[gaps > PROVEN]))
         others = "the others" if proven else "them"
@@ -148,7 +148,7 @@ def _bounds(D: DistanceMatrix) -> tuple[str, str, str] | None:
 
 
 def _triangles(found: TriangleViolations) -> tuple[str, str, str]:
-    checked = f"{found.n_inequalities:,} triangle inequalities".replace(",", " ")
+    checked = many(found.n_inequalities, "triangle inequalitie")  # the plural is what is said
     if not found.n_inequalities:
         return "Triangles", "note", "There is no triangle to check."
     if not found.count and not found.n_negative:
@@ -157,7 +157,7 @@ def _triangles(found: TriangleViolations) -> tuple[str, str, str]:
     if found.where is not None:
         words += f", by up to {100 * found.relative:.2g} % of the largest distance"
     if found.n_negative:
-        words += f"; {count(found.n_negative, 'distance')} came out negative"
+        words += f"; {many(found.n_negative, 'distance')} came out negative"
     return "Triangles", "bad", words + "."
 
 

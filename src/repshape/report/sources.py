@@ -157,9 +157,9 @@ def joint_metadata(sources: Sequence[Source], cohorts: Sequence[Cohort | None]) 
     frame = pd.DataFrame(index=list(sources[0].matrix.labels))
     tables = [source.matrix.metadata for source in sources]
     for table in [*tables, *(cohort.metadata for cohort in cohorts if cohort is not None)]:
-        for column in table.columns:
+        for at, column in enumerate(table.columns):
             if str(column) not in frame:
-                frame[str(column)] = table[column].to_numpy()
+                frame[str(column)] = table.iloc[:, at].to_numpy()
     return frame
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from repshape._arrays import count
 from repshape.errors import RepshapeError
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
@@ -17,7 +18,7 @@ from repshape.moments import CovarianceEstimator
 from repshape.pairwise.describe import describe
 from repshape.preprocess import Preprocess
 
-__all__ = ["metric_of", "settings_table", "short_name", "what_was_measured"]
+__all__ = ["many", "metric_of", "settings_table", "short_name", "what_was_measured"]
 
 CLASSES: dict[str, type[ShapeMetric[Any]]] = {
     cls.__name__: cls
@@ -54,6 +55,16 @@ SHORT = {
     "WassersteinShapeMetric": ("Wasserstein", "p", "p"),
     "ProcrustesShapeMetric": ("Procrustes", "whitening", "whitening"),
 }
+
+
+def many(number: int, noun: str) -> str:
+    """Return a count whose digits stand in groups of three.
+
+    >>> many(44850, "pair").replace("\u202f", " ")
+    '44 850 pairs'
+    """
+    words = count(number, noun)
+    return words.replace(str(number), f"{number:,}".replace(",", "\u202f"), 1)
 
 
 def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:

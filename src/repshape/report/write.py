@@ -36,7 +36,7 @@ from repshape.report.sources import (
     read_cohorts,
     read_sources,
 )
-from repshape.report.words import settings_table, what_was_measured
+from repshape.report.words import many, settings_table, what_was_measured
 
 # Pairs whose alignment is drawn, for each matrix; a pair takes a few hundred bytes of the page.
 MAX_PAIRS = 1000
@@ -145,11 +145,12 @@ def write_report(
     predictions = predict_columns(sources, metadata, random_state, progress)
     left_out = _left_out(sources, metadata, max_pairs if cohort is not None else None)
     context = _context(sources, qualities, predictions, left_out, title)
-    page = render(context, page_data(sources, metadata, qualities, views)).encode("utf-8")
+    page = render(context, page_data(sources, metadata, qualities, views))
+    content = page.encode("utf-8", "replace")  # half a surrogate pair has no encoding
     with writable(target), atomic_write(target) as handle:
-        handle.write(page)
+        handle.write(content)
     names = tuple(source.name for source in sources)
-    return Report(target, len(page), len(sources[0].matrix), names, left_out)
+    return Report(target, len(content), len(sources[0].matrix), names, left_out)
 
 
 def _left_out(
@@ -164,7 +165,7 @@ def _left_out(
             "by classical scaling, and nothing is repaired."
         )
     if drawn is not None and drawn < pairs:
-        notes.append(f"{count(drawn, 'pair')} of {pairs} can be drawn before and after alignment.")
+        notes.append(f"{drawn} of {many(pairs, 'pair')} can be drawn before and after alignment.")
     if len(metadata.columns) > MOST_COLUMNS:
         notes.append(f"Only the first {MOST_COLUMNS} columns are judged by neighbours.")
     return tuple(notes)
@@ -183,8 +184,8 @@ def _context(
     return {
         "title": title or f"Shape distances of {count(size, 'network')}",
         "version": package_version(),
-        "n_networks": size,
-        "n_pairs": sources[0].matrix.condensed().size,
+        "networks": many(size, "network"),
+        "pairs": many(sources[0].matrix.condensed().size, "pair"),
         "matrices": [
             {
                 "name": source.name,

@@ -97,7 +97,8 @@ const brief = (k, most) => {
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
 
-/** How far a distance lies above its bound, as a share in words. */
+/** How far a distance lies above its bound, as a share of it; a bound below zero says nothing. */
+const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide ? 1 - bound / far : NaN);
 const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
 
 /** A number in a few digits, as a reader wants it. */
@@ -105,9 +106,13 @@ function digits(value, count = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return 'unknown';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  const text = size < 1e-4 || size >= 1e6 ? value.toExponential(count - 2) : value.toPrecision(count);
+  const small = size < 1e-4 || size >= 1e6;
+  const text = small ? value.toExponential(Math.max(count - 2, 0)) : size >= 10 ** (count - 1) ? value.toFixed(0) : value.toPrecision(count);
   return text.replace('-', '\u2212');
 }
+// What is smaller than this share of a distance is the rounding of a square root.
+const VANISHES = 1e-7;
+const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs(far) ? '\u2248 0' : digits(value, count));
 const plural = (count, noun) => `${count.toLocaleString('en').replaceAll(',', '\u202f')} ${noun}${count === 1 ? '' : 's'}`;
 
 function element(tag, text, attributes = {}) {
@@ -150,7 +155,7 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const about = !DATA.full && row < 0 ? 'about ' : '';
-  const bound = row >= 0 && matrix.bounds ? `, at least ${digits(matrix.bounds[row])}` : '';
+  const bound = row >= 0 && matrix.bounds && matrix.bounds[row] > VANISHES * far ? `, at least ${digits(matrix.bounds[row])}` : '';
   return `${name(i)} and ${name(j)}: distance ${about}${digits(far)}${bound}`;
 }
 function describeNetwork(k) {
@@ -168,9 +173,12 @@ function say(words) {
   speaking = setTimeout(() => ($('live').textContent = words), 120);
 }
 
+/** Whole numbers, which may be dates or names, in full; others to six digits. */
+const plainNumber = (value) => (Number.isNaN(value) ? '\u2013' : String(Number.isInteger(value) ? value : +value.toPrecision(6)));
+
 /** What a column of the metadata says of a network, as text. */
 function cell(column, k, most = 60) {
-  if (column.kind === 'number') return Number.isNaN(column.values[k]) ? '\u2013' : String(+column.values[k].toPrecision(6));
+  if (column.kind === 'number') return plainNumber(column.values[k]);
   return column.codes[k] < 0 ? '\u2013' : tidy(column.levels[column.codes[k]], most);
 }
 

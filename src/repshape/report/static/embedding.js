@@ -84,9 +84,9 @@ function drawMarked(pen, found, k, radius, width, t, taken) {
   const chosen = state.selected.includes(k);
   marker(pen, x, y, shape, radius + 2, { fill: colour, stroke: chosen ? t.accent : t.ink, width: 2.2 });
   const text = brief(k, 26);
-  const right = x + textWidth(text, 12, t.font) + 16 > width;
+  const wide = textWidth(text, 12, t.font, 600);
+  const right = x + wide + radius + 16 > width;
   const shift = right ? -radius - 7 : radius + 7;
-  const wide = textWidth(text, 12, t.font);
   const left = x + (right ? shift - wide - 3 : shift - 3);
   const clear = (dy) => taken.every(([u, v, w]) => Math.abs(v - y - dy) >= 15 || left > u + w || left + wide + 6 < u);
   const dy = [0, -15, 15, -30, 30].find(clear) ?? 0; // so that labels of near points do not cover each other

@@ -85,7 +85,7 @@ function drawHeat(pen, width, t, live) {
   pen.rect(left, top, side, side, { stroke: t.line });
   if (live) drawMarks(pen, box, t);
   const bar = Math.min(220, side * 0.6);
-  colourBar(pen, left, top + side + 14, bar, HEAT, '0', digits(heatTop(matrix)), t);
+  colourBar(pen, left, top + side + 14, bar, HEAT, matrix.low < 0 ? '\u2264 0' : '0', digits(heatTop(matrix)), t);
   pen.text(left + bar + 12, top + side + 19, 'distance', { size: 11, fill: t.soft, font: t.font });
   return box;
 }

@@ -77,7 +77,10 @@ function showChosen() {
     ...state.selected.slice(-12).map((k) => {
       const item = element('li');
       const button = element('button', describeNetwork(k), { type: 'button', class: 'chip', 'aria-label': `Remove ${name(k)} from the selection` });
-      button.addEventListener('click', () => toggle(k));
+      button.addEventListener('click', () => {
+        toggle(k);
+        (list.querySelector('button') ?? $('plane')).focus({ preventScroll: true });
+      });
       item.append(button);
       return item;
     }),

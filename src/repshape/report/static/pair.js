@@ -92,12 +92,12 @@ function numbersOf(i, j, shown) {
   const far = distance(matrix, i, j);
   const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + digits(far, 5)]];
   if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
-    lines.push(['At least', digits(matrix.bounds[row], 5)]);
-    if (!matrix.coincide) lines.push(['Gap to the bound', gapWords(far > 0 ? 1 - matrix.bounds[row] / far : NaN)]);
+    lines.push(['At least', beside(matrix.bounds[row], far)]);
+    lines.push(['Gap to the bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
   if (shown && !Number.isNaN(shown.parts[2])) {
-    lines.push(['Mean part', digits(shown.parts[2], 5)], ['Covariance part', digits(shown.parts[3], 5)]);
+    lines.push(['Mean part', beside(shown.parts[2], shown.parts[0])], ['Covariance part', beside(shown.parts[3], shown.parts[0])]);
   }
   if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Alignment drawn', `distance ${digits(shown.parts[0], 5)}`]);
   for (const column of DATA.columns.slice(0, 8)) lines.push([tidy(column.name, 30), `${cell(column, i, 30)} | ${cell(column, j, 30)}`]);

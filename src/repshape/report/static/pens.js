@@ -158,7 +158,7 @@ function legend(pen, x, y, width, t) {
     const [low, high] = range(column);
     const offset = Math.min(textWidth(title, 12, t.font, 600) + 16, width * 0.6);
     pen?.text(x, y + 6, title, { ...style, weight: 600 });
-    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset - 2), pointColours(t), String(+low.toPrecision(4)), String(+high.toPrecision(4)), t);
+    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset - 2), pointColours(t), plainNumber(low), plainNumber(high), t);
     return 28;
   }
   pen?.text(x, y + 6, title, { ...style, weight: 600 });

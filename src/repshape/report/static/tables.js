@@ -70,7 +70,10 @@ class Table {
       line.append(element('td', this.empty(), { colspan: this.columns.length, class: 'hint' }));
       lines.push(line);
     }
+    const held = this.table.tBodies[0].contains(document.activeElement) ? document.activeElement.closest('tr').dataset.row : null;
     this.table.tBodies[0].replaceChildren(...lines);
+    // Whoever chose by keyboard stays where they were.
+    if (held !== null) (lines.find((line) => line.dataset.row === held) ?? lines[0]).querySelector('button')?.focus({ preventScroll: true });
     this.count.textContent = `${plural(this.order.length, 'row')}, page ${this.page + 1} of ${pages}`;
     this.back.disabled = this.page === 0;
     this.next.disabled = this.page >= pages - 1;
@@ -80,7 +83,6 @@ class Table {
     const line = element('tr', null, { 'data-row': k });
     const picked = this.picked(k);
     line.classList.toggle('picked', picked);
-    line.setAttribute('aria-selected', String(picked));
     this.columns.forEach((column, at) => {
       const cellElement = element(at ? 'td' : 'th', null, { dir: 'auto', ...(at ? {} : { scope: 'row' }), class: column.number ? 'num' : '' });
       if (at) cellElement.textContent = column.show(k);
@@ -152,14 +154,14 @@ function pairColumns() {
   const [first, second] = [at(0), at(1)];
   const far = (p) => matrixNow().distances[p];
   const bound = (p) => (matrixNow().bounds ? matrixNow().bounds[p] : NaN);
-  const gap = (p) => (far(p) > 0 && !matrixNow().coincide ? 1 - bound(p) / far(p) : NaN);
+  const gap = (p) => gapOf(matrixNow(), far(p), bound(p));
   const solved = (p) => (matrixNow().converged && !Number.isNaN(far(p)) ? matrixNow().converged[p] : NaN);
   const number = (value, show) => ({ number: true, key: value, show });
   return [
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : digits(far(p), 5))) },
-    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : digits(bound(p), 5))) },
+    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : beside(bound(p), far(p)))) },
     { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
   ];
