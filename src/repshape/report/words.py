@@ -196,9 +196,10 @@ def _search_words(parameters: Mapping[str, Any]) -> str:
         return "Solved in closed form."
     starts = parameters["n_starts"]
     tried = "many starts, screened" if starts == "auto" else f"{starts} starts"
+    tolerance = str(parameters.get("tol")).replace("e-0", "e-")
     return (
         f"{tried[0].upper()}{tried[1:]}; seed {parameters.get('random_state')}; tolerance "
-        f"{parameters.get('tol')}; at most {parameters.get('max_iter')} iterations a start."
+        f"{tolerance}; at most {parameters.get('max_iter')} iterations a start."
     )
 
 
