@@ -66,12 +66,10 @@ function bounds(sets, size) {
   return box;
 }
 
-function drawPair(pen, width, t, shown, live) {
+function drawPair(pen, width, t, shown) {
   const narrow = width < 520;
   const side = narrow ? width : (width - 16) / 2;
   const rows = narrow ? 2 : 1;
-  const height = pairHeight(width);
-  if (!live) pen.rect(0, 0, width, height, { fill: t.back });
   const size = ellipseSize(shown);
   const box = bounds([shown.own, shown.before, shown.after], size);
   const scale = (side - 28) / (Math.max(box[1] - box[0], box[3] - box[2]) || 1);
@@ -148,7 +146,7 @@ function showPair() {
   if (shown) {
     const width = picture.canvas.parentElement.clientWidth;
     picture.canvas.style.height = `${pairHeight(width)}px`;
-    drawPair(new CanvasPen(picture.canvas, width, pairHeight(width), devicePixelRatio || 1), width, theme(), shown, true);
+    drawPair(new CanvasPen(picture.canvas, width, pairHeight(width), devicePixelRatio || 1), width, theme(), shown);
   }
 }
 
