@@ -160,9 +160,11 @@ def _distance_words(metric: ShapeMetric[Any]) -> str:
         return f"{whole}: it sees the whole distribution of trials ({kind})."
     if isinstance(metric, WassersteinShapeMetric):
         return f"Optimal transport between trials with p = {metric.p:g}, after alignment."
+    settings = metric.get_params(deep=False)
+    centred = "centred" if settings["center"] else "not centred"
     return (
         "Procrustes shape distance: it sees mean responses only "
-        f"({metric.get_params()['distance']}, whitening {metric.get_params()['whitening']:g})."
+        f"({settings['distance']}, {centred}, whitening {settings['whitening']:g})."
     )
 
 

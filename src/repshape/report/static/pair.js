@@ -115,8 +115,8 @@ function numbersOf(i, j, shown) {
     lines.push(['Gap to the bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
-  if (shown && !Number.isNaN(shown.parts[2])) {
-    lines.push(['Mean part', beside(shown.parts[2], shown.parts[0])], ['Covariance part', beside(shown.parts[3], shown.parts[0])]);
+  for (const [part, at] of [['Mean part', 2], ['Covariance part', 3]]) {
+    if (shown && !Number.isNaN(shown.parts[at])) lines.push([part, beside(shown.parts[at], shown.parts[0])]);
   }
   if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Alignment drawn', `distance ${digits(shown.parts[0], 5)}`]);
   for (const column of DATA.columns.slice(0, 8)) lines.push([tidy(column.name, 30), `${cell(column, i, 30)} | ${cell(column, j, 30)}`]);
