@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import re
 from pathlib import Path
@@ -13,7 +14,9 @@ import pandas as pd
 import pytest
 
 import repshape as rs
+from repshape import write_report
 from repshape.cli import run
+from repshape.cli_report import report
 from repshape.errors import InputError, StorageError
 from repshape.report.data import _near, aligned_points, page_data
 from repshape.report.pairs import no_views, view_pairs
@@ -216,8 +219,9 @@ class TestPage:
             rs.write_report(line([0, 1]), tmp_path / "a.pdf")
 
     def test_a_folder_that_is_missing_is_one_sentence(self, tmp_path: Path) -> None:
-        with pytest.raises((StorageError, OSError), match="none"):
-            rs.write_report(line([0, 1]), tmp_path / "none" / "a.html")
+        """It is raised before any work: not even the matrix, which is missing too, is read."""
+        with pytest.raises(StorageError, match=r"Cannot write to .*none.a\.html"):
+            rs.write_report(tmp_path / "d.npz", tmp_path / "none" / "a.html")
 
 
 class TestCommand:
@@ -239,6 +243,10 @@ class TestCommand:
         assert run(["report", str(tmp_path / "a.npz"), "-o", str(tmp_path / "r.html")]) == 1
         assert re.fullmatch(r"repshape: There is nothing at .*\n", capsys.readouterr().err)
         assert list(tmp_path.iterdir()) == []
+
+    def test_defaults_are_those_of_the_function(self) -> None:
+        default = inspect.signature(write_report).parameters["max_pairs"].default
+        assert inspect.signature(report).parameters["max_pairs"].default == default
 
     def test_quiet_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         line([0, 1]).save(tmp_path / "d.csv")

@@ -160,9 +160,11 @@ def _distance_words(metric: ShapeMetric[Any]) -> str:
         return f"{whole}: it sees the whole distribution of trials ({kind})."
     if isinstance(metric, WassersteinShapeMetric):
         return f"Optimal transport between trials with p = {metric.p:g}, after alignment."
+    settings = metric.get_params(deep=False)
+    centred = "centred" if settings["center"] else "not centred"
     return (
         "Procrustes shape distance: it sees mean responses only "
-        f"({metric.get_params()['distance']}, whitening {metric.get_params()['whitening']:g})."
+        f"({settings['distance']}, {centred}, whitening {settings['whitening']:g})."
     )
 
 
@@ -196,9 +198,10 @@ def _search_words(parameters: Mapping[str, Any]) -> str:
         return "Solved in closed form."
     starts = parameters["n_starts"]
     tried = "many starts, screened" if starts == "auto" else f"{starts} starts"
+    tolerance = str(parameters.get("tol")).replace("e-0", "e-")
     return (
         f"{tried[0].upper()}{tried[1:]}; seed {parameters.get('random_state')}; tolerance "
-        f"{parameters.get('tol')}; at most {parameters.get('max_iter')} iterations a start."
+        f"{tolerance}; at most {parameters.get('max_iter')} iterations a start."
     )
 
 

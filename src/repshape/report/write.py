@@ -15,7 +15,7 @@ from repshape._files import atomic_write
 from repshape._version import package_version
 from repshape._zarr import writable
 from repshape.analysis._parallel import run_all
-from repshape.errors import InputError, check_integer
+from repshape.errors import InputError, StorageError, check_integer
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.pairs import view_pairs
 from repshape.report.quality import (
@@ -130,6 +130,8 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The 'path' parameter must end in .html. Got {str(target)!r} instead.")
+    if not target.parent.is_dir() or target.is_dir():
+        raise StorageError(f"Cannot write to {target}: it is a folder, or there is none for it.")
     check_integer("max_pairs", max_pairs, 0)
     check_integer("random_state", random_state, 0)
     sources = read_sources(matrices)

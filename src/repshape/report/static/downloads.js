@@ -17,12 +17,34 @@ const csv = (rows) => `${rows.map((row) => row.map(csvCell).join(',')).join('\n'
 const raw = (column, k) => (column.kind === 'number' ? column.values[k] : column.levels[column.codes[k]] ?? '');
 const stem = () => matrixNow().name.replace(/[^\p{L}\p{N}.]+/gu, '-').replace(/^-|-$/g, '').slice(0, 60) || 'matrix';
 
+const WIDE = 720;
 const PICTURES = {
-  heat: { width: 720, height: (t) => heatLayout(720, t).height, draw: (pen, t) => drawHeat(pen, 720, t, false) },
-  plane: { width: 720, height: (t) => planeLayout(720, t).height, draw: (pen, t) => drawPlane(pen, 720, t, false) },
-  pair: { width: 860, height: () => pairHeight(860), draw: (pen, t) => drawPair(pen, 860, t, picture.shown, false) },
-  curve: { width: 560, height: () => CURVE_HEIGHT, draw: (pen, t) => drawCurve(pen, 560, t, false) },
+  heat: {
+    width: WIDE,
+    height: (t) => heatLayout(WIDE, t).height + 8 + legend(null, 0, 0, heatLayout(WIDE, t).side, t),
+    draw(pen, t) {
+      const box = drawHeat(pen, WIDE, t, false);
+      legend(pen, box.left, box.height + 8, box.side, t);
+    },
+  },
+  plane: { width: WIDE, height: (t) => planeLayout(WIDE, t).height, draw: (pen, t) => drawPlane(pen, WIDE, t, false) },
+  pair: { width: 860, height: () => pairHeight(860), draw: (pen, t) => drawPair(pen, 860, t, picture.shown) },
+  curve: { width: 560, height: () => CURVE_HEIGHT, draw: (pen, t) => drawCurve(pen, 560, t) },
 };
+const MARGIN = 16;
+const TITLE = 26;
+
+/** The size of a file's picture, and how to draw it: on white, with a margin and what it shows. */
+function framed(what) {
+  const { width, height, draw } = PICTURES[what];
+  const size = [width + 2 * MARGIN, height(PAPER) + 2 * MARGIN + TITLE];
+  return { size, draw(pen) {
+    pen.rect(0, 0, ...size, { fill: PAPER.back });
+    pen.text(MARGIN, MARGIN + 6, tidy(matrixNow().name, 90), { size: 14, weight: 600, fill: PAPER.ink, font: PAPER.font });
+    pen.shift(MARGIN, MARGIN + TITLE);
+    draw(pen, PAPER);
+  } };
+}
 
 const ROWS = {
   heat: () => [['', ...LABELS], ...LABELS.map((label, i) => [label, ...LABELS.map((_, j) => distance(matrixNow(), i, j))])],
@@ -43,16 +65,16 @@ const ROWS = {
 };
 
 function savePng(what) {
-  const { width, height, draw } = PICTURES[what];
+  const { size, draw } = framed(what);
   const canvas = document.createElement('canvas');
-  draw(new CanvasPen(canvas, width, height(PAPER), 3), PAPER);
+  draw(new CanvasPen(canvas, ...size, 3));
   canvas.toBlob((blob) => save(blob, 'image/png', `${what}-${stem()}.png`), 'image/png');
   redraw();
 }
 function saveSvg(what) {
-  const { width, height, draw } = PICTURES[what];
-  const pen = new SvgPen(width, height(PAPER));
-  draw(pen, PAPER);
+  const { size, draw } = framed(what);
+  const pen = new SvgPen(...size);
+  draw(pen);
   save(pen.done(), 'image/svg+xml', `${what}-${stem()}.svg`);
   redraw();
 }

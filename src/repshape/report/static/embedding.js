@@ -52,7 +52,6 @@ function places(box, share) {
 
 function drawPlane(pen, width, t, live, share = 1) {
   const box = planeLayout(width, t);
-  if (!live) pen.rect(0, 0, width, box.height, { fill: t.back });
   pen.rect(0.5, 0.5, width - 1, box.picture - 1, { stroke: t.line });
   if (!matrixNow().points) {
     pen.text(width / 2, box.picture / 2, 'No plane: pairs are missing.', { size: 14, fill: t.soft, anchor: 'middle', font: t.font });

@@ -68,7 +68,6 @@ function heatLayout(width, t) {
 function drawHeat(pen, width, t, live) {
   const box = heatLayout(width, t);
   const { left, top, side, cell } = box;
-  if (!live) pen.rect(0, 0, width, box.height, { fill: t.back });
   const matrix = matrixNow();
   if (matrix.missing) drawMissing(pen, left, top, side, t);
   pen.image(heat.image, left, top, side, side, cell < 1);

@@ -1,10 +1,9 @@
 // Controls, redrawing, and the start.
 
 const CURVE_HEIGHT = 240;
-function drawCurve(pen, width, t, live) {
-  if (!live) pen.rect(0, 0, width, CURVE_HEIGHT, { fill: t.back });
+function drawCurve(pen, width, t) {
   const { curve } = matrixNow();
-  const [left, right, top, bottom] = [48, width - 12, 12, CURVE_HEIGHT - 40];
+  const [left, right, top, bottom] = [62, width - 12, 12, CURVE_HEIGHT - 40];
   // A logarithmic scale from 1 to the largest, which may be infinite where points coincide.
   const finite = curve.values.flat().filter((v) => v !== null);
   const high = Math.max(1.05, Math.min(Math.max(...finite), 16));
@@ -21,6 +20,7 @@ function drawCurve(pen, width, t, live) {
   }
   curve.dimensions.forEach((d, k) => pen.text(x(k), bottom + 14, String(d), { ...style, anchor: 'middle' }));
   pen.text((left + right) / 2, bottom + 32, 'dimension of the embedding', { ...style, anchor: 'middle' });
+  pen.text(10, (top + bottom) / 2, 'distortion', { ...style, anchor: 'middle', turn: -Math.PI / 2 });
   const at = (p) => curve.values.map((row, k) => [x(k), y(row[curve.percentiles.indexOf(p)])]);
   pen.path([...at(5), ...at(95).reverse()], { fill: t.first, opacity: 0.14 }, true);
   pen.path([...at(25), ...at(75).reverse()], { fill: t.first, opacity: 0.25 }, true);
@@ -35,7 +35,7 @@ function showCurve() {
   const width = Math.min(canvas.parentElement.clientWidth, 640);
   canvas.style.height = `${CURVE_HEIGHT}px`;
   canvas.style.width = `${width}px`;
-  drawCurve(new CanvasPen(canvas, width, CURVE_HEIGHT, devicePixelRatio || 1), width, theme(), true);
+  drawCurve(new CanvasPen(canvas, width, CURVE_HEIGHT, devicePixelRatio || 1), width, theme());
   const median = curve.values.map((row) => row[curve.percentiles.indexOf(50)]);
   canvas.setAttribute('aria-label', `Median distortion by dimension: ${curve.dimensions.map((d, k) => `${d}: ${digits(median[k], 3)}`).join(', ')}`);
 }

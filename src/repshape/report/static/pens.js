@@ -74,6 +74,10 @@ class CanvasPen {
     c.restore();
   }
 
+  shift(x, y) {
+    this.c.translate(x, y);
+  }
+
   image(source, x, y, w, h, smooth = false) {
     this.c.imageSmoothingEnabled = smooth;
     this.c.imageSmoothingQuality = 'high';
@@ -85,6 +89,7 @@ class SvgPen {
   constructor(width, height) {
     this.head = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
     this.parts = [];
+    this.tail = '</svg>';
   }
 
   static escape(text) {
@@ -122,13 +127,18 @@ class SvgPen {
     this._put('text', where, { fill }, text);
   }
 
+  shift(x, y) {
+    this.parts.push(`<g transform="translate(${x} ${y})">`);
+    this.tail = `</g>${this.tail}`;
+  }
+
   image(source, x, y, w, h, smooth = false) {
     const how = smooth ? 'auto' : 'pixelated';
     this.parts.push(`<image x="${x}" y="${y}" width="${w}" height="${h}" preserveAspectRatio="none" style="image-rendering:${how}" href="${source.toDataURL('image/png')}"/>`);
   }
 
   done() {
-    return `${this.head}${this.parts.join('')}</svg>`;
+    return `${this.head}${this.parts.join('')}${this.tail}`;
   }
 }
 
