@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | sanitize | clean
+# make demo | gallery | test | lint | docs | bench | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,12 +7,14 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench sanitize clean
+.PHONY: help demo gallery test lint docs bench sanitize clean
 
 help:
-	@echo "make demo    distances of the toy networks, as a figure and data in demo-output/"
+	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
+	@echo "make gallery the pictures of docs/gallery.md and of the README"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    the documentation, in site/index.html"
 	@echo "make bench   the benchmarks"
 	@echo "make sanitize  kernel tests under the address and undefined-behaviour sanitizers"
 	@echo "make clean   remove what the other targets made"
@@ -35,6 +37,11 @@ $(VENV)/.installed-dev: $(BUILD_INPUTS) | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/repshape demo --out demo-output
 
+# Byte for byte the same for the same versions of matplotlib and of its fonts.
+gallery: $(VENV)/.installed
+	MPLBACKEND=Agg $(BIN)/python -m repshape.plots.gallery --out docs/images/gallery
+	MPLBACKEND=Agg $(BIN)/python -m docs_tools.banner
+
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q
 
@@ -42,6 +49,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+
+# Strict: a broken link, or a name without an entry, ends the build. The site needs no network.
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "Open site/index.html"
 
 # NETREP_PATH=/path/to/netrep adds the public reference code as a rival, REPSHAPE_DATA=/path the
 # recordings. All of it takes about half an hour; each line can be run alone.
@@ -65,5 +77,5 @@ sanitize: $(VENV)/.installed-dev
 	  tests/parity/test_native_kernels.py tests/test_energy.py tests/properties/test_optima.py
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo-output site .pytest_cache .mypy_cache .ruff_cache
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

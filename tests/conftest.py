@@ -7,3 +7,6 @@ if sanitized := os.environ.get("REPSHAPE_SANITIZED"):
     # Before the finder of an editable install, which would answer first.
     sys.path.insert(0, sanitized)
     sys.meta_path[:] = [f for f in sys.meta_path if "Editable" not in type(f).__name__]
+
+# They hold fixtures and no examples; as modules their names would clash.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]

@@ -13,14 +13,14 @@ import pytest
 import repshape.demo
 from repshape.cli import run
 from repshape.demo import Demo, run_demo, save_demo
-from repshape.demo_figure import grid_colours
 from repshape.pairwise.matrix import DistanceMatrix
+from repshape.plots import grid_colours
 
 
 @pytest.fixture(scope="module")
 def small() -> Demo:
     """A grid small enough to be quick, and large enough to determine a quadratic map."""
-    return run_demo(5, 3)
+    return run_demo(5, 3, n_trials=12)
 
 
 @pytest.fixture
@@ -61,7 +61,10 @@ def test_words_go_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "15 networks of two neurons: 5 noise correlations x 3 noise scales" in captured.err
-    assert "alpha = 2 (means only): all networks coincide" in captured.err
+    for panel in "CDE":
+        assert f"Figure 2 {panel} holds: " in captured.err
+    page = (tmp_path / "report.html").resolve().as_uri()
+    assert f"Open the page in a browser: {page}\n" in captured.err
 
 
 @pytest.mark.usefixtures("_quick")
@@ -72,6 +75,7 @@ def test_json_is_one_object_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixt
     summary = json.loads(captured.out)
     assert summary["networks"] == 15
     assert [panel["alpha"] for panel in summary["panels"]] == [1.0, 2.0, 0.0]
+    assert [finding["holds"] for finding in summary["findings"]] == [True, True, True]
     assert all(Path(file).stat().st_size for file in summary["files"])
 
 
@@ -81,27 +85,35 @@ def test_demo_files_hold_what_was_computed(small: Demo, tmp_path: Path) -> None:
     assert sorted(files.values()) == sorted(folder.iterdir())
     assert files["toy_networks.png"].read_bytes().startswith(b"\x89PNG")
     assert json.loads(files["summary.json"].read_text()) == small.summary()
+    for name, distances in small.matrices.items():
+        for suffix in (".npz", ".csv"):
+            D = DistanceMatrix.load(files[f"distances_{name}{suffix}"])
+            np.testing.assert_array_equal(D.values, distances.values)
     for panel in small.panels:
         stem = f"alpha_{panel.alpha:g}"
-        for suffix in (".npz", ".csv"):
-            D = DistanceMatrix.load(files[f"distances_{stem}{suffix}"])
-            np.testing.assert_array_equal(D.values, panel.distances.values)
         table = pd.read_csv(files[f"embedding_{stem}.csv"], index_col="network")
         assert table.columns.tolist() == ["correlation", "scale", "x0", "x1"]
         np.testing.assert_allclose(table[["x0", "x1"]], panel.embedding.points, rtol=1e-12)
 
 
 def test_demo_sees_what_the_paper_saw(small: Demo) -> None:
-    full, means, covariances = small.panels
+    assert [panel.alpha for panel in small.panels] == [1.0, 2.0, 0.0]
+    full, means, covariances = (panel.recovery for panel in small.panels)
     assert full.r2_correlation > 0.95
     assert full.r2_scale > 0.95
-    assert full.largest_opposite > 0.1
+    assert full.smallest_opposite > 0.1
     assert means.largest_distance < 1e-6
     assert covariances.largest_opposite < 1e-6
     assert covariances.r2_correlation < 0.05
-    assert "correlation is recovered" in full.words()
-    assert "correlation is lost" in covariances.words()
-    assert "networks of opposite correlation coincide" in covariances.words()
+    assert all(finding.holds for finding in small.findings)
+
+
+def test_demo_ends_with_a_page_of_all_matrices(small: Demo, tmp_path: Path) -> None:
+    first = save_demo(small, tmp_path)[0]
+    page = first.read_text(encoding="utf-8")
+    for name in ("Gaussian, α = 0", "Gaussian, α = 1", "Gaussian, α = 2", "Energy, q = 1"):
+        assert page.count(f">{name}<") > 1
+    assert "The toy networks of Duong et al. (2023)" in page
 
 
 def test_colours_are_those_of_the_corners() -> None:

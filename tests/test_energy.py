@@ -7,7 +7,7 @@ import pytest
 
 import repshape as rs
 from repshape import _core
-from repshape.demo import quadratic_r2
+from repshape.datasets.findings import quadratic_r2
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import GROUPS, nearest_orthogonal
 from repshape.kernels import reference_energy as reference

@@ -1,5 +1,7 @@
 """repshape: distances between stochastic neural representations."""
 
+from typing import TYPE_CHECKING, Any
+
 from repshape._version import package_version
 from repshape.analysis.bias import debiased_difference, debiased_distance, debiased_ratio
 from repshape.analysis.clustering import Clustering, hierarchical, k_medoids
@@ -31,12 +33,17 @@ from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import cross, pairwise, pairwise_many
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.repair import Repaired, repair
+from repshape.report import Report, write_report
 from repshape.responses import Gaussians, Trials, as_network
 from repshape.triangles import TriangleViolations, triangle_violations
 
 from repshape import baselines, datasets, errors  # isort: skip
 
+if TYPE_CHECKING:
+    from repshape import plots
+
 __version__ = package_version()
+"""Version of the installed package."""
 
 __all__ = [
     "AlignedEmbedding",
@@ -63,6 +70,7 @@ __all__ = [
     "Preprocess",
     "ProcrustesShapeMetric",
     "Repaired",
+    "Report",
     "ShapeClusters",
     "ShapeMetric",
     "SubsamplingCurves",
@@ -99,8 +107,19 @@ __all__ = [
     "pairwise",
     "pairwise_many",
     "permutation_test",
+    "plots",
     "repair",
     "shape_kmeans",
     "subsample",
     "triangle_violations",
+    "write_report",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `plots`, and matplotlib with it, when it is first asked for."""
+    if name == "plots":
+        from importlib import import_module
+
+        return import_module("repshape.plots")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

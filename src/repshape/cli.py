@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from repshape import cli_analysis
+from repshape import cli_analysis, cli_report
 from repshape._version import package_version
 from repshape.errors import RepshapeError
 
@@ -54,7 +54,7 @@ def _options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the figure and the data.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the page, the figure and the data.")] = Path(
         "demo-output"
     ),
     as_json: Annotated[
@@ -62,14 +62,16 @@ def demo(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No words on stderr.")] = False,
 ) -> None:
-    """Measure 99 toy networks at alpha 1, 2 and 0, and draw the plane that each one finds."""
+    """Measure 99 toy networks, decide the findings of Figure 2, and show all on one page."""
     from repshape.demo import run_demo, save_demo  # slow to import: not for --help and --version
 
-    result = run_demo(progress=False if quiet else None)
-    files = save_demo(result, out)
+    progress = False if quiet else None
+    result = run_demo(progress=progress)
+    files = save_demo(result, out, progress=progress)
     if not quiet:
         typer.echo(result.words(), err=True)
-        typer.echo(f"Wrote {len(files)} files; the figure is {files[0]}", err=True)
+        typer.echo(f"Wrote {len(files)} files to {out}.", err=True)
+        typer.echo(f"Open the page in a browser: {files[0].resolve().as_uri()}", err=True)
     if as_json:
         typer.echo(json.dumps(result.summary() | {"files": [str(file) for file in files]}))
 
@@ -227,6 +229,7 @@ def _resumable(out: Path) -> Iterator[None]:
 
 
 cli_analysis.register(app)
+cli_report.register(app)
 
 
 def run(arguments: Sequence[str]) -> int:

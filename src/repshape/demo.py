@@ -1,6 +1,7 @@
 """The toy networks end to end: what `repshape demo` computes, writes and says.
 
-Reproduces Figure 2 C-E of Duong et al. (2023).
+Reproduces Figure 2 C-E of Duong et al. (2023), adds an energy distance from sampled trials, and
+shows all of it on one page.
 """
 
 from __future__ import annotations
@@ -11,27 +12,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from repshape._files import atomic_write
 from repshape._version import package_version
-from repshape.analysis.embedding import Embedding, embed
+from repshape.analysis.embedding import Embedding
+from repshape.cohort import Cohort
+from repshape.datasets.findings import Finding, GridRecovery, grid_recovery, toy_findings
 from repshape.datasets.toy import ToyNetworks, toy_networks
 from repshape.demo_figure import draw_demo
+from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import pairwise
-
-FloatArray = npt.NDArray[np.float64]
+from repshape.report.write import write_report
 
 # The order of the paper's panels C, D and E.
 ALPHAS = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
-# Networks closer than this coincide: their responses are of order one, and rounding enters the
-# distance through a square root (the root of 1e-16 is 1e-8).
-COINCIDE = 1e-6
-# What the words below call held and lost.
-HELD, LOST = 0.95, 0.05
+# Enough samples a condition for the energy distance to see the grid, and few enough for seconds.
+N_TRIALS = 100
+TITLE = "The toy networks of Duong et al. (2023), Figure 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,44 +38,45 @@ class DemoPanel:
 
     alpha: float
     distances: DistanceMatrix
-    embedding: Embedding
-    r2_correlation: float
-    r2_scale: float
-    largest_distance: float
-    largest_opposite: float
+    recovery: GridRecovery
+
+    @property
+    def embedding(self) -> Embedding:
+        """The plane."""
+        return self.recovery.embedding
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers of this panel, ready for JSON."""
         return {
             "alpha": self.alpha,
-            "largest_distance": self.largest_distance,
-            "largest_distance_of_opposite_correlation": self.largest_opposite,
-            "r2_correlation": self.r2_correlation,
-            "r2_scale": self.r2_scale,
+            "largest_distance": self.recovery.largest_distance,
+            "largest_distance_of_opposite_correlation": self.recovery.largest_opposite,
+            "r2_correlation": self.recovery.r2_correlation,
+            "r2_scale": self.recovery.r2_scale,
+            "share_of_cells_unfolded": self.recovery.unfolded,
             "stress": self.embedding.stress,
             "pairs_not_converged": self.distances.n_unconverged,
         }
 
-    def words(self) -> str:
-        """Say what the reader sees, from the numbers."""
-        lead = f"alpha = {self.alpha:g} ({ALPHAS[self.alpha]}): "
-        if self.largest_distance < COINCIDE:
-            return lead + f"all networks coincide (largest distance {self.largest_distance:.1e})."
-        parts = [
-            f"correlation is {_verdict(self.r2_correlation)} (R2 = {self.r2_correlation:.3f})",
-            f"scale is {_verdict(self.r2_scale)} (R2 = {self.r2_scale:.3f})",
-        ]
-        if self.largest_opposite < COINCIDE:
-            parts.append("networks of opposite correlation coincide")
-        return lead + "; ".join(parts) + "."
-
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The toy networks and one panel for each alpha."""
+    """The toy networks, one panel for each alpha, the energy distances and the findings.
+
+    ``toy`` has exact moments; ``sampled`` are trials of the same networks, which ``energy`` is of.
+    """
 
     toy: ToyNetworks
+    sampled: ToyNetworks
     panels: tuple[DemoPanel, ...]
+    energy: DistanceMatrix
+    findings: tuple[Finding, ...]
+
+    @property
+    def matrices(self) -> dict[str, DistanceMatrix]:
+        """All distances, by the name of their files, from covariances alone to whole trials."""
+        gaussian = {f"alpha_{one.alpha:g}": one.distances for one in self.panels}
+        return dict(sorted(gaussian.items())) | {"energy": self.energy}
 
     def summary(self) -> dict[str, Any]:
         """Return all numbers, ready for JSON."""
@@ -86,16 +85,17 @@ class Demo:
             "networks": len(self.toy),
             "pairs": len(self.toy) * (len(self.toy) - 1) // 2,
             "panels": [panel.summary() for panel in self.panels],
+            "findings": [finding.summary() for finding in self.findings],
         }
 
     def words(self) -> str:
-        """Say what the reader sees, a line for each alpha."""
+        """Say what was made, and each finding with the numbers that decide it."""
         grid = self.toy.metadata.nunique()
         lines = [
             f"{len(self.toy)} networks of two neurons: {grid['correlation']} noise correlations "
             f"x {grid['scale']} noise scales, the same means, each under its own random rotation.",
             "R2: how well a quadratic map of the plane of points gives a parameter back.",
-            *(f"  {panel.words()}" for panel in self.panels),
+            *(f"  {finding}" for finding in self.findings),
         ]
         return "\n".join(lines)
 
@@ -103,87 +103,61 @@ class Demo:
 def run_demo(
     n_correlations: int = 11,
     n_scales: int = 9,
+    n_trials: int = N_TRIALS,
     *,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Demo:
-    """Compute the distances of the toy networks at each alpha, and embed them in a plane."""
+    """Compute the distances of the toy networks, embed them, and decide the findings."""
     toy = toy_networks(n_correlations, n_scales)
+    sampled = toy_networks(n_correlations, n_scales, n_trials=n_trials)
     panels = []
     for alpha in ALPHAS:
         metric = GaussianShapeMetric(alpha=alpha)
         distances = pairwise(toy, metric, workers=workers, progress=progress)
-        panels.append(_panel(alpha, toy, distances))
-    return Demo(toy, tuple(panels))
+        panels.append(DemoPanel(alpha, distances, grid_recovery(distances)))
+    energy = pairwise(sampled, EnergyShapeMetric(), workers=workers, progress=progress)
+    findings = toy_findings(
+        {panel.alpha: panel.distances for panel in panels},
+        {panel.alpha: panel.embedding for panel in panels},
+    )
+    return Demo(toy, sampled, tuple(panels), energy, findings)
 
 
-def save_demo(demo: Demo, out: str | os.PathLike[str]) -> list[Path]:
-    """Write the figure, the distances, the points and the summary; return the files."""
+def save_demo(
+    demo: Demo, out: str | os.PathLike[str], *, progress: bool | None = None
+) -> list[Path]:
+    """Write the page, the figure, distances, points and summary; return the files, page first."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / "toy_networks.png", folder / "summary.json"]
-    with atomic_write(files[0]) as handle:
-        draw_demo(demo.toy, [(p.alpha, ALPHAS[p.alpha], p.embedding) for p in demo.panels]).savefig(
-            handle, format="png", dpi=160
-        )
-    for panel in demo.panels:
-        stem = f"alpha_{panel.alpha:g}"
+    files = [folder / "report.html", folder / "toy_networks.png", folder / "summary.json"]
+    with atomic_write(files[1]) as handle:
+        panels = [(p.alpha, ALPHAS[p.alpha], p.embedding, p.distances) for p in demo.panels]
+        draw_demo(demo.toy, panels).savefig(handle, format="png", dpi=200)
+    for name, distances in demo.matrices.items():
         for suffix in (".npz", ".csv"):
-            files.append(folder / f"distances_{stem}{suffix}")
-            panel.distances.save(files[-1])
-        files.append(folder / f"embedding_{stem}.csv")
+            files.append(folder / f"distances_{name}{suffix}")
+            distances.save(files[-1])
+    for panel in demo.panels:
+        files.append(folder / f"embedding_alpha_{panel.alpha:g}.csv")
         table = demo.toy.metadata.join(panel.embedding.to_frame())
         with atomic_write(files[-1]) as handle:
             handle.write(table.to_csv(index_label="network").encode("utf-8"))
-    with atomic_write(files[1]) as handle:
+    with atomic_write(files[2]) as handle:
         handle.write((json.dumps(demo.summary(), indent=2) + "\n").encode("utf-8"))
+    _write_page(demo, files[0], progress)
     return files
 
 
-def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
-    """Return R^2 of the best quadratic map from points, shape (K, 2), to a target, shape (K,).
-
-    Points that coincide predict nothing: 0.
-
-    >>> x, y = np.random.default_rng(0).normal(size=(2, 50))
-    >>> round(quadratic_r2(np.column_stack([x, y]), 1 + 2 * x - x * y), 9)
-    1.0
-    """
-    cloud, values = np.asarray(points, dtype=np.float64), np.asarray(target, dtype=np.float64)
-    cloud = cloud - cloud.mean(axis=0)
-    size = np.abs(cloud).max()
-    if size < COINCIDE:
-        return 0.0
-    u, v = (cloud / size).T
-    features = np.column_stack([np.ones_like(u), u, v, u * u, u * v, v * v])
-    fitted = features @ np.linalg.lstsq(features, values, rcond=None)[0]
-    unexplained = ((values - fitted) ** 2).sum() / ((values - values.mean()) ** 2).sum()
-    return max(float(1.0 - unexplained), 0.0)  # never negative but for rounding
-
-
-def _panel(alpha: float, toy: ToyNetworks, distances: DistanceMatrix) -> DemoPanel:
-    embedding = embed(distances)
-    truth = toy.metadata
-    return DemoPanel(
-        alpha=alpha,
-        distances=distances,
-        embedding=embedding,
-        r2_correlation=quadratic_r2(embedding.points, truth["correlation"]),
-        r2_scale=quadratic_r2(embedding.points, truth["scale"]),
-        largest_distance=float(distances.values.max()),
-        largest_opposite=_largest_opposite(toy, distances.values),
+def _write_page(demo: Demo, path: Path, progress: bool | None) -> None:
+    """Write the report on all matrices, with every pair drawn."""
+    exact, trials = (Cohort.from_networks(one) for one in (demo.toy, demo.sampled))
+    matrices = list(demo.matrices.values())
+    write_report(
+        matrices,
+        path,
+        cohort=[exact] * (len(matrices) - 1) + [trials],
+        title=TITLE,
+        max_pairs=len(demo.toy) ** 2,
+        progress=progress,
     )
-
-
-def _largest_opposite(toy: ToyNetworks, distances: FloatArray) -> float:
-    """Return the largest distance between networks (c, s) and (-c, s)."""
-    c = toy.metadata["correlation"].to_numpy()
-    s = toy.metadata["scale"].to_numpy()
-    opposite = np.isclose(c[:, None], -c[None]) & np.isclose(s[:, None], s[None])
-    return float(distances[opposite].max())
-
-
-def _verdict(r2: float) -> str:
-    if r2 >= HELD:
-        return "recovered"
-    return "lost" if r2 < LOST else "partly recovered"

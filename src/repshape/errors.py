@@ -7,6 +7,14 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+__all__ = [
+    "InputError",
+    "InputTypeError",
+    "MissingDependencyError",
+    "RepshapeError",
+    "StorageError",
+]
+
 
 class RepshapeError(Exception):
     """Base of every error that repshape raises on purpose."""

@@ -217,6 +217,15 @@ def _permute(targets: FloatArray, members: IntArray | None, rng: np.random.Gener
 
 def metadata_column(matrix: DistanceMatrix, values: Any, name: str) -> npt.NDArray[Any]:
     """Return one known value for each network, from metadata if a name was given."""
+    column = find_column(matrix, values, name)
+    if column.isna().any():
+        raise InputError(f"'{name}' must be known for every network. Some are missing.")
+    array = column.to_numpy()
+    return array.astype(str) if array.dtype.kind == "O" else array
+
+
+def find_column(matrix: DistanceMatrix, values: Any, name: str) -> pd.Series[Any]:
+    """Return a value for each network, from metadata if a name was given; some may be missing."""
     if isinstance(values, str):
         if values not in matrix.metadata:
             listed = ", ".join(map(repr, matrix.metadata.columns)) or "none"
@@ -225,7 +234,4 @@ def metadata_column(matrix: DistanceMatrix, values: Any, name: str) -> npt.NDArr
     column = pd.Series(np.asarray(values).ravel() if not isinstance(values, pd.Series) else values)
     if len(column) != len(matrix):
         raise InputError(f"'{name}' must have {len(matrix)} entries. Got {len(column)}.")
-    if column.isna().any():
-        raise InputError(f"'{name}' must be known for every network. Some are missing.")
-    array = column.to_numpy()
-    return array.astype(str) if array.dtype.kind == "O" else array
+    return column

@@ -1,0 +1,133 @@
+"""How long a report takes to make and to open, and how quickly it answers, in headless Chromium.
+
+    python -m benchmarks.report            # 100, 300, 500 and 2000 networks; saves its results
+    python -m benchmarks.report 300        # some sizes, printed only
+
+Each page has four matrices and three columns of metadata, and as many pairs drawn as `repshape
+report` draws by default where it can. Opening is measured by the page itself, from the start of
+the navigation until everything is drawn; an answer is the time from a click until the second frame
+after it. Needs chromium and chromedriver.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
+
+import repshape as rs
+
+RESULTS = Path(__file__).parent / "results" / "report.json"
+SIZES = (100, 300, 500, 2000)
+MATRICES = 4
+REPEATS = 5
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
+ACTIONS = {
+    "switch_ms": "document.querySelectorAll('[name=matrix]')[k % 4].click()",
+    "select_ms": "document.querySelectorAll('#networks tbody tr')[k % 9].click()",
+    "sort_ms": "document.querySelectorAll('#pairs thead button')[k % 3].click()",
+    "search_ms": "const s = document.getElementById('pairs-search'); s.value = String(10 + k);"
+    " s.dispatchEvent(new Event('input'))",
+    "colour_ms": "const c = document.getElementById('colour'); c.value = String(k % 3);"
+    " c.dispatchEvent(new Event('change'))",
+}
+
+
+def cohort_and_matrices(size: int) -> tuple[rs.Cohort, list[rs.DistanceMatrix]]:
+    """Networks of three neurons, and their exact distances of means at several exponents."""
+    rng = np.random.default_rng(size)
+    places = rng.normal(size=(size, 6))
+    frame = pd.DataFrame(
+        {
+            "depth": places[:, 0],
+            "area": [f"area {k % 6}" for k in range(size)],
+            "layer": rng.integers(1, 7, size),
+        }
+    )
+    cohort = rs.Cohort()
+    for k in range(size):
+        cohort.add(f"network {k}", rng.normal(size=(20, 3)) + places[k, :3])
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    names = list(cohort.labels)
+    shapes = [rs.DistanceMatrix(gaps**p, names, frame) for p in (0.25, 0.5, 0.75)]
+    procrustes = rs.pairwise(cohort, rs.ProcrustesShapeMetric(), metadata=frame)
+    return cohort, [procrustes, *shapes]
+
+
+def browser(folder: str) -> webdriver.Chrome:
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS, "--window-size=1280,900", f"--user-data-dir={folder}"):
+        options.add_argument(flag)
+    options.binary_location = "/usr/bin/chromium"
+    return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+
+
+def opening(driver: webdriver.Chrome, page: Path) -> float:
+    """Open a page afresh and return the milliseconds until it was drawn."""
+    driver.get("about:blank")
+    driver.get(page.as_uri())
+    WebDriverWait(driver, 120).until(
+        lambda d: d.execute_script("return document.documentElement.dataset.ready === 'true'")
+    )
+    return float(driver.execute_script("return performance.getEntriesByName('open')[0].duration"))
+
+
+def answers(driver: webdriver.Chrome) -> dict[str, float]:
+    """Return the median milliseconds of each kind of action, until it is seen."""
+    found = {}
+    for name, action in ACTIONS.items():
+        script = (
+            "const [k, done] = arguments, t = performance.now();"
+            f"{action};"
+            "requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - t)))"
+        )
+        times = [driver.execute_async_script(script, k + 1) for k in range(2 * REPEATS)]
+        found[name] = round(statistics.median(times), 1)
+    return found
+
+
+def measure(size: int) -> dict[str, Any]:
+    cohort, matrices = cohort_and_matrices(size)
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        report = rs.write_report(matrices, Path(folder, "report.html"), cohort=[cohort])
+        made = time.perf_counter() - started
+        driver = browser(str(Path(folder, "profile")))
+        try:
+            opened = [opening(driver, report.path) for _ in range(REPEATS)]
+            answered = answers(driver)
+        finally:
+            driver.quit()
+    return {
+        "networks": size,
+        "pairs": size * (size - 1) // 2,
+        "make_s": round(made, 1),
+        "MB": round(report.n_bytes / 1e6, 2),
+        "open_ms": round(statistics.median(opened)),
+        "open_worst_ms": round(max(opened)),
+        **answered,
+    }
+
+
+def main() -> None:
+    sizes = [int(one) for one in sys.argv[1:]] or list(SIZES)
+    rows = []
+    for size in sizes:
+        rows.append(measure(size))
+        print(json.dumps(rows[-1]), flush=True)
+    if len(sys.argv) == 1:
+        RESULTS.write_text(json.dumps({"matrices": MATRICES, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The pictures of docs/report.md, taken in headless Chromium from the page of the demo.
+
+make demo && python -m benchmarks.report_pictures demo-output/report.html docs/images/report
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import browser, opening
+
+# Name, width, height of the part that is shown, colour scheme.
+PICTURES = (
+    ("desktop-light", 1280, 1500, "light"),
+    ("desktop-dark", 1280, 870, "dark"),
+    ("phone", 360, 1240, "light"),
+)
+CHOOSE = """
+document.querySelectorAll('[name=matrix]')[1].click();
+for (const [id, value] of [['first', '3'], ['second', '93']]) {
+  const list = document.getElementById(id);
+  list.value = value;
+  list.dispatchEvent(new Event('change'));
+}
+requestAnimationFrame(() => requestAnimationFrame(arguments[0]));
+"""
+
+
+def shoot(driver: Any, page: Path, width: int, height: int, scheme: str) -> bytes:
+    calm = [("prefers-reduced-motion", "reduce"), ("prefers-color-scheme", scheme)]
+    features = [{"name": name, "value": value} for name, value in calm]
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    opening(driver, page)
+    driver.execute_async_script(CHOOSE)
+    return base64.b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
+
+
+def main() -> None:
+    page, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as profile:
+        driver = browser(profile)
+        try:
+            for name, *how in PICTURES:
+                (out / f"{name}.png").write_bytes(shoot(driver, page, *how))
+        finally:
+            driver.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The paper's figures, through the public surface of repshape."""

@@ -1,0 +1,50 @@
+"""Pictures of networks, distances and what was found; one object decides, one function draws."""
+
+from repshape.plots.alignment import AlignmentPicture, plot_alignment
+from repshape.plots.captions import UNIT
+from repshape.plots.colouring import Colouring, grid_colours
+from repshape.plots.distortion import DistortionPicture, plot_distortion
+from repshape.plots.embedding import EmbeddingPicture, plot_embedding
+from repshape.plots.intervals import IntervalsPicture, plot_intervals
+from repshape.plots.matrix import MatrixPicture, plot_matrix
+from repshape.plots.neighbors import NeighborsPicture, plot_neighbors
+from repshape.plots.parts import PartsPicture, plot_parts
+from repshape.plots.picture import Picture, add_caption
+from repshape.plots.planes import Ellipses, Plane
+from repshape.plots.responses import ResponsesPicture, plot_responses
+from repshape.plots.style import PALETTE, plain, style
+from repshape.plots.sweep import SweepPicture, plot_sweep
+from repshape.plots.transport import TransportPicture, plot_transport
+
+__all__ = [
+    "PALETTE",
+    "UNIT",
+    "AlignmentPicture",
+    "Colouring",
+    "DistortionPicture",
+    "Ellipses",
+    "EmbeddingPicture",
+    "IntervalsPicture",
+    "MatrixPicture",
+    "NeighborsPicture",
+    "PartsPicture",
+    "Picture",
+    "Plane",
+    "ResponsesPicture",
+    "SweepPicture",
+    "TransportPicture",
+    "add_caption",
+    "grid_colours",
+    "plain",
+    "plot_alignment",
+    "plot_distortion",
+    "plot_embedding",
+    "plot_intervals",
+    "plot_matrix",
+    "plot_neighbors",
+    "plot_parts",
+    "plot_responses",
+    "plot_sweep",
+    "plot_transport",
+    "style",
+]

@@ -1,0 +1,299 @@
+"""Which colour and marker stands for which value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgba
+from matplotlib.lines import Line2D
+
+from repshape.errors import InputError, check_choice
+from repshape.plots.style import COLORMAP, FAINT, INK, MARKERS, PALETTE, SMALL_SIZE, plain
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+KINDS = ("auto", "categorical", "continuous")
+# The commonest levels get a colour and a marker of their own; the eye cannot hold more.
+MOST_LEVELS = 24
+# A legend with more entries than this is set in two columns.
+TALL_LEGEND = 14
+MISSING = "missing"
+MISSING_MARKER = "x"
+OTHER_MARKER = "."
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """Colours and markers of K items, and their key.
+
+    Attributes
+    ----------
+    kind : {"categorical", "continuous", "given"}
+        What the values are; "given" are colours that came ready-made and have no key.
+    name : str
+        What the values are called, safe to draw.
+    colours : ndarray, shape (K, 4)
+        Red, green, blue and opacity of each item.
+    markers : tuple of str, length K
+        A marker for each item.
+    levels : tuple of str
+        Names of the categories, safe to draw, in the order of the key.
+    codes : ndarray of int, shape (K,)
+        The level of each item; -1 for continuous values and given colours.
+    level_colours, level_markers : tuple of str
+        The key of categories.
+    limits : tuple of two floats
+        The ends of the colour bar; NaN for categories.
+    n_missing : int
+        Number of items whose value is missing; they are grey crosses.
+    """
+
+    kind: str
+    name: str
+    colours: FloatArray
+    markers: tuple[str, ...]
+    levels: tuple[str, ...]
+    codes: IntArray
+    level_colours: tuple[str, ...]
+    level_markers: tuple[str, ...]
+    limits: tuple[float, float]
+    n_missing: int
+
+    @classmethod
+    def of(
+        cls, values: Sequence[Any] | pd.Series[Any], name: str = "", kind: str = "auto"
+    ) -> Colouring:
+        """Decide on colours for values.
+
+        Parameters
+        ----------
+        values : sequence of length K
+            Anything; None and NaN are missing.
+        name : str
+            The title of the key.
+        kind : {"auto", "categorical", "continuous"}
+            By default numbers are continuous and all else is categorical.
+
+        Examples
+        --------
+        >>> Colouring.of(["V1", "V4", "V1"]).levels
+        ('V1', 'V4')
+        >>> Colouring.of([0.5, 2.0]).limits
+        (0.5, 2.0)
+        """
+        check_choice("kind", kind, KINDS, owner="Colouring")
+        column = pd.Series(list(values), dtype=object)
+        numeric = all(_is_number(value) for value in column.dropna())
+        if kind == "categorical" or (kind == "auto" and not numeric):
+            return cls._categorical(column, plain(name))
+        if not numeric:
+            raise InputError("Values must be numbers to be coloured as continuous.")
+        gaps = column.isna()
+        numbers = [np.nan if gap else float(v) for v, gap in zip(column, gaps, strict=True)]
+        return cls._continuous(np.array(numbers), plain(name))
+
+    @classmethod
+    def one(cls, count: int, colour: str = PALETTE[0]) -> Colouring:
+        """Give all of ``count`` items one colour; there is no key."""
+        return cls.given(np.tile(to_rgba(colour), (count, 1)))
+
+    @classmethod
+    def given(cls, colours: npt.ArrayLike) -> Colouring:
+        """Take colours, shape (K, 3) or (K, 4), as they are; there is no key."""
+        rgba = np.array([to_rgba(tuple(row)) for row in np.asarray(colours, np.float64)])
+        codes = np.full(len(rgba), -1, dtype=np.intp)
+        markers = (MARKERS[0],) * len(rgba)
+        return cls("given", "", rgba, markers, (), codes, (), (), (np.nan, np.nan), 0)
+
+    @classmethod
+    def _continuous(cls, values: FloatArray, name: str) -> Colouring:
+        known = np.isfinite(values)
+        limits = (float(values[known].min()), float(values[known].max())) if known.any() else (0, 1)
+        width = limits[1] - limits[0]
+        unit = np.full(len(values), 0.5)  # a constant takes the middle colour
+        unit[known] = (values[known] - limits[0]) / width if width > 0 else 0.5
+        colours = np.asarray(mpl.colormaps[COLORMAP](unit), np.float64)
+        colours[~known] = to_rgba(FAINT)
+        markers = tuple(MARKERS[0] if one else MISSING_MARKER for one in known)
+        codes = np.full(len(values), -1, dtype=np.intp)
+        missing = int((~known).sum())
+        return cls("continuous", name, colours, markers, (), codes, (), (), limits, missing)
+
+    @classmethod
+    def _categorical(cls, column: pd.Series[Any], name: str) -> Colouring:
+        levels, codes = _levels(column)
+        missing = int(column.isna().sum())
+        key = [(PALETTE[k % len(PALETTE)], MARKERS[k % len(MARKERS)]) for k in range(len(levels))]
+        rest = [(FAINT, OTHER_MARKER), (FAINT, MISSING_MARKER)]
+        names = [plain(level) for level in levels]
+        others = _n_levels(column) - len(levels)
+        if others:
+            names, key = [*names, f"{others} others"], [*key, rest[0]]
+        if missing:
+            codes = np.where(codes == -2, len(names), codes)
+            names, key = [*names, MISSING], [*key, rest[1]]
+        colours = np.array([to_rgba(key[code][0]) for code in codes]).reshape(-1, 4)
+        return cls(
+            kind="categorical",
+            name=name,
+            colours=colours,
+            markers=tuple(key[code][1] for code in codes),
+            levels=tuple(names),
+            codes=codes,
+            level_colours=tuple(colour for colour, _ in key),
+            level_markers=tuple(marker for _, marker in key),
+            limits=(float("nan"), float("nan")),
+            n_missing=missing,
+        )
+
+    def __len__(self) -> int:
+        return len(self.colours)
+
+    def scatter(self, ax: Axes, points: FloatArray, areas: FloatArray, zorder: float = 3.0) -> None:
+        """Draw a marker for each item, the largest first, a collection for each kind of marker."""
+        shapes = np.array(self.markers, dtype=object)
+        # What has no level of its own lies underneath.
+        for shape in sorted(set(self.markers), key=(MISSING_MARKER, OTHER_MARKER, *MARKERS).index):
+            chosen = np.flatnonzero(shapes == shape)
+            chosen = chosen[np.argsort(-areas[chosen], kind="stable")]
+            ax.scatter(
+                points[chosen, 0],
+                points[chosen, 1],
+                s=areas[chosen],
+                c=self.colours[chosen],
+                marker=shape,
+                zorder=zorder,
+                clip_on=False,
+                edgecolors=None if shape == MISSING_MARKER else "white",
+                linewidths=0.8 if shape == MISSING_MARKER else 0.4,
+            )
+
+    def with_missing_as(self, name: str, marker: str = OTHER_MARKER) -> Colouring:
+        """Call what is missing by another name, and draw it with another marker."""
+        if self.kind != "categorical" or not self.n_missing:
+            return self
+        return replace(
+            self,
+            levels=(*self.levels[:-1], plain(name)),
+            markers=tuple(marker if one == MISSING_MARKER else one for one in self.markers),
+            level_markers=(*self.level_markers[:-1], marker),
+            n_missing=0,
+        )
+
+    def draw_key(self, ax: Axes) -> None:
+        """Draw the legend, or the colour bar, right of the axes."""
+        if self.kind == "categorical":
+            self._legend(ax)
+        elif self.kind == "continuous":
+            mapped = ScalarMappable(Normalize(*self.limits), cmap=COLORMAP)
+            colour_bar(ax, mapped, self.name)
+
+    def _legend(self, ax: Axes) -> None:
+        handles = [
+            Line2D([], [], linestyle="", marker=marker, color=colour, markersize=4.5)
+            for colour, marker in zip(self.level_colours, self.level_markers, strict=True)
+        ]
+        ax.legend(
+            handles,
+            self.levels,
+            title=self.name or None,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=1 if len(self.levels) <= TALL_LEGEND else 2,
+        )
+
+
+def colour_bar(ax: Axes, mapped: ScalarMappable, label: str) -> None:
+    """Draw a slim colour bar right of the axes, with its label."""
+    bar = ax.figure.colorbar(mapped, ax=ax, fraction=0.05, pad=0.03, aspect=22)
+    bar.set_label(label, size=SMALL_SIZE, color=INK)
+    bar.ax.tick_params(labelsize=SMALL_SIZE, colors=INK, length=2, width=0.6)
+    bar.outline.set_visible(False)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _n_levels(column: pd.Series[Any]) -> int:
+    return int(column.dropna().astype(str).nunique())
+
+
+def _levels(column: pd.Series[Any]) -> tuple[list[str], IntArray]:
+    """Return the levels that get a colour, sorted, and the code of each value.
+
+    A level beyond the commonest has the code after the last; a missing value has -2.
+    """
+    texts = column.astype(str)
+    counts = texts[column.notna()].value_counts(sort=True)
+    kept = list(counts.index[:MOST_LEVELS]) if len(counts) > MOST_LEVELS else list(counts.index)
+    kept = _sorted(kept)
+    place = {level: k for k, level in enumerate(kept)}
+    codes = [
+        place.get(text, len(kept)) if known else -2
+        for text, known in zip(texts, column.notna(), strict=True)
+    ]
+    return kept, np.array(codes, dtype=np.intp)
+
+
+def _sorted(levels: list[str]) -> list[str]:
+    """Sort as numbers if all are, and names by the numbers in them."""
+    try:
+        return sorted(levels, key=float)
+    except ValueError:
+        return sorted(levels, key=_natural)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts the numbers in names as numbers: "layer 2" before "layer 10"."""
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", text)
+    ]
+
+
+# Corners of the colour map of two parameters: rows are low and high second parameter, columns low
+# and high first parameter.
+CORNERS = np.array(
+    [
+        [[0.52, 0.83, 0.95], [0.99, 0.80, 0.36]],
+        [[0.10, 0.16, 0.50], [0.70, 0.05, 0.22]],
+    ]
+)
+
+
+def grid_colours(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
+    """Return RGB colours, shape (K, 3), that vary smoothly with two parameters.
+
+    Lightness falls with the second; the hue goes from blue to red with the first.
+
+    Examples
+    --------
+    >>> grid_colours([-0.9, 0.9], [0.5, 2.0])[1].round(2).tolist()
+    [0.7, 0.05, 0.22]
+    """
+    u, v = (unit_interval(np.asarray(values, dtype=np.float64)) for values in (first, second))
+    weights = np.stack([np.stack([1 - u, u], -1) * w[:, None] for w in (1 - v, v)], -2)
+    colours: FloatArray = np.einsum("kij,ijc->kc", weights, CORNERS)
+    return colours
+
+
+def unit_interval(values: FloatArray) -> FloatArray:
+    """Return values on [0, 1]; a constant goes to the middle.
+
+    >>> unit_interval(np.array([2.0, 4.0, 3.0]))
+    array([0. , 1. , 0.5])
+    """
+    low, high = float(values.min()), float(values.max())
+    return (values - low) / (high - low) if high > low else np.full_like(values, 0.5)

@@ -1,0 +1,254 @@
+"""Networks as points in a plane, coloured by what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+
+from repshape.analysis.embedding import Embedding
+from repshape.analysis.protocol import find_column
+from repshape.errors import InputError, check_real
+from repshape.pairwise.matrix import DistanceMatrix
+from repshape.plots.captions import UNIT, matrix_words
+from repshape.plots.colouring import Colouring
+from repshape.plots.picture import Picture
+from repshape.plots.style import FAINT, SMALL_SIZE, plain, short
+
+FloatArray = npt.NDArray[np.float64]
+Lines = tuple[FloatArray, ...]
+
+# Area of a marker in square points, for few networks and for many.
+AREAS = ((50, 26.0), (300, 14.0), (np.inf, 6.0))
+MARGIN = 1.08
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingPicture(Picture):
+    """Points as they will be drawn.
+
+    Attributes
+    ----------
+    points : ndarray, shape (K, 2)
+        The first two axes.
+    colouring : Colouring
+        Colour and marker of each.
+    areas : ndarray, shape (K,)
+        Area of each marker in square points; larger ones lie underneath.
+    names : tuple of str
+        Written beside the points; empty without.
+    lines : tuple of ndarray, shape (k, 2)
+        Points that are joined, in the order of the matrix.
+    reach : float
+        The window goes from minus this to plus this, on both axes.
+    axis_labels : tuple of two str
+    caption : str
+
+    Examples
+    --------
+    >>> picture = EmbeddingPicture.of([[0.0, 1.0], [2.0, 0.0]], colour=[0.1, 0.9])
+    >>> picture.colouring.kind, picture.reach
+    ('continuous', 2.16)
+    """
+
+    points: FloatArray
+    colouring: Colouring
+    areas: FloatArray
+    names: tuple[str, ...]
+    lines: Lines
+    reach: float
+    axis_labels: tuple[str, str]
+    caption: str
+
+    @classmethod
+    def of(
+        cls,
+        embedding: Embedding | npt.ArrayLike,
+        D: DistanceMatrix | None = None,
+        *,
+        colour: str | Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+        kind: str = "auto",
+        connect: str | Sequence[str] = (),
+        names: bool = False,
+        areas: npt.ArrayLike | None = None,
+        reach: float | None = None,
+        unit: str = UNIT,
+    ) -> EmbeddingPicture:
+        """Decide how to draw points; the parameters are those of `plot_embedding`."""
+        points = _points(embedding)
+        matrix = D if D is not None else _bare(embedding, len(points))
+        if len(matrix) != len(points):
+            raise InputError(
+                f"The matrix must hold the networks of the embedding. Got {len(matrix)} networks "
+                f"and {len(points)} points."
+            )
+        columns = [connect] if isinstance(connect, str) else list(connect)
+        lines = tuple(line for one in columns for line in _lines(points, matrix, one))
+        window = float(np.abs(points).max()) * MARGIN or 1.0
+        return cls(
+            points=points,
+            colouring=_colouring(matrix, colour, kind),
+            areas=_areas(areas, len(points)),
+            names=tuple(plain(label) for label in matrix.labels) if names else (),
+            lines=lines,
+            reach=window if reach is None else check_real("reach", reach, 0, closed="neither"),
+            axis_labels=_axis_labels(embedding),
+            caption=_caption(embedding, D, colour, columns, unit),
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        for line in self.lines:
+            ax.plot(line[:, 0], line[:, 1], color=FAINT, linewidth=0.6, zorder=1)
+        self.colouring.scatter(ax, self.points, self.areas)
+        for name, (x, y) in zip(self.names, self.points, strict=bool(self.names)):
+            ax.annotate(
+                name, (x, y), xytext=(3, 3), textcoords="offset points", fontsize=SMALL_SIZE
+            )
+        ax.set(xlim=(-self.reach, self.reach), ylim=(-self.reach, self.reach), aspect="equal")
+        ax.set_xlabel(self.axis_labels[0])
+        ax.set_ylabel(self.axis_labels[1])
+        ax.spines[["top", "right"]].set_visible(False)
+        self.colouring.draw_key(ax)
+
+
+def _points(embedding: Embedding | npt.ArrayLike) -> FloatArray:
+    given = embedding.points if isinstance(embedding, Embedding) else embedding
+    points = np.array(given, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] < 2 or not len(points):
+        raise InputError(
+            "The 'embedding' parameter must have a row for each network and at least two "
+            f"columns. Got shape {points.shape}."
+        )
+    if not np.isfinite(points).all():
+        raise InputError("The points of the embedding must be finite. Got NaN or infinity.")
+    points = points[:, :2]
+    points.setflags(write=False)
+    return points
+
+
+def _bare(embedding: Embedding | npt.ArrayLike, count: int) -> DistanceMatrix:
+    """Return a matrix that only knows the names."""
+    labels = embedding.labels if isinstance(embedding, Embedding) else None
+    return DistanceMatrix(np.zeros((count, count)), labels)
+
+
+def _colouring(matrix: DistanceMatrix, colour: Any, kind: str) -> Colouring:
+    if colour is None:
+        return Colouring.one(len(matrix))
+    if not isinstance(colour, str) and np.ndim(colour) == 2:
+        if len(colour) != len(matrix):
+            raise InputError(f"'colour' must have {len(matrix)} rows. Got {len(colour)}.")
+        return Colouring.given(colour)
+    column = find_column(matrix, colour, "colour")
+    return Colouring.of(column, str(column.name or ""), kind)
+
+
+def _areas(areas: npt.ArrayLike | None, count: int) -> FloatArray:
+    if areas is None:
+        return np.full(count, next(area for most, area in AREAS if count <= most))
+    try:
+        return np.broadcast_to(np.asarray(areas, dtype=np.float64), (count,))
+    except ValueError:
+        raise InputError(f"'areas' must have {count} entries. Got {np.shape(areas)}.") from None
+
+
+def _lines(points: FloatArray, matrix: DistanceMatrix, column: str) -> Lines:
+    values = find_column(matrix, column, "connect")
+    known = values.dropna().unique()
+    return tuple(points[(values == value).to_numpy()] for value in known)
+
+
+def _axis_labels(embedding: Embedding | npt.ArrayLike) -> tuple[str, str]:
+    if not isinstance(embedding, Embedding):
+        return "axis 1", "axis 2"
+    first, second = (f"MDS {k + 1} ({100 * embedding.explained[k]:.0f} %)" for k in (0, 1))
+    return first, second
+
+
+def _caption(
+    embedding: Embedding | npt.ArrayLike,
+    D: DistanceMatrix | None,
+    colour: Any,
+    columns: list[str],
+    unit: str,
+) -> str:
+    parts = [] if D is None else [matrix_words(D)]
+    if isinstance(embedding, Embedding):
+        parts.append(
+            f"{embedding.method[0].upper()}{embedding.method[1:]}, stress "
+            f"{embedding.stress:.3g}; shares of variance on the axes."
+        )
+    if isinstance(colour, str):
+        parts.append(f"Colour: {short(colour)}.")
+    if columns:
+        parts.append(f"Lines join networks of equal {' and of equal '.join(map(short, columns))}.")
+    return " ".join([*parts, f"Axes in {unit}."])
+
+
+def plot_embedding(
+    embedding: Embedding | npt.ArrayLike,
+    D: DistanceMatrix | None = None,
+    *,
+    colour: str | Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+    kind: str = "auto",
+    connect: str | Sequence[str] = (),
+    names: bool = False,
+    areas: npt.ArrayLike | None = None,
+    reach: float | None = None,
+    unit: str = UNIT,
+    ax: Axes | None = None,
+    caption: bool = False,
+) -> Axes:
+    """Draw networks as points of an embedding.
+
+    Parameters
+    ----------
+    embedding : Embedding or array_like, shape (K, at least 2)
+        The points; the first two axes are drawn.
+    D : DistanceMatrix, optional
+        What was embedded: its metadata colours the points, and the caption names its metric.
+    colour : str, sequence of length K, or array of shape (K, 3), optional
+        A column of ``D.metadata``, a value for each network, or ready-made colours.
+    kind : {"auto", "categorical", "continuous"}
+        How values are coloured: numbers by lightness and all else by hue and marker, unless said
+        otherwise. Missing values are grey crosses.
+    connect : str or sequence of str
+        Columns of ``D.metadata``; networks of equal value are joined by a line.
+    names : bool
+        Whether to write names beside the points.
+    areas : array_like, shape (K,), optional
+        Areas of the markers in square points; larger ones lie underneath.
+    reach : float, optional
+        Half the width of the window, to be the same in several panels.
+    unit, ax, caption
+        As in `plot_matrix`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> points = [[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]]
+    >>> ax = plot_embedding(points, colour=["V1", "V4", "V1"], ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['V1', 'V4']
+    """
+    picture = EmbeddingPicture.of(
+        embedding,
+        D,
+        colour=colour,
+        kind=kind,
+        connect=connect,
+        names=names,
+        areas=areas,
+        reach=reach,
+        unit=unit,
+    )
+    return picture.draw(ax, caption=caption)

@@ -1,0 +1,182 @@
+"""Distance between means against distance between covariances, for all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from repshape._arrays import count
+from repshape.analysis.interpolation import Interpolation
+from repshape.analysis.protocol import find_column
+from repshape.errors import InputError
+from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.plots.captions import UNIT
+from repshape.plots.colouring import Colouring
+from repshape.plots.picture import Picture
+from repshape.plots.style import COLUMN_WIDTH, FAINT, plain
+
+FloatArray = npt.NDArray[np.float64]
+
+BETWEEN = "between groups"
+MARGIN = 1.06
+# Area of a marker in square points, for few pairs and for many.
+AREAS = ((300, 14.0), (3000, 7.0), (np.inf, 3.0))
+
+
+@dataclass(frozen=True, eq=False)
+class PartsPicture(Picture):
+    """Both distances of every pair.
+
+    Attributes
+    ----------
+    points : ndarray, shape (P, 2)
+        Distance at alpha = 2 (means) and at alpha = 0 (covariances), in the order of
+        `DistanceMatrix.condensed`.
+    colouring : Colouring
+        By group, for pairs within one; pairs between groups share a level.
+    area : float
+        Of each marker, in square points.
+    reach : float
+        Upper end of both axes; their lower end is 0.
+    unit : str
+    caption : str
+
+    Examples
+    --------
+    >>> PartsPicture.of([[0, 3], [3, 0]], [[0, 1], [1, 0]]).points
+    array([[3., 1.]])
+    """
+
+    points: FloatArray
+    colouring: Colouring
+    area: float
+    reach: float
+    unit: str
+    caption: str
+
+    size: ClassVar[tuple[float, float]] = (COLUMN_WIDTH, 2.7)
+
+    @classmethod
+    def of(
+        cls,
+        means: Interpolation | DistanceMatrix | npt.ArrayLike,
+        covariances: DistanceMatrix | npt.ArrayLike | None = None,
+        *,
+        groups: str | Sequence[Any] | None = None,
+        unit: str = UNIT,
+    ) -> PartsPicture:
+        """Decide how to draw the pairs; the parameters are those of `plot_parts`."""
+        d_2, d_0 = _matrices(means, covariances)
+        points = np.column_stack([d_2.condensed(), d_0.condensed()])
+        if not len(points):
+            raise InputError("There must be at least two networks. Got one.")
+        colouring = Colouring.one(len(points))
+        if groups is not None:
+            name = groups if isinstance(groups, str) else "group"
+            colouring = _pair_colours(find_column(d_2, groups, "groups").tolist(), name)
+        ratios = np.full(len(points), np.inf)
+        np.divide(points[:, 1], points[:, 0], out=ratios, where=points[:, 0] > 0)
+        above = int((points[:, 1] > points[:, 0]).sum())
+        return cls(
+            points=points,
+            colouring=colouring,
+            area=next(area for most, area in AREAS if len(points) <= most),
+            reach=MARGIN * float(points.max()) or 1.0,
+            unit=plain(unit),
+            caption=(
+                f"{count(len(d_2), 'network')}, {count(len(points), 'pair')}: Gaussian Wasserstein "
+                "shape distance of means alone (alpha = 2) and of covariances alone (alpha = 0), "
+                f"each with its own alignment; both carry the same factor. Above the line of "
+                f"equality: {count(above, 'pair')}. Median ratio d_0 / d_2: "
+                f"{np.median(ratios):.3g}. Pairs share networks and are not independent."
+            ),
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        ax.plot([0, self.reach], [0, self.reach], color=FAINT, linewidth=0.8, zorder=1)
+        self.colouring.scatter(ax, self.points, np.full(len(self.points), self.area))
+        ax.set(xlim=(0, self.reach), ylim=(0, self.reach), aspect="equal")
+        ax.set_xlabel(f"mean distance ({self.unit})")
+        ax.set_ylabel("covariance distance")
+        ax.spines[["top", "right"]].set_visible(False)
+        self.colouring.draw_key(ax)
+
+
+def _matrices(means: Any, covariances: Any) -> tuple[DistanceMatrix, DistanceMatrix]:
+    if isinstance(means, Interpolation):
+        if covariances is not None:
+            raise InputError("The 'covariances' parameter must be left out beside a sweep.")
+        # A sweep has all pairs, in order, and ends at alpha 0 and 2.
+        d_2, d_0 = (_square(means, means.distances[end]) for end in (-1, 0))
+        return d_2, d_0
+    if covariances is None:
+        raise InputError("The 'covariances' parameter must hold the distances of covariances.")
+    d_2, d_0 = as_complete(means), as_complete(covariances)
+    if d_2.labels != d_0.labels:
+        raise InputError("Both matrices must hold the same networks in the same order.")
+    for matrix, alpha in ((d_2, 2.0), (d_0, 0.0)):
+        found = (matrix.description.get("parameters") or {}).get("alpha", alpha)
+        if found != alpha:
+            raise InputError(f"A matrix at alpha = {alpha:g} was expected. Got one at {found:g}.")
+    return d_2, d_0
+
+
+def _square(sweep: Interpolation, distances: FloatArray) -> DistanceMatrix:
+    size = len(sweep.labels)
+    values = np.zeros((size, size))
+    values[sweep.pairs[:, 0], sweep.pairs[:, 1]] = distances
+    return DistanceMatrix(values + values.T, sweep.labels)
+
+
+def _pair_colours(groups: list[Any], name: str) -> Colouring:
+    """Colour each pair by the group of both, or as one between groups."""
+    first, second = np.triu_indices(len(groups), 1)
+    texts = [str(group) for group in groups]
+    values = [
+        texts[i] if texts[i] == texts[j] else None for i, j in zip(first, second, strict=True)
+    ]
+    found = Colouring.of(values, name, "categorical")
+    return found.with_missing_as(BETWEEN)
+
+
+def plot_parts(
+    means: Interpolation | DistanceMatrix | npt.ArrayLike,
+    covariances: DistanceMatrix | npt.ArrayLike | None = None,
+    *,
+    groups: str | Sequence[Any] | None = None,
+    unit: str = UNIT,
+    ax: Axes | None = None,
+    caption: bool = False,
+) -> Axes:
+    """Draw the distance between means against that between covariances, for all pairs.
+
+    Parameters
+    ----------
+    means : DistanceMatrix, array_like of shape (K, K), or Interpolation
+        Distances at alpha = 2; or a sweep of `repshape.interpolate`, which has both.
+    covariances : DistanceMatrix or array_like, shape (K, K)
+        Distances at alpha = 0 of the same networks.
+    groups : str or sequence of length K, optional
+        A column of the metadata, or a value for each network. Pairs within a group have its
+        colour; all others are grey.
+    unit, ax, caption
+        As in `plot_matrix`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_parts([[0, 3], [3, 0]], [[0, 1], [1, 0]], ax=Figure().subplots())
+    >>> ax.collections[0].get_offsets().tolist()
+    [[3.0, 1.0]]
+    """
+    picture = PartsPicture.of(means, covariances, groups=groups, unit=unit)
+    return picture.draw(ax, caption=caption)

@@ -1,0 +1,328 @@
+"""The pair view: two networks before and after alignment, in the first components of one."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape._arrays import count
+from repshape.analysis._parallel import run_all
+from repshape.cohort import Cohort
+from repshape.errors import InputError, InputTypeError
+from repshape.groups import Transform
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import NativeShapeMetric
+from repshape.moments import estimate_moments
+from repshape.pairwise.matrix import DistanceMatrix
+from repshape.pairwise.store import Store
+from repshape.preprocess import Preprocess
+from repshape.report.sources import Source
+from repshape.report.words import metric_of
+from repshape.responses import Gaussians, Trials
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+# Ellipses of more conditions than this cover each other.
+MOST_CONDITIONS = 16
+# Memory for networks that are kept ready, each taking several times what its responses do.
+READY_BYTES = 2**30
+READY_COPIES = 6
+# Pairs drawn by one thread at a time.
+BATCH = 32
+# A distance found again may differ from the stored one by the solver's tolerance and no more.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class PairViews:
+    """What the page draws of pairs.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (P, 2)
+        The pairs (x, y) that are drawn, x < y.
+    own : ndarray, shape (K, C, 5)
+        Means (two numbers) and covariances (xx, xy, yy) of every x in its own two components;
+        NaN for networks that are the first of no pair.
+    before, after : ndarray, shape (P, C, 5)
+        The same of y in the components of x, before and after alignment.
+    parts : ndarray, shape (P, 4)
+        Distance of the drawn alignment, its lower bound, and its mean and covariance parts.
+    conditions : tuple of str
+        Names of the C conditions drawn.
+    note : str
+        What is drawn and what is left out.
+    """
+
+    index: IndexArray
+    own: FloatArray
+    before: FloatArray
+    after: FloatArray
+    parts: FloatArray
+    conditions: tuple[str, ...]
+    note: str
+
+
+def no_views(note: str) -> PairViews:
+    """Return that nothing is drawn, and why."""
+    none = np.zeros((0, 0, 5))
+    index = np.zeros((0, 2), dtype=np.intp)
+    return PairViews(index, none, none, none, np.zeros((0, 4)), (), note)
+
+
+def view_pairs(
+    source: Source, cohort: Cohort | None, limit: int, progress: bool | None
+) -> PairViews:
+    """Return the pictures of at most ``limit`` pairs, or why there is none."""
+    metric = metric_of(source.matrix.description)
+    if metric is None:
+        return no_views("This measure has no alignment that could be drawn.")
+    if cohort is None:
+        return no_views(
+            "The responses were not given to the report, so alignments are not drawn. "
+            "Make it with the cohort to see them."
+        )
+    index = choose_pairs(source.matrix, limit)
+    if not len(index):
+        return no_views("No pair is computed yet, or none was asked for.")
+    stage = _Stage(metric, cohort)
+    try:
+        stage.check()
+    except (InputError, InputTypeError) as error:
+        return no_views(f"Alignments are not drawn. {error}")
+    kept = _stored_transforms(source.store, metric, index)
+
+    def draw(part: IndexArray) -> list[_Drawn]:
+        return [stage.draw(i, j, None if kept is None else kept[i, j]) for i, j in part.tolist()]
+
+    parts_of = [index[k : k + BATCH] for k in range(0, len(index), BATCH)]
+    what = f"{BATCH} pairs of {source.name}"
+    drawn = [one for some in run_all(draw, parts_of, what=what, progress=progress) for one in some]
+    parts = np.array([one.parts for one in drawn])
+    own = np.full((len(cohort), len(stage.shown), 5), np.nan)
+    for (i, _), one in zip(index, drawn, strict=True):
+        own[i] = one.own
+    _check_cohort_fits(source.matrix, index, parts, float(np.nanmax(np.abs(own))))
+    return PairViews(
+        index,
+        own,
+        np.array([one.before for one in drawn]),
+        np.array([one.after for one in drawn]),
+        parts,
+        stage.names(),
+        _note(source.matrix, index, stage, kept is not None),
+    )
+
+
+def choose_pairs(D: DistanceMatrix, limit: int) -> IndexArray:
+    """Return at most ``limit`` known pairs: nearest neighbours first, then evenly by distance.
+
+    >>> D = DistanceMatrix([[0, 1, 5], [1, 0, 6], [5, 6, 0]])
+    >>> choose_pairs(D, 2).tolist()
+    [[0, 1], [0, 2]]
+    """
+    rows, columns = np.triu_indices(len(D), 1)
+    known = np.flatnonzero(~np.isnan(D.condensed()))
+    if len(known) > limit:
+        filled = np.where(np.isnan(D.values), np.inf, D.values)
+        np.fill_diagonal(filled, np.inf)
+        nearest = filled.argmin(axis=1)
+        wanted = np.sort(np.column_stack([np.arange(len(D)), nearest]), axis=1)
+        at = np.flatnonzero(np.isin(rows * len(D) + columns, wanted @ [len(D), 1]))
+        first = np.intersect1d(at, known)
+        first = first[np.argsort(D.condensed()[first], kind="stable")][:limit]
+        others = np.setdiff1d(known, first)
+        ranked = others[np.argsort(D.condensed()[others], kind="stable")]
+        places = np.linspace(0, len(ranked) - 1, limit - len(first)).astype(np.intp)
+        known = np.union1d(first, ranked[places])
+    return np.column_stack([rows[known], columns[known]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A network as one metric sees it, and what is drawn of it."""
+
+    prepared: Any
+    means: FloatArray
+    spread: Callable[[FloatArray], FloatArray]  # W (n, 2) to the covariances (C, 2, 2) of rows @ W
+    basis: FloatArray
+    offset: FloatArray
+    network: Trials | Gaussians
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    own: FloatArray
+    before: FloatArray
+    after: FloatArray
+    parts: tuple[float, float, float, float]
+
+
+class _Stage:
+    """Networks made ready for one metric, the last few of them kept."""
+
+    def __init__(self, metric: ShapeMetric[Any], cohort: Cohort) -> None:
+        self._metric, self._cohort = metric, cohort
+        self._kept: OrderedDict[int, _Ready] = OrderedDict()
+        self._lock = Lock()
+        largest = max(record.n_bytes for record in cohort.records)
+        self._most = max(READY_BYTES // (READY_COPIES * largest + 1), 4)
+        M = cohort.n_conditions
+        self.n_conditions = M
+        self.shown = np.unique(np.linspace(0, M - 1, min(M, MOST_CONDITIONS)).astype(int))
+
+    def check(self) -> None:
+        """Raise if the metric cannot use such responses."""
+        self._ready(0)
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the drawn conditions are called."""
+        given = self._cohort.records[0].conditions
+        return tuple(str(m) if given is None else given[m] for m in self.shown.tolist())
+
+    def draw(self, i: int, j: int, core: FloatArray | None) -> _Drawn:
+        """Draw the pair (i, j), with the given transform between coordinates or by solving it."""
+        x, y = self._ready(i), self._ready(j)
+        if core is None:
+            found = self._metric.align_prepared(x.prepared, y.prepared)
+            parts = found.distance, found.lower_bound, found.mean_distance
+            moved, four = found._map, (*parts, found.covariance_distance)
+        else:
+            square = x.prepared.n_neurons == y.prepared.n_neurons
+            rotation = getattr(self._metric, "group", "") == "rotation" and square
+            moved = Transform(core, y.prepared.basis, x.prepared.basis, rotation)
+            four = self._parts(x, y, moved)
+        still = np.zeros((len(y.offset), 2))  # neuron k on neuron k, as far as there are both
+        shared = min(len(y.offset), len(x.offset))
+        still[:shared] = x.basis[:shared]
+        turned = moved.reversed().apply(x.basis.T).T  # T @ basis, without forming T
+        shift = x.offset @ x.basis
+        own = _flat(x.means @ x.basis - shift, x.spread(x.basis))
+        before = _flat(y.means @ still - shift, y.spread(still))
+        after = _flat(y.means @ turned - shift, y.spread(turned))
+        return _Drawn(own, before, after, four)
+
+    def _parts(self, x: _Ready, y: _Ready, moved: Transform) -> tuple[float, float, float, float]:
+        whole = self._metric._evaluate(x.network, y.network, moved)
+        if not isinstance(self._metric, GaussianShapeMetric):
+            return whole, np.nan, np.nan, np.nan
+        # d_2^2 is twice the mean part squared, and d_0^2 twice that of the covariances.
+        means, covariances = (
+            GaussianShapeMetric(
+                alpha, covariance=self._metric.covariance, weights=self._metric.weights
+            )._evaluate(x.network, y.network, moved)
+            / np.sqrt(2.0)
+            for alpha in (2.0, 0.0)
+        )
+        return whole, np.nan, means, covariances
+
+    def _ready(self, k: int) -> _Ready:
+        with self._lock:
+            if k not in self._kept:
+                self._kept[k] = self._make(k)
+                while len(self._kept) > self._most:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(k)
+            return self._kept[k]
+
+    def _make(self, k: int) -> _Ready:
+        prepared = self._metric.prepare(self._cohort[k])
+        network = self._cohort[k]
+        if prepared.phi is not None:
+            network = prepared.phi.apply(network)
+        drawn = _moments(network, self._metric)
+        axes = Preprocess(n_components=min(2, network.n_neurons)).fit(network)
+        assert axes.linear is not None
+        basis = np.pad(axes.linear, ((0, 0), (0, 2 - axes.linear.shape[1])))
+        means = drawn.means[self.shown]
+        return _Ready(prepared, means, self._spread(drawn), basis, axes.offset, network)
+
+    def _spread(self, moments: Gaussians) -> Callable[[FloatArray], FloatArray]:
+        stored = moments.stored[self.shown]
+        if moments.kind == "factors":
+            return lambda W: _gram(stored.transpose(0, 2, 1) @ W)
+        if moments.kind == "diagonal":
+            return lambda W: _gram(np.sqrt(stored)[:, :, None] * W)
+        return lambda W: np.asarray(W.T @ stored @ W)
+
+
+def _moments(network: Trials | Gaussians, metric: ShapeMetric[Any]) -> Gaussians:
+    """Return the moments that the metric sees; of a metric of whole trials, the plug-in ones."""
+    if isinstance(network, Gaussians):
+        return network
+    if isinstance(metric, GaussianShapeMetric):
+        return metric._moments(network)
+    return estimate_moments(network, "mle")
+
+
+def _gram(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows.transpose(0, 2, 1) @ rows)
+
+
+def _flat(means: FloatArray, covariances: FloatArray) -> FloatArray:
+    """Return (C, 5): both means, then xx, xy and yy."""
+    three = covariances[:, [0, 0, 1], [0, 1, 1]]
+    return np.concatenate([means, three], axis=1)
+
+
+def _stored_transforms(
+    store: Store | None, metric: ShapeMetric[Any], index: IndexArray
+) -> dict[tuple[int, int], FloatArray] | None:
+    """Return the transforms that a store keeps of the pairs, or None if it keeps none."""
+    if store is None or not store.keeps or not isinstance(metric, NativeShapeMetric):
+        return None
+    return dict(_read_transforms(store, {(int(i), int(j)) for i, j in index}))
+
+
+def _read_transforms(
+    store: Store, wanted: set[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], FloatArray]]:
+    noted = store.polished()
+    layer = noted[0] if noted else 0
+    for tile in store.plan.tiles:
+        pairs = [(int(i), int(j)) for i, j in store.plan.pairs(tile)]
+        if not wanted.isdisjoint(pairs):
+            found = store.transforms(layer, tile)
+            yield from ((p, one) for p, one in zip(pairs, found, strict=True) if p in wanted)
+
+
+def _check_cohort_fits(
+    D: DistanceMatrix, index: IndexArray, parts: FloatArray, size: float
+) -> None:
+    """Raise if what was found contradicts the matrix: then the responses are not those of it.
+
+    Rounding enters distances in units of the ``size`` of the responses.
+    """
+    i, j = index.T
+    given, slack = D.values[i, j], SLACK * (np.abs(D.values[i, j]) + size)
+    wrong = parts[:, 1] > given + slack  # no transform gets below a lower bound
+    if D.lower_bounds is not None:
+        wrong |= parts[:, 0] < D.lower_bounds[i, j] - slack
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise InputError(
+            "The 'cohort' parameter must hold the responses that the matrix was computed from. "
+            f"Those of {D.labels[i[k]]!r} and {D.labels[j[k]]!r} are {parts[k, 0]:.6g} apart, "
+            f"where the matrix says {given[k]:.6g}."
+        )
+
+
+def _note(D: DistanceMatrix, index: IndexArray, stage: _Stage, stored: bool) -> str:
+    total = D.condensed().size
+    words = "Alignments are those that the store kept." if stored else "Alignments were found anew."
+    if len(index) < total:
+        words += (
+            f" {len(index)} of {count(total, 'pair')} can be drawn: nearest neighbours, "
+            "and others evenly over all distances."
+        )
+    if len(stage.shown) < stage.n_conditions:
+        words += f" {len(stage.shown)} of {stage.n_conditions} conditions are drawn."
+    return words

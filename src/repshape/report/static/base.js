@@ -1,0 +1,240 @@
+// Data, state and small tools that everything else uses.
+
+performance.mark('start');
+const $ = (id) => document.getElementById(id);
+const DATA = JSON.parse($('data').textContent);
+const LABELS = DATA.labels;
+const K = LABELS.length;
+const ARRAYS = { Float64Array, Int32Array, Int16Array, Uint8Array };
+
+/** Read an array from its base64 text. */
+function unpack(packed) {
+  const text = atob(packed.data);
+  const bytes = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
+  return new ARRAYS[packed.type](bytes.buffer);
+}
+
+/** A property that is computed when it is first asked for. */
+function lazy(object, name, make) {
+  Object.defineProperty(object, name, {
+    configurable: true,
+    get() {
+      const value = make();
+      Object.defineProperty(object, name, { value });
+      return value;
+    },
+  });
+}
+
+for (const matrix of DATA.matrices) {
+  for (const name of ['distances', 'bounds', 'converged', 'levels', 'rows', 'columns', 'points', 'order']) {
+    const packed = matrix[name];
+    if (packed) lazy(matrix, name, () => unpack(packed));
+  }
+}
+for (const column of DATA.columns) {
+  const packed = column.values || column.codes;
+  lazy(column, column.kind === 'number' ? 'values' : 'codes', () => unpack(packed));
+}
+
+/** Where pair i < j stands in the upper triangle. */
+const place = (i, j) => (i * (2 * K - i - 1)) / 2 + j - i - 1;
+
+/** Distance of two networks; in a page of many networks to 1 part in 254 of the range. */
+function distance(matrix, i, j) {
+  if (i === j) return 0;
+  const at = i < j ? place(i, j) : place(j, i);
+  if (DATA.full) return matrix.distances[at];
+  const row = rowOf(matrix, i, j);
+  if (row >= 0) return matrix.distances[row];
+  const level = matrix.levels[at];
+  return level === 255 ? NaN : matrix.low + (level / 254) * (matrix.high - matrix.low);
+}
+
+/** The row of the table of pairs that holds a pair, or -1. */
+function rowOf(matrix, i, j) {
+  const [a, b] = i < j ? [i, j] : [j, i];
+  if (a === b) return -1;
+  if (DATA.full) return place(a, b);
+  if (!matrix.lookup) {
+    matrix.lookup = new Map();
+    matrix.rows.forEach((row, k) => matrix.lookup.set(row * K + matrix.columns[k], k));
+  }
+  return matrix.lookup.get(a * K + b) ?? -1;
+}
+
+/** Both networks of every row of the table of pairs. */
+function ends(matrix) {
+  if (!DATA.full) return [matrix.rows, matrix.columns];
+  if (!ends.all) {
+    const total = (K * (K - 1)) / 2;
+    const rows = new Int32Array(total);
+    const columns = new Int32Array(total);
+    for (let i = 0, k = 0; i < K; i++) {
+      for (let j = i + 1; j < K; j++, k++) {
+        rows[k] = i;
+        columns[k] = j;
+      }
+    }
+    ends.all = [rows, columns];
+  }
+  return ends.all;
+}
+
+// Characters that turn the direction of text or have no shape of their own could make one label
+// look like another: they are shown as a box.
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const tidy = (text, most = 60) => {
+  const seen = String(text).slice(0, 4 * most).replace(UNSEEN, '\u25a1');
+  return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
+};
+const name = (k, most = 40) => tidy(LABELS[k], most);
+/** A label for a narrow place: what tells names apart is often at their end. */
+const brief = (k, most) => {
+  const whole = tidy(LABELS[k], 200);
+  const half = Math.floor((most - 1) / 2);
+  return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
+};
+
+/** How far a distance lies above its bound, as a share of it; a bound below zero says nothing. */
+const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide ? 1 - bound / far : NaN);
+const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
+
+/** A number in a few digits, as a reader wants it. */
+function digits(value, count = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return 'unknown';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  const small = size < 1e-4 || size >= 1e6;
+  const text = small ? value.toExponential(Math.max(count - 2, 0)) : size >= 10 ** (count - 1) ? value.toFixed(0) : value.toPrecision(count);
+  return text.replace('-', '\u2212');
+}
+// What is smaller than this share of a distance is the rounding of a square root.
+const VANISHES = 1e-7;
+const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs(far) ? '\u2248 0' : digits(value, count));
+const plural = (count, noun) => `${count.toLocaleString('en').replaceAll(',', '\u202f')} ${noun}${count === 1 ? '' : 's'}`;
+
+function element(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  if (text !== undefined && text !== null) made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+// State: what is shown, and who wants to know when it changes.
+const state = { matrix: 0, column: DATA.columns.length ? 0 : -1, order: 'clusters', selected: [], hover: [] };
+const listeners = [];
+const onChange = (listen) => listeners.push(listen);
+function change(update) {
+  Object.assign(state, update);
+  const keys = Object.keys(update);
+  for (const listen of listeners) listen(keys);
+}
+const matrixNow = () => DATA.matrices[state.matrix];
+const columnNow = () => DATA.columns[state.column];
+const pairNow = () => (state.selected.length > 1 ? state.selected.slice(-2) : null);
+
+function toggle(k) {
+  const rest = state.selected.filter((other) => other !== k);
+  change({ selected: rest.length < state.selected.length ? rest : [...rest, k] });
+  say(describeSelection());
+}
+function choosePair(i, j) {
+  change({ selected: i === j ? [i] : [i, j] });
+  say(describeSelection());
+}
+function clearSelection() {
+  change({ selected: [] });
+  say('Nothing is selected.');
+}
+
+function pairWords(i, j) {
+  const matrix = matrixNow();
+  const row = rowOf(matrix, i, j);
+  const far = distance(matrix, i, j);
+  if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
+  const about = !DATA.full && row < 0 ? 'about ' : '';
+  const bound = row >= 0 && matrix.bounds && matrix.bounds[row] > VANISHES * far ? `, at least ${digits(matrix.bounds[row])}` : '';
+  return `${name(i)} and ${name(j)}: distance ${about}${digits(far)}${bound}`;
+}
+function describeNetwork(k) {
+  const column = columnNow();
+  return column ? `${name(k)}, ${tidy(column.name, 30)} ${cell(column, k)}` : name(k);
+}
+function describeSelection() {
+  const pair = pairNow();
+  if (pair) return `Selected: ${pairWords(...pair)}`;
+  return state.selected.length ? `Selected: ${describeNetwork(state.selected[0])}` : 'Nothing is selected.';
+}
+let speaking;
+function say(words) {
+  clearTimeout(speaking);
+  speaking = setTimeout(() => ($('live').textContent = words), 120);
+}
+
+/** Whole numbers, which may be dates or names, in full; others to six digits. */
+const plainNumber = (value) => (Number.isNaN(value) ? '\u2013' : String(Number.isInteger(value) ? value : +value.toPrecision(6)));
+
+/** What a column of the metadata says of a network, as text. */
+function cell(column, k, most = 60) {
+  if (column.kind === 'number') return plainNumber(column.values[k]);
+  return column.codes[k] < 0 ? '\u2013' : tidy(column.levels[column.codes[k]], most);
+}
+
+// Colours. The qualitative ones are those of Okabe and Ito, told apart by all kinds of colour vision;
+// shapes tell the same once more.
+const QUALITATIVE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#7f7f7f'];
+const SHAPES = ['circle', 'square', 'triangle', 'diamond', 'cross'];
+const ramp = (hex) => Array.from({ length: 256 }, (_, k) => `#${hex.slice(6 * k, 6 * k + 6)}`);
+const HEAT = ramp(DATA.colours.heat);
+const POINTS = { light: ramp(DATA.colours.light), dark: ramp(DATA.colours.dark) };
+const pointColours = (t) => POINTS[t.dark ? 'dark' : 'light'];
+const NEUTRAL = '#5b8fb9';
+
+function range(column) {
+  if (!column.range) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of column.values) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    column.range = [low, high];
+  }
+  return column.range;
+}
+function look(k, t) {
+  const column = columnNow();
+  if (!column) return { colour: NEUTRAL, shape: 'circle' };
+  if (column.kind === 'number') {
+    const [low, high] = range(column);
+    const value = column.values[k];
+    if (Number.isNaN(value)) return { colour: '#999999', shape: 'cross' };
+    return { colour: pointColours(t)[high > low ? Math.round((255 * (value - low)) / (high - low)) : 128], shape: 'circle' };
+  }
+  return levelLook(column.codes[k]);
+}
+function levelLook(code) {
+  if (code < 0) return { colour: '#999999', shape: 'cross' };
+  const round = QUALITATIVE.length;
+  return { colour: QUALITATIVE[code % round], shape: SHAPES[(code + Math.floor(code / round)) % SHAPES.length] };
+}
+
+/** The order in which the map has the networks. */
+function networkOrder() {
+  const natural = Array.from({ length: K }, (_, k) => k);
+  if (state.order === 'given') return natural;
+  if (state.order === 'clusters') return Array.from(matrixNow().order);
+  const column = DATA.columns[Number(state.order)];
+  const keys = column.kind === 'number' ? column.values : column.codes;
+  const key = (k) => (Number.isNaN(keys[k]) ? Infinity : keys[k]);
+  return natural.sort((a, b) => key(a) - key(b) || a - b);
+}
+
+const theme = () => {
+  const style = getComputedStyle(document.documentElement);
+  const get = (key) => style.getPropertyValue(`--${key}`).trim();
+  return { dark: style.colorScheme === 'dark', ink: get('ink'), soft: get('soft'), line: get('line'), back: get('card'), accent: get('accent'), first: get('first'), second: get('second'), font: 'system-ui, sans-serif' };
+};
+const PAPER = { dark: false, ink: '#1c2430', soft: '#5a6675', line: '#d5dbe3', back: '#ffffff', accent: '#c2410c', first: '#0072b2', second: '#d55e00', font: 'Helvetica, Arial, sans-serif' };
+const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

@@ -1,0 +1,173 @@
+// The pair: two networks before and after alignment, their distance, its bound and its parts.
+
+const picture = { canvas: $('pair-picture') };
+
+/** The pictures of pairs of a matrix, unpacked when first asked for. */
+function drawings(matrix) {
+  const { pairs } = matrix;
+  if (!pairs.ready) {
+    for (const key of ['index', 'own', 'drawn', 'unit', 'parts']) pairs[key] = unpack(pairs[key]);
+    pairs.at = new Map();
+    for (let p = 0; p < pairs.index.length / 2; p++) pairs.at.set(pairs.index[2 * p] * K + pairs.index[2 * p + 1], p);
+    pairs.ready = true;
+  }
+  return pairs;
+}
+
+/** What is drawn of a pair: moments of x, and of y before and after, a row of five each. */
+function drawing(matrix, i, j) {
+  const pairs = drawings(matrix);
+  const [x, y] = i < j ? [i, j] : [j, i];
+  const p = pairs.at.get(x * K + y);
+  if (p === undefined) return null;
+  const width = 5 * pairs.conditions.length;
+  const own = pairs.own.subarray(x * width, (x + 1) * width);
+  const scaled = Float64Array.from(pairs.drawn.subarray(2 * p * width, 2 * (p + 1) * width), (v) => v * pairs.unit[p]);
+  return { x, y, own, before: scaled.subarray(0, width), after: scaled.subarray(width), parts: pairs.parts.subarray(4 * p, 4 * p + 4) };
+}
+
+/** Half axes and direction of the ellipse of one standard deviation. */
+function ellipseOf(xx, xy, yy) {
+  const [middle, half] = [(xx + yy) / 2, Math.hypot((xx - yy) / 2, xy)];
+  return { long: Math.sqrt(Math.max(middle + half, 0)), short: Math.sqrt(Math.max(middle - half, 0)), angle: 0.5 * Math.atan2(2 * xy, xx - yy) };
+}
+
+/** How large to draw ellipses: as chosen, or so that half of them do not hide the means. */
+function ellipseSize(shown) {
+  const chosen = $('ellipses').value;
+  if (chosen !== 'auto') return Number(chosen);
+  const { own } = shown;
+  const count = own.length / 5;
+  const centre = [0, 1].map((axis) => own.reduce((sum, v, k) => sum + (k % 5 === axis ? v : 0), 0) / count);
+  let spread = 0;
+  const longest = [];
+  for (let k = 0; k < own.length; k += 5) {
+    spread += (own[k] - centre[0]) ** 2 + (own[k + 1] - centre[1]) ** 2;
+    longest.push(ellipseOf(own[k + 2], own[k + 3], own[k + 4]).long);
+  }
+  const room = Math.sqrt(spread / count);
+  const typical = longest.sort((a, b) => a - b)[Math.floor(count / 2)];
+  return [1, 0.5].find((size) => size * typical <= room) ?? 0.25;
+}
+const SIZES = { 1: 'one standard deviation', 0.5: 'half a standard deviation', 0.25: 'a quarter of a standard deviation' };
+
+function bounds(sets, size) {
+  const box = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const rows of sets) {
+    for (let k = 0; k < rows.length; k += 5) {
+      const [x, y, xx, , yy] = rows.subarray(k, k + 5);
+      const [u, v] = [size * Math.sqrt(Math.max(xx, 0)), size * Math.sqrt(Math.max(yy, 0))];
+      box[0] = Math.min(box[0], x - u);
+      box[1] = Math.max(box[1], x + u);
+      box[2] = Math.min(box[2], y - v);
+      box[3] = Math.max(box[3], y + v);
+    }
+  }
+  return box;
+}
+
+function drawPair(pen, width, t, shown) {
+  const narrow = width < 520;
+  const side = narrow ? width : (width - 16) / 2;
+  const rows = narrow ? 2 : 1;
+  const size = ellipseSize(shown);
+  const box = bounds([shown.own, shown.before, shown.after], size);
+  const scale = (side - 28) / (Math.max(box[1] - box[0], box[3] - box[2]) || 1);
+  ['before', 'after'].forEach((when, k) => {
+    const left = narrow ? 0 : k * (side + 16);
+    const top = narrow ? k * (side + 26) : 0;
+    pen.text(left + 2, top + 9, when === 'before' ? 'Before alignment' : 'After alignment', { size: 13, weight: 600, fill: t.ink, font: t.font });
+    pen.rect(left + 0.5, top + 20.5, side - 1, side - 1, { stroke: t.line });
+    const to = (x, y) => [left + side / 2 + (x - (box[0] + box[1]) / 2) * scale, top + 20 + side / 2 - (y - (box[2] + box[3]) / 2) * scale];
+    drawMoments(pen, shown.own, shown[when], to, scale, size, t);
+  });
+  const y = rows * (side + 26) + 8;
+  marker(pen, 8, y, 'circle', 5, { fill: t.first });
+  pen.text(18, y, brief(shown.x, 24), { size: 12, fill: t.ink, font: t.font });
+  const next = 34 + textWidth(brief(shown.x, 24), 12, t.font);
+  marker(pen, next, y, 'square', 5, { fill: t.second });
+  pen.text(next + 10, y, brief(shown.y, 24), { size: 12, fill: t.ink, font: t.font });
+}
+const pairHeight = (width) => (width < 520 ? 2 * (width + 26) : (width - 16) / 2 + 26) + 22;
+
+function drawMoments(pen, first, second, to, scale, size, t) {
+  const many = first.length > 30;
+  for (let k = 0; k < first.length; k += 5) {
+    pen.path([to(first[k], first[k + 1]), to(second[k], second[k + 1])], { stroke: t.soft, width: 0.8, dash: [2, 2] });
+  }
+  for (const [rows, colour, shape] of [[first, t.first, 'circle'], [second, t.second, 'square']]) {
+    for (let k = 0; size > 0 && k < rows.length; k += 5) {
+      const [x, y, xx, xy, yy] = rows.subarray(k, k + 5);
+      const { long, short, angle } = ellipseOf(xx, xy, yy);
+      pen.ellipse(...to(x, y), size * long * scale, size * short * scale, -angle, { fill: colour, opacity: many ? 0.04 : 0.1, stroke: colour, width: many ? 1 : 1.3, dash: shape === 'square' ? [5, 3] : [] });
+    }
+    for (let k = 0; k < rows.length; k += 5) marker(pen, ...to(rows[k], rows[k + 1]), shape, 3.6, { fill: colour, stroke: t.back, width: 0.8 });
+  }
+}
+
+function numbersOf(i, j, shown) {
+  const matrix = matrixNow();
+  const row = rowOf(matrix, i, j);
+  const far = distance(matrix, i, j);
+  const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + digits(far, 5)]];
+  if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
+    lines.push(['At least', beside(matrix.bounds[row], far)]);
+    lines.push(['Gap to the bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
+  }
+  if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
+  for (const [part, at] of [['Mean part', 2], ['Covariance part', 3]]) {
+    if (shown && !Number.isNaN(shown.parts[at])) lines.push([part, beside(shown.parts[at], shown.parts[0])]);
+  }
+  if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Alignment drawn', `distance ${digits(shown.parts[0], 5)}`]);
+  for (const column of DATA.columns.slice(0, 8)) lines.push([tidy(column.name, 30), `${cell(column, i, 30)} | ${cell(column, j, 30)}`]);
+  return lines;
+}
+
+function showPair() {
+  const pair = pairNow();
+  $('first').value = pair ? pair[0] : '';
+  $('second').value = pair ? pair[1] : '';
+  const matrix = matrixNow();
+  const shown = pair && drawing(matrix, ...pair);
+  $('pair-words').textContent = pair ? `${pairWords(...pair)}.` : 'Choose two networks to compare them.';
+  const body = $('pair-numbers');
+  body.replaceChildren();
+  if (pair) {
+    for (const [key, value] of numbersOf(...pair, shown)) {
+      const line = body.appendChild(element('tr'));
+      line.append(element('th', key, { scope: 'row' }), element('td', value, { dir: 'auto' }));
+    }
+  }
+  $('pair-note').textContent = pairNote(pair, shown, matrix);
+  picture.shown = shown;
+  picture.canvas.hidden = !shown;
+  document.querySelector('.pair-grid').classList.toggle('flat', !shown);
+  document.querySelector('[data-saves="pair"]').hidden = !shown;
+  if (shown) {
+    const width = picture.canvas.parentElement.clientWidth;
+    picture.canvas.style.height = `${pairHeight(width)}px`;
+    drawPair(new CanvasPen(picture.canvas, width, pairHeight(width), devicePixelRatio || 1), width, theme(), shown);
+  }
+}
+
+function pairNote(pair, shown, matrix) {
+  const { note } = matrix.pairs;
+  if (!pair) return note;
+  if (!shown) return matrix.pairs.conditions.length ? `The alignment of this pair is not in the file. ${note}` : note;
+  const size = ellipseSize(shown);
+  const what = `Each mark is the mean response to a condition, ${size ? `each ellipse ${SIZES[size]} of its noise, ` : ''}in the first two principal components of ${name(shown.x)}.`;
+  return `${what} ${note}`;
+}
+
+function listenPair() {
+  $('ellipses').addEventListener('change', () => schedule('pair'));
+  for (const id of ['first', 'second']) {
+    const select = $(id);
+    select.append(element('option', 'choose a network', { value: '' }));
+    LABELS.forEach((_, k) => select.append(element('option', name(k, 60), { value: k })));
+    select.addEventListener('change', () => {
+      const [i, j] = ['first', 'second'].map((one) => $(one).value);
+      if (i !== '' && j !== '') choosePair(Number(i), Number(j));
+    });
+  }
+}

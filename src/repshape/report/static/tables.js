@@ -1,0 +1,196 @@
+// Tables of networks and of pairs: searched, sorted, and shown a page at a time.
+
+const PAGE = 20;
+
+/** A table over `count()` rows; `columns` say how to read, write and compare a cell. */
+class Table {
+  constructor(id, columns, { rows, matches, picked, pick, empty }) {
+    Object.assign(this, { id, columns, rows, matches, picked, pick, empty, page: 0, sort: null, down: false, filter: '' });
+    this.table = $(id);
+    this.order = [];
+    this._head();
+    $(`${id}-search`).addEventListener('input', (event) => {
+      this.filter = event.target.value;
+      this.page = 0;
+      this.arrange();
+    });
+    this._pager();
+  }
+
+  _head() {
+    const line = element('tr');
+    this.columns.forEach((column, at) => {
+      const head = element('th', null, { scope: 'col', 'aria-sort': 'none', class: column.number ? 'num' : '' });
+      const button = element('button', column.title, { type: 'button', class: 'sort' });
+      button.addEventListener('click', () => this.sortBy(at));
+      head.append(button);
+      line.append(head);
+    });
+    this.table.tHead.replaceChildren(line);
+  }
+
+  sortBy(at) {
+    this.down = this.sort === at ? !this.down : false;
+    this.sort = at;
+    this.page = 0;
+    this.arrange();
+    say(`Sorted by ${this.columns[at].title}, ${this.down ? 'largest' : 'smallest'} first.`);
+  }
+
+  /** Find which rows are shown, in which order. */
+  arrange() {
+    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [];
+    const total = this.rows();
+    for (let k = 0; k < total; k++) if (this.matches(k, words)) found.push(k);
+    if (this.sort !== null) {
+      const { key, text } = this.columns[this.sort];
+      const sign = this.down ? -1 : 1;
+      const keys = new Map(found.map((k) => [k, key(k)]));
+      found.sort((a, b) => {
+        const [u, v] = [keys.get(a), keys.get(b)];
+        if (text) return sign * COLLATE.compare(u, v) || a - b;
+        if (Number.isNaN(u) || Number.isNaN(v)) return Number.isNaN(u) - Number.isNaN(v) || a - b;
+        return sign * (u - v) || a - b;
+      });
+    }
+    this.order = found;
+    this.show();
+  }
+
+  show() {
+    const pages = Math.max(1, Math.ceil(this.order.length / PAGE));
+    this.page = Math.min(this.page, pages - 1);
+    [...this.table.tHead.rows[0].cells].forEach((head, at) => {
+      head.setAttribute('aria-sort', at !== this.sort ? 'none' : this.down ? 'descending' : 'ascending');
+    });
+    const lines = this.order.slice(this.page * PAGE, (this.page + 1) * PAGE).map((k) => this._line(k));
+    if (!lines.length) {
+      const line = element('tr');
+      line.append(element('td', this.empty(), { colspan: this.columns.length, class: 'hint' }));
+      lines.push(line);
+    }
+    const held = this.table.tBodies[0].contains(document.activeElement) ? document.activeElement.closest('tr').dataset.row : null;
+    this.table.tBodies[0].replaceChildren(...lines);
+    // Whoever chose by keyboard stays where they were.
+    if (held !== null) (lines.find((line) => line.dataset.row === held) ?? lines[0]).querySelector('button')?.focus({ preventScroll: true });
+    this.count.textContent = `${plural(this.order.length, 'row')}, page ${this.page + 1} of ${pages}`;
+    this.back.disabled = this.page === 0;
+    this.next.disabled = this.page >= pages - 1;
+  }
+
+  _line(k) {
+    const line = element('tr', null, { 'data-row': k });
+    const picked = this.picked(k);
+    line.classList.toggle('picked', picked);
+    this.columns.forEach((column, at) => {
+      const cellElement = element(at ? 'td' : 'th', null, { dir: 'auto', ...(at ? {} : { scope: 'row' }), class: column.number ? 'num' : '' });
+      if (at) cellElement.textContent = column.show(k);
+      else {
+        const button = element('button', column.show(k), { type: 'button', class: 'pickone', 'aria-pressed': String(picked) });
+        cellElement.append(button);
+      }
+      line.append(cellElement);
+    });
+    line.addEventListener('click', () => this.pick(k));
+    return line;
+  }
+
+  _pager() {
+    const pager = $(`${this.id}-pager`);
+    const button = (text, step) => {
+      const made = element('button', text, { type: 'button', class: 'plain' });
+      made.addEventListener('click', () => {
+        this.page += step;
+        this.show();
+        say(this.count.textContent);
+      });
+      return made;
+    };
+    this.back = button('Previous', -1);
+    this.next = button('Next', 1);
+    this.count = element('span', '');
+    pager.append(this.back, this.count, this.next);
+  }
+}
+
+const COLLATE = new Intl.Collator('en', { numeric: true });
+const LOWER = LABELS.map((label) => label.toLowerCase());
+
+/** The nearest other network of each, by the matrix that is shown. */
+function nearest(matrix) {
+  if (!matrix.nearest) {
+    const best = new Float64Array(K).fill(Infinity);
+    const who = new Int32Array(K).fill(-1);
+    const [rows, columns] = ends(matrix);
+    matrix.distances.forEach((far, p) => {
+      const [i, j] = [rows[p], columns[p]];
+      if (far < best[i]) [best[i], who[i]] = [far, j];
+      if (far < best[j]) [best[j], who[j]] = [far, i];
+    });
+    matrix.nearest = { best, who };
+  }
+  return matrix.nearest;
+}
+
+function networkColumns() {
+  const near = (k) => nearest(matrixNow());
+  return [
+    { title: 'Network', text: true, key: (k) => LABELS[k], show: (k) => name(k, 60) },
+    ...DATA.columns.map((column) => ({
+      title: tidy(column.name, 40),
+      number: column.kind === 'number',
+      text: column.kind !== 'number',
+      key: (k) => (column.kind === 'number' ? column.values[k] : column.levels[column.codes[k]] ?? ''),
+      show: (k) => cell(column, k, 60),
+    })),
+    { title: 'Nearest', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
+    { title: 'Its distance', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : digits(near(k).best[k])) },
+  ];
+}
+
+function pairColumns() {
+  const at = (side) => (p) => ends(matrixNow())[side][p];
+  const [first, second] = [at(0), at(1)];
+  const far = (p) => matrixNow().distances[p];
+  const bound = (p) => (matrixNow().bounds ? matrixNow().bounds[p] : NaN);
+  const gap = (p) => gapOf(matrixNow(), far(p), bound(p));
+  const solved = (p) => (matrixNow().converged && !Number.isNaN(far(p)) ? matrixNow().converged[p] : NaN);
+  const number = (value, show) => ({ number: true, key: value, show });
+  return [
+    { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
+    { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
+    { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : digits(far(p), 5))) },
+    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : beside(bound(p), far(p)))) },
+    { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
+    { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
+  ];
+}
+
+const tables = {};
+function makeTables() {
+  tables.networks = new Table('networks', networkColumns(), {
+    rows: () => K,
+    matches: (k, words) => words.every((word) => LOWER[k].includes(word) || DATA.columns.some((column) => cell(column, k).toLowerCase().includes(word))),
+    picked: (k) => state.selected.includes(k),
+    pick: (k) => toggle(k),
+    empty: () => 'No network matches.',
+  });
+  const only = $('pairs-selected');
+  tables.pairs = new Table('pairs', pairColumns(), {
+    rows: () => ends(matrixNow())[0].length,
+    matches: (p, words) => {
+      const [i, j] = [ends(matrixNow())[0][p], ends(matrixNow())[1][p]];
+      if (only.checked && !state.selected.includes(i) && !state.selected.includes(j)) return false;
+      return words.every((word) => LOWER[i].includes(word) || LOWER[j].includes(word));
+    },
+    picked: (p) => {
+      const pair = pairNow();
+      return Boolean(pair) && rowOf(matrixNow(), ...pair) === p;
+    },
+    pick: (p) => choosePair(ends(matrixNow())[0][p], ends(matrixNow())[1][p]),
+    empty: () => (only.checked && !state.selected.length ? 'Nothing is selected.' : 'No pair matches.'),
+  });
+  tables.pairs.sort = 2;
+  only.addEventListener('change', () => tables.pairs.arrange());
+}

@@ -1,0 +1,213 @@
+"""What was measured, in words, from the description that a matrix carries."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repshape._arrays import count
+from repshape.errors import RepshapeError
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.energy import EnergyShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
+from repshape.metrics.wasserstein import WassersteinShapeMetric
+from repshape.moments import CovarianceEstimator
+from repshape.pairwise.describe import describe
+from repshape.preprocess import Preprocess
+
+__all__ = ["many", "metric_of", "settings_table", "short_name", "what_was_measured"]
+
+CLASSES: dict[str, type[ShapeMetric[Any]]] = {
+    cls.__name__: cls
+    for cls in (
+        GaussianShapeMetric,
+        EnergyShapeMetric,
+        WassersteinShapeMetric,
+        ProcrustesShapeMetric,
+    )
+}
+# Objects that a description keeps as their repr.
+OBJECTS: dict[str, Any] = {
+    "Preprocess": Preprocess,
+    "CovarianceEstimator": CovarianceEstimator,
+}
+INVARIANCES = {
+    "orthogonal": "Rotations and reflections of the neurons do not count.",
+    "rotation": "Rotations of the neurons do not count; reflections do.",
+    "permutation": "The order of the neurons does not count; rotations do.",
+    "identity": "Nothing is aligned: neuron k of one network is compared with neuron k of the "
+    "other.",
+}
+ESTIMATORS = {
+    "mle": "maximum likelihood",
+    "unbiased": "the unbiased estimate",
+    "ledoit-wolf": "shrinkage of Ledoit and Wolf",
+    "oas": "oracle approximating shrinkage",
+    "shrinkage-cv": "cross-validated shrinkage",
+    "ridge": "maximum likelihood with a ridge",
+}
+SHORT = {
+    "GaussianShapeMetric": ("Gaussian", "alpha", "α"),
+    "EnergyShapeMetric": ("Energy", "q", "q"),
+    "WassersteinShapeMetric": ("Wasserstein", "p", "p"),
+    "ProcrustesShapeMetric": ("Procrustes", "whitening", "whitening"),
+}
+
+
+def many(number: int, noun: str) -> str:
+    """Return a count whose digits stand in groups of three.
+
+    >>> many(44850, "pair").replace("\u202f", " ")
+    '44 850 pairs'
+    """
+    words = count(number, noun)
+    return words.replace(str(number), f"{number:,}".replace(",", "\u202f"), 1)
+
+
+def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:
+    """Return a few words for a matrix.
+
+    >>> short_name({"metric": "GaussianShapeMetric", "parameters": {"alpha": 0.5}})
+    'Gaussian, α = 0.5'
+    """
+    metric = str(description.get("metric", ""))
+    repaired = ", repaired" if description.get("repaired") else ""
+    if metric in SHORT:
+        family, parameter, symbol = SHORT[metric]
+        value = description.get("parameters", {}).get(parameter)
+        shown = f"{value:g}" if isinstance(value, int | float) else str(value)
+        return f"{family}, {symbol} = {shown}{repaired}"
+    return (metric or (path.stem if path is not None else "matrix")) + repaired
+
+
+def metric_of(description: Mapping[str, Any]) -> ShapeMetric[Any] | None:
+    """Return the shape metric that a description is of, or None if it is not one of ours.
+
+    >>> metric_of(describe(GaussianShapeMetric(0.5, group="rotation")))
+    GaussianShapeMetric(alpha=0.5, group='rotation')
+    """
+    cls = CLASSES.get(str(description.get("metric")))
+    parameters = description.get("parameters")
+    if cls is None or not isinstance(parameters, Mapping):
+        return None
+    try:
+        metric = cls(**{str(name): _restored(value) for name, value in parameters.items()})
+        metric._validate_parameters()
+    except (RepshapeError, TypeError, ValueError):
+        return None
+    # A description that does not come back the same was not understood.
+    return metric if describe(metric)["parameters"] == dict(parameters) else None
+
+
+def _restored(value: Any) -> Any:
+    """Return an object from its repr; anything else is what it is. Nothing is evaluated."""
+    if not isinstance(value, str) or not value.endswith(")"):
+        return value
+    call = ast.parse(value, mode="eval").body
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
+        raise ValueError("not the repr of a setting")
+    given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    if call.func.id not in OBJECTS:
+        raise ValueError("not the repr of a setting")
+    return OBJECTS[call.func.id](**given)
+
+
+def what_was_measured(description: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (topic, sentence) for each thing a reader must know of a matrix.
+
+    >>> dict(what_was_measured(describe(GaussianShapeMetric(2.0))))["Distance"]
+    'Gaussian shape distance at α = 2: it sees mean responses only.'
+    """
+    metric = metric_of(description)
+    made = description.get("repshape")
+    known = made and made != "unknown"
+    version = [("Version", f"Computed with repshape {made}.")] if known else []
+    repaired = description.get("repaired")
+    moved = [("Repair", "These are the nearest distances that break no triangle.")]
+    if metric is None:
+        name = description.get("metric")
+        words = f"Distances by {name}." if name else "The file does not say how it was measured."
+        return [("Distance", words), *(moved if repaired else []), *version]
+    return [
+        ("Distance", _distance_words(metric)),
+        ("Invariances", INVARIANCES[str(metric.get_params()["group"])]),
+        ("Preprocessing", _preprocess_words(metric.preprocess)),
+        ("Conditions", _weights_words(metric.weights)),
+        *(_covariance_words(metric)),
+        ("Search", _search_words(metric.get_params(deep=False))),
+        *(moved if repaired else []),
+        *version,
+    ]
+
+
+def _distance_words(metric: ShapeMetric[Any]) -> str:
+    if isinstance(metric, GaussianShapeMetric):
+        sees = {0.0: "it sees noise covariances only", 2.0: "it sees mean responses only"}
+        alike = "means and covariances weigh alike (2-Wasserstein distance between Gaussians)"
+        mixed = f"means weigh {metric.alpha:g}, covariances {2 - metric.alpha:g}"
+        how = alike if metric.alpha == 1 else sees.get(float(metric.alpha), mixed)
+        return f"Gaussian shape distance at α = {metric.alpha:g}: {how}."
+    if isinstance(metric, EnergyShapeMetric):
+        kind = (
+            "unbiased estimate over distinct pairs of trials, which may come out negative"
+            if metric.estimator == "u"
+            else "all pairs of trials, biased upward by noise"
+        )
+        whole = f"Energy shape distance with q = {metric.q:g}"
+        return f"{whole}: it sees the whole distribution of trials ({kind})."
+    if isinstance(metric, WassersteinShapeMetric):
+        return f"Optimal transport between trials with p = {metric.p:g}, after alignment."
+    settings = metric.get_params(deep=False)
+    centred = "centred" if settings["center"] else "not centred"
+    return (
+        "Procrustes shape distance: it sees mean responses only "
+        f"({settings['distance']}, {centred}, whitening {settings['whitening']:g})."
+    )
+
+
+def _preprocess_words(preprocess: Preprocess | None) -> str:
+    if preprocess is None:
+        return "None: responses are compared as they were given."
+    steps = ["centred"] if preprocess.center else []
+    if preprocess.n_components is not None:
+        steps.append(f"reduced to {preprocess.n_components} principal components")
+    if preprocess.whitening:
+        steps.append(f"whitened by {preprocess.whitening:g}")
+    if preprocess.scale:
+        steps.append("scaled to total variance 1")
+    return f"Each network was {', '.join(steps)}." if steps else "None."
+
+
+def _weights_words(weights: Any) -> str:
+    return "All conditions weigh alike." if weights is None else "Conditions have given weights."
+
+
+def _covariance_words(metric: ShapeMetric[Any]) -> list[tuple[str, str]]:
+    if not isinstance(metric, GaussianShapeMetric):
+        return []
+    name = getattr(metric.covariance, "name", metric.covariance)
+    how = ESTIMATORS.get(str(name), str(name))
+    return [("Covariances", f"Where trials were given, estimated from them by {how}.")]
+
+
+def _search_words(parameters: Mapping[str, Any]) -> str:
+    if "n_starts" not in parameters:
+        return "Solved in closed form."
+    starts = parameters["n_starts"]
+    tried = "many starts, screened" if starts == "auto" else f"{starts} starts"
+    tolerance = str(parameters.get("tol")).replace("e-0", "e-")
+    return (
+        f"{tried[0].upper()}{tried[1:]}; seed {parameters.get('random_state')}; tolerance "
+        f"{tolerance}; at most {parameters.get('max_iter')} iterations a start."
+    )
+
+
+def settings_table(description: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return every setting as the matrix keeps it, for those who must have them all."""
+    rows = [("metric", description.get("metric", "not known"))]
+    rows += sorted(dict(description.get("parameters") or {}).items())
+    rows.append(("repshape", description.get("repshape", "not known")))
+    return [(str(name), str(value)) for name, value in rows]

@@ -1,0 +1,44 @@
+"""The README: one screen, with what a newcomer needs. Its code is run by test_code_blocks."""
+
+from __future__ import annotations
+
+import re
+
+from docs.blocks import ROOT, find_blocks, pages
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 60
+
+
+def test_two_commands() -> None:
+    commands = "\n".join(block.code for block in find_blocks(README) if block.language == "sh")
+    assert re.findall(r"^make (\w+)", commands, re.MULTILINE) == ["demo", "test"]
+
+
+def test_ten_lines_of_code() -> None:
+    (block,) = [block for block in find_blocks(README) if block.language == "python"]
+    assert len([line for line in block.code.splitlines() if line.strip()]) <= 12
+
+
+def test_it_has_a_picture() -> None:
+    pictures = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", README)
+    assert pictures
+    assert all((ROOT / path).exists() for _, path in pictures)
+
+
+def test_anchors_of_links_exist() -> None:
+    """MkDocs checks links between pages of the site; nobody else checks those of the README."""
+    for path, anchor in re.findall(r"\]\(([^)#:\s]+)#([^)\s]+)\)", README):
+        headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+        slugs = [re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in headings]
+        assert anchor in slugs
+
+
+def test_pages_say_nothing_of_machines() -> None:
+    for page in pages():
+        assert not re.search(r"(?<![\w.])/(?:tmp|work|home)/", page.read_text(encoding="utf-8")), (
+            page
+        )

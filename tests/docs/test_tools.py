@@ -1,0 +1,69 @@
+"""The tools that build the site."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from docs.blocks import ROOT
+
+sys.path.insert(0, str(ROOT))  # the tools are no part of the package
+
+pytest.importorskip("latex2mathml")
+pytest.importorskip("griffe")
+
+from docs_tools.docstrings import to_markdown
+from docs_tools.mathml import replace_formulas, to_mathml
+
+
+def test_block_formula() -> None:
+    page = replace_formulas('<div class="arithmatex">\\[a &lt; b\\]</div>')
+    assert page.startswith('<div class="math-display"')
+    assert "&#x0003C;" in page or "&lt;" in page
+
+
+def test_unknown_command_ends_the_build() -> None:
+    with pytest.raises(ValueError, match="cannot be shown: nonsense"):
+        to_mathml(r"x + \nonsense")
+
+
+@pytest.mark.parametrize("tex", [r"\mathrm{tr} S", r"\arg\min_T f", r"\min_{T \in G} f(T)"])
+def test_names_are_not_set_letter_by_letter(tex: str) -> None:
+    markup = to_mathml(tex, block=True)
+    assert ">tr<" in markup or "min<" in markup
+    assert "\\" not in markup
+
+
+def test_math_directive_keeps_its_indentation() -> None:
+    text = "Sum.\n\n    .. math:: a +\n              b\n\n    More."
+    assert "    $$\n    a + b\n    $$\n" in to_markdown(text)
+    assert to_markdown(text).endswith("    More.")
+
+
+def test_simple_table() -> None:
+    text = "\n".join(["==== =====", "a    b", "==== =====", "one  two", "==== ====="])
+    assert to_markdown(text) == "| a | b |\n|---|---|\n| one | two |"
+
+
+def test_names_that_share_an_entry_get_one_each() -> None:
+    """Otherwise the default of the first would be shown beside all of them."""
+    entries = "a, b : int\n    Sizes,\n    both.\nc, d\n"
+    text = f"Do.\n\nParameters\n----------\n{entries}\nNotes\n-----\ne, f"
+    assert to_markdown(text).split("Parameters")[1] == (
+        "\n----------\na : int\n    Sizes,\n    both.\nb : int\n    Sizes,\n    both.\n"
+        "c\n\nd\n\nNotes\n-----\ne, f"
+    )
+
+
+def test_choices_are_spelled_out() -> None:
+    """Otherwise the first would be shown as the default."""
+    text = 'Do.\n\nParameters\n----------\na : {"x", "y", "z"} or None\n    Kind.'
+    assert 'a : "x", "y" or "z" or None\n    Kind.' in to_markdown(text)
+
+
+def test_only_public_names_are_links() -> None:
+    public = frozenset({"repshape.pairwise"})
+    assert to_markdown("`pairwise` and ``pairwise`` and `other`", public) == (
+        "[`pairwise`][repshape.pairwise] and ``pairwise`` and `other`"
+    )
