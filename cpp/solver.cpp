@@ -225,7 +225,8 @@ class PairSolver {
     for (Ascent& run : runs) run.restart();
     stage(rough_, r.heat, afford(0.15, price, r.final, 1, 4));
     stage(rough_, r.final, 1);
-    hop(runs[0], rough_, afford(0.4, price, r.hop, 2, 1000));
+    // Starts that meet at one summit have likely met at the highest.
+    if (!same_summit(runs[0], first)) hop(runs[0], rough_, afford(0.4, price, r.hop, 2, 1000));
     evaluations_ += some.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);

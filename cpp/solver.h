@@ -8,7 +8,7 @@ enum class Group { orthogonal, rotation, permutation, identity };
 
 // How the work after the first start is spent, in units of one gradient over all conditions.
 struct Race {
-  double budget = 2;    // times what the first start took; finishing the winner may take as much again
+  double budget = 2.7;  // times what the first start took; finishing the winner may take as much again
   // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
   double floor = 1500, cheap = 1e9;
   double most = 1e12;   // operations, however much the first start took: some tens of seconds
