@@ -65,18 +65,22 @@ class Circle {
     return out;
   }
 
-  // The summit uphill of an angle.
+  // The summit uphill of an angle, and no lower: where strides pass over one, they are shortened.
   Point climb(double angle, double flat) const {
-    Point here = at(angle);
-    const double way = here.slope < 0 ? -1 : 1;
+    const Point from = at(angle);
+    const double way = from.slope < 0 ? -1 : 1;
     // The slope may vanish in a valley or at a saddle: only a summit bends down.
-    if (std::abs(here.slope) <= flat && here.bend < 0) return here;
-    Point there = at(angle + way * stride());
-    for (int step = 0; there.slope * way > 0 && step < looks_; ++step) {
-      here = there;
-      there = at(here.angle + way * stride());
+    if (std::abs(from.slope) <= flat && from.bend < 0) return from;
+    for (double by = way * stride(); std::abs(by) > 1e-12; by *= 0.125) {
+      Point here = from, there = at(angle + by);
+      for (int step = 0; there.slope * way > 0 && step < 2 * looks_; ++step) {
+        here = there;
+        there = at(here.angle + by);
+      }
+      const Point found = between(here, there, way, flat);
+      if (found.value >= from.value) return found;
     }
-    return between(here, there, way, flat);
+    return from;
   }
 
   // The summit between two angles, the slope falling through zero: Newton's steps, kept inside.

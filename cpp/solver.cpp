@@ -99,10 +99,25 @@ class PairSolver {
     return f;
   }
 
+  // What a given start is completed from. A composition through a smaller network leaves directions open, which
+  // any completion may fill; one through a larger network shrinks some. The objective is convex, so that the best
+  // transform for its gradient there is no worse than the shrunken one: g(T) >= g(B) + <T - B, G> >= g(B).
+  Matrix toward(const Matrix& b) const {
+    const int n = x_.neurons, k = y_.neurons;
+    Matrix gram(std::size_t(k) * k), square(gram.size()), gradient;
+    gemm(true, false, k, k, n, 1, b.data(), k, b.data(), k, 0, gram.data(), k);
+    gemm(false, false, k, k, k, 1, gram.data(), k, gram.data(), k, 0, square.data(), k);
+    double change = 0;
+    for (std::size_t e = 0; e < gram.size(); ++e) change = std::max(change, std::abs(square[e] - gram[e]));
+    if (change < 1e-6) return b;  // a projection: singular values are one, or zero
+    whole_.at(b, gradient);
+    return gradient;
+  }
+
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> out;
-    for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, t.data(), special_));
+    for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, toward(t).data(), special_));
     if (!out.empty()) return out;
     if (s_.use_means) out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
     const std::size_t count = std::size_t(n) * n;
@@ -174,6 +189,10 @@ class PairSolver {
       run.run(whole_, std::max(s_.max_iterations, way.iterations() + 1));
       return;
     }
+    if (!given_.empty()) {  // which must not end lower: double precision alone never descends
+      run.run(whole_, s_.max_iterations);
+      return;
+    }
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
@@ -219,14 +238,14 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors);
     };
-    const int enter = afford(0.25, part, r.screening, std::min(16, int(runs.size())), int(runs.size()));
+    const int enter = afford(0.05, part, r.screening, std::min(16, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, r.screening, afford(0.2, price, r.heat, 2, 12));
+    stage(some, r.screening, afford(0.25, price, r.heat, 2, 40));
     for (Ascent& run : runs) run.restart();
-    stage(rough_, r.heat, afford(0.15, price, r.final, 1, 4));
+    stage(rough_, r.heat, afford(0.4, price, r.final, 1, 12));
     stage(rough_, r.final, 1);
     // Starts that meet at one summit have likely met at the highest.
-    if (!same_summit(runs[0], first)) hop(runs[0], rough_, afford(0.4, price, r.hop, 2, 1000));
+    if (!same_summit(runs[0], first)) hop(runs[0], rough_, afford(0.3, price, r.hop, 2, 1000));
     evaluations_ += some.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_summit(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);
@@ -284,7 +303,7 @@ class PairSolver {
       starts_ = 1;
     } else {
       std::vector<Matrix> starts;
-      for (const Matrix& t : given_) starts.push_back(oracle(t.data()));
+      for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));
       if (given_.empty() && s_.use_means) starts.push_back(oracle(means_.data()));
       if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
       const int affordable = s_.screen ? search.affordable() : s_.n_starts;

@@ -15,7 +15,7 @@ struct Race {
   int conditions = 32;  // most of the screening
   int screening = 6;    // iterations of every start, on those conditions
   int heat = 8;         // iterations of each entrant, on all
-  int final = 20;       // iterations of each finalist
+  int final = 30;       // iterations of each finalist
   int hop = 12;         // iterations of each hop
   bool single = true;   // all of these in single precision; the winner is finished in double
 };

@@ -101,6 +101,27 @@ def test_a_given_start_is_where_the_search_begins(group):
     assert [T.shape for T in again.transforms] == sizes
 
 
+@pytest.mark.parametrize("group", ["orthogonal", "permutation"])
+@pytest.mark.parametrize(
+    "sizes", [(3, 6, 3), (3, 6, 4), (4, 2, 4), (2, 3, 2), (2, 5, 1), (14, 20, 13)]
+)
+def test_a_composition_is_never_longer_than_the_detour(sizes, group):
+    """d_ij started from T_kj T_ik is at most d_ik + d_kj, whichever network is the largest."""
+    metric = rs.GaussianShapeMetric(0.5, group=group, n_starts=1, max_iter=1)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        networks = [
+            metric.prepare(
+                rs.Gaussians.from_factors(rng.normal(size=(4, n)), rng.normal(size=(4, n, n)))
+            )
+            for n in sizes
+        ]
+        legs = metric.solve_pairs(networks, [(0, 1), (1, 2)], keep=True)
+        start = legs.transforms[1] @ legs.transforms[0]
+        found = metric.solve_pairs(networks, [(0, 2)], starts=[start[None]])
+        assert found.distance[0] <= legs.distance.sum() * (1 + 1e-9)
+
+
 def test_a_given_start_of_the_wrong_shape_is_refused():
     metric = rs.GaussianShapeMetric()
     prepared = [metric.prepare(network) for network in some_networks()]
