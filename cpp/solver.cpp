@@ -238,7 +238,7 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors);
     };
-    const int enter = afford(0.05, part, r.screening, std::min(16, int(runs.size())), int(runs.size()));
+    const int enter = afford(0.05, part, r.screening, std::min(32, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
     stage(some, r.screening, afford(0.25, price, r.heat, 2, 40));
     for (Ascent& run : runs) run.restart();
@@ -298,9 +298,9 @@ class PairSolver {
     const int n = x_.neurons, k = y_.neurons;
     const PermutationSearch search{whole_, s_.max_iterations, cost()};
     if (n <= PermutationSearch::kEnumerated) {
-      best_ = search.best_of_all();
+      best_ = search.best_of_all();  // every start is among them
       converged_ = true;
-      starts_ = 1;
+      starts_ = given_.empty() ? s_.use_means + s_.n_starts : int(given_.size());
     } else {
       std::vector<Matrix> starts;
       for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));

@@ -8,9 +8,9 @@ enum class Group { orthogonal, rotation, permutation, identity };
 
 // How the work after the first start is spent, in units of one gradient over all conditions.
 struct Race {
-  double budget = 2.7;  // times what the first start took; finishing the winner may take as much again
+  double budget = 2.4;  // times what the first start took; finishing the winner may take as much again
   // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
-  double floor = 1500, cheap = 1e9;
+  double floor = 1500, cheap = 9e8;
   double most = 1e12;   // operations, however much the first start took: some tens of seconds
   int conditions = 32;  // most of the screening
   int screening = 6;    // iterations of every start, on those conditions
