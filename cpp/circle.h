@@ -69,8 +69,8 @@ class Circle {
   Point climb(double angle, double flat) const {
     const Point from = at(angle);
     const double way = from.slope < 0 ? -1 : 1;
-    // The slope may vanish in a valley or at a saddle: only a summit bends down.
-    if (std::abs(from.slope) <= flat && from.bend < 0) return from;
+    // The slope vanishes in a valley too, which bends up.
+    if (std::abs(from.slope) <= flat && from.bend <= flat) return from;
     for (double by = way * stride(); std::abs(by) > 1e-12; by *= 0.125) {
       Point here = from, there = at(angle + by);
       for (int step = 0; there.slope * way > 0 && step < 2 * looks_; ++step) {

@@ -136,7 +136,7 @@ class PairSolver {
     const Circle circles[] = {{whole_.pair, share, false}, {whole_.pair, share, true}};
     Circle::Point best{0, -INFINITY};
     auto consider = [&](const Circle& circle, const Circle::Point& found) {
-      if (!(found.value > best.value)) return;
+      if (!(found.value > best.value + 1e-15 * scale_)) return;  // of equals, the means' own
       best = found;
       best_ = first_columns(circle.transform(found.angle), 2, y_.neurons);
     };
