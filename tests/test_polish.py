@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from repshape import GaussianShapeMetric, pairwise
+from repshape.datasets import toy_networks
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
 from repshape.pairwise.store import Store
@@ -83,6 +84,16 @@ def test_certified_pairs_are_not_solved_again(monkeypatch: pytest.MonkeyPatch) -
     D = pairwise(noisy_copies(6, (3,), seed=0), GaussianShapeMetric(alpha=2.0))
     assert D.description["polish"]["pairs_improved"] == 0
     assert sum(calls) == 0  # at alpha 2 the bound is the distance
+
+
+def test_rounding_is_no_gain() -> None:
+    """Opposite correlations coincide at alpha 0; half of 1e-16 is not a shorter distance."""
+    toy = toy_networks()
+    D, raw = (pairwise(toy, GaussianShapeMetric(0.0), polish=polish) for polish in (True, False))
+    assert (D.values < raw.values).any()  # else nothing is tested
+    assert D.values == pytest.approx(raw.values, rel=0, abs=1e-9)
+    assert D.description["polish"]["pairs_improved"] == 0
+    assert D.description["polish"]["largest_gain"] == 0.0
 
 
 def test_metrics_that_are_polished() -> None:

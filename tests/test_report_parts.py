@@ -17,6 +17,7 @@ from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
 from repshape.pairwise.describe import describe
 from repshape.report.pairs import choose_pairs, view_pairs
+from repshape.report.quality import assess
 from repshape.report.sources import Source, joint_metadata, read_sources
 from repshape.report.words import metric_of, settings_table, short_name, what_was_measured
 
@@ -235,3 +236,29 @@ class TestPairs:
             rs.write_report(D, "x.html", cohort=[cohort, cohort])
         with pytest.raises(InputError, match="Got 4 networks, among them 'c0s0'"):
             rs.write_report(D, "x.html", cohort=rs.Cohort.from_networks(toy_networks(2, 2)))
+
+
+class TestQuality:
+    @staticmethod
+    def words(values: list[float], bounds: list[float]) -> tuple[str, str]:
+        """Return what is said about the bounds of three pairs."""
+        square = [np.zeros((3, 3)) for _ in range(2)]
+        for one, entries in zip(square, (values, bounds), strict=True):
+            one[np.triu_indices(3, 1)] = entries
+            one += one.T
+        D = rs.DistanceMatrix(square[0], lower_bounds=square[1])
+        checks = assess(Source("one", D, None), 0).checks
+        return next((verdict, said) for topic, verdict, said in checks if topic == "Bounds")
+
+    def test_a_gap_of_rounding_is_not_a_gap(self) -> None:
+        """Two networks that coincide are as close as can be, whatever their bound."""
+        assert self.words([1e-16, 2.0, 2.0], [0.0, 2.0, 2.0]) == (
+            "good",
+            "All 2 distances above zero proven the smallest.",
+        )
+
+    def test_a_gap_is_told(self) -> None:
+        verdict, said = self.words([1.0, 2.0, 2.0], [0.5, 2.0, 2.0])
+        assert verdict == "note"
+        assert "2 of 3 distances" in said
+        assert "within 50 % of their lower bound" in said

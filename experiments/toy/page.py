@@ -88,6 +88,8 @@ def figure_text(name: str, figure: Mapping[str, Any]) -> str:
             numbers += f"<br>*{context}*"
         verdict = "holds" if claim["holds"] else "**does not hold**"
         lines.append(f"| **{claim['name']}.** {claim['sentence']} | {numbers} | {verdict} |")
+    if figure["note"]:
+        lines += ["", figure["note"]]
     return "\n".join([*lines, ""])
 
 

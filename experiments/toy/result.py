@@ -27,6 +27,8 @@ class FigureResult:
         What the paper says of this figure, each with the numbers that decide.
     numbers : dict
         Everything else that was measured, ready for JSON.
+    note : str
+        What a reader should know about the verdicts, if anything.
     """
 
     name: str
@@ -35,6 +37,7 @@ class FigureResult:
     figure: Figure
     claims: tuple[Finding, ...]
     numbers: dict[str, Any]
+    note: str = ""
 
     def summary(self) -> dict[str, Any]:
         """Return all but the picture, ready for JSON."""
@@ -43,4 +46,5 @@ class FigureResult:
             "caption": self.caption,
             "claims": [claim.summary() for claim in self.claims],
             "numbers": self.numbers,
+            "note": self.note,
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_support import Browser, says
+from browser_support import Browser, rows, says
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
@@ -118,6 +118,22 @@ class TestIncomplete:
         Select(browser.find("#first")).select_by_value("0")
         Select(browser.find("#second")).select_by_value("4")
         says(browser, "0 and 4: not computed yet")
+        assert browser.errors() == []
+
+
+class TestCoinciding:
+    def test_rounding_is_shown_as_zero(self, browser: Browser, tmp_path: Path) -> None:
+        """A gap of 40 % between two numbers that are both rounding would frighten for nothing."""
+        values = np.abs(np.subtract.outer([0.0, 1e-16, 1.0, 2.0], [0.0, 1e-16, 1.0, 2.0]))
+        bounds = 0.6 * values
+        D = rs.DistanceMatrix(values, lower_bounds=bounds)
+        browser.open(rs.write_report(D, tmp_path / "near.html").path)
+        first, second = (row[2:5] for row in rows(browser, "#pairs")[:2])
+        assert first == ["≈ 0", "≈ 0", "–"]
+        assert second == ["1.0000", "0.60000", "40 %"]
+        Select(browser.find("#first")).select_by_value("0")
+        Select(browser.find("#second")).select_by_value("1")
+        says(browser, "0 and 1: distance ≈ 0")
         assert browser.errors() == []
 
 

@@ -51,8 +51,8 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
     weights : array of shape (M,) or None
         Weights of the conditions; they are normalised to sum to one. Default: equal.
     n_starts : "auto" or int
-        Starting points of the search. 1 is the start from the means alone; "auto" screens a few
-        dozen and finishes the best.
+        Starting points of the search. 1 is the start from the means alone; "auto" screens up
+        to 128 and finishes the best; with two neurons it searches the whole circle of angles.
     tol : float
         The search stops when the gradient on the group falls below ``tol`` of its scale.
     max_iter : int

@@ -235,7 +235,8 @@ def count_violations(D: FloatArray, plan: Plan) -> int:
 def _report(before: FloatArray, after: FloatArray, left: int, plan: Plan) -> dict[str, float]:
     upper = np.triu_indices(plan.count, 1)
     old, new = before[upper], after[upper]
-    gains = 1.0 - new[new < old] / old[new < old]
+    shorter = old - new > ROUNDING * old.max(initial=0.0)
+    gains = 1.0 - new[shorter] / old[shorter]
     return {
         "pairs_improved": int(gains.size),
         "largest_gain": float(gains.max(initial=0.0)),

@@ -38,6 +38,10 @@ PERMUTATIONS = 99
 MOST_COLUMNS = 20
 # A bound this close to the distance, relative to it, proves the optimum.
 PROVEN = 1e-6
+# Below this share of the largest distance a distance is the rounding of a square root, and below
+# this share of the pairs' distances it is not worth a number how far a plane bends them.
+VANISHES = 1e-7
+NOT_WORTH_A_NUMBER = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +137,18 @@ def _bounds(D: DistanceMatrix) -> tuple[str, str, str] | None:
         return None
     upper = np.triu_indices(len(D), 1)
     distances, bounds = D.values[upper], D.lower_bounds[upper]
-    with np.errstate(invalid="ignore"):
-        positive = distances > 0.0
+    distances, bounds = distances[~np.isnan(distances)], bounds[~np.isnan(distances)]
+    positive = distances > VANISHES * np.abs(distances).max(initial=0.0)
     if not (bounds[positive] > 0.0).any():
         return "Bounds", "note", "This metric has no lower bound that says anything."
     gaps = 1.0 - bounds[positive] / distances[positive]
     proven = int((gaps <= PROVEN).sum())
-    words = f"{proven or 'None'} of {many(int(positive.sum()), 'distance')} proven the smallest"
-    if proven < positive.sum():
-        middle = 100 * float(np.median(gaps[gaps > PROVEN]))
-        others = "the others" if proven else "them"
-        words += f"; half of {others} lie within {middle:.2g} % of their lower bound"
+    if proven == gaps.size:
+        return "Bounds", "good", f"All {many(proven, 'distance')} above zero proven the smallest."
+    middle = 100 * float(np.median(gaps[gaps > PROVEN]))
+    words = f"{proven or 'None'} of {many(gaps.size, 'distance')} proven the smallest"
+    others = "the others" if proven else "them"
+    words += f"; half of {others} lie within {middle:.2g} % of their lower bound"
     return "Bounds", "note", words + "."
 
 
@@ -192,15 +197,34 @@ def _metric_version(
 
 
 def _fit(plane: Embedding, curve: DistortionCurve | None) -> tuple[str, str, str]:
-    words = f"{_capital(plane.method)}: stress {plane.stress:.3g} in the plane"
+    words = f"{_capital(plane.method)}: stress {small_words(plane.stress)} in the plane"
     if curve is not None:
         middle = curve.values[1, curve.percentiles.index(50.0)]
         last = curve.values[-1, curve.percentiles.index(50.0)]
         words += (
-            f"; half of the pairs are drawn within {100 * (middle - 1):.2g} % of their distance "
-            f"({100 * (last - 1):.2g} % in {curve.dimensions[-1]} dimensions)"
+            f"; half of the pairs are drawn within {percent_words(middle - 1)} of their distance "
+            f"({percent_words(last - 1)} in {curve.dimensions[-1]} dimensions)"
         )
     return "Embedding", "good" if plane.stress < 0.1 else "note", words + "."
+
+
+def small_words(value: float) -> str:
+    """Return a share, or that it is next to nothing.
+
+    >>> small_words(0.01234), small_words(3e-16)
+    ('0.0123', 'below 0.0001')
+    """
+    below = value < NOT_WORTH_A_NUMBER
+    return f"below {NOT_WORTH_A_NUMBER:g}" if below else f"{value:.3g}"
+
+
+def percent_words(share: float) -> str:
+    """Return a share in percent, or that it is next to nothing.
+
+    >>> percent_words(0.0123), percent_words(2e-16)
+    ('1.2 %', '0.01 %')
+    """
+    return f"{100 * max(share, NOT_WORTH_A_NUMBER):.2g} %"
 
 
 def _leaf_order(D: DistanceMatrix) -> npt.NDArray[np.intp]:

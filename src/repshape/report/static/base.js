@@ -98,7 +98,7 @@ const brief = (k, most) => {
 };
 
 /** How far a distance lies above its bound, as a share of it; a bound below zero says nothing. */
-const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide ? 1 - bound / far : NaN);
+const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
 const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
 
 /** A number in a few digits, as a reader wants it. */
@@ -113,6 +113,10 @@ function digits(value, count = 4) {
 // What is smaller than this share of a distance is the rounding of a square root.
 const VANISHES = 1e-7;
 const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs(far) ? '\u2248 0' : digits(value, count));
+/** Whether a distance is rounding beside the largest; where all are, they are shown as they came. */
+const vanishes = (matrix, far) => !matrix.coincide && Math.abs(far) < VANISHES * matrix.high;
+const distanceWords = (matrix, far, count = 4) => (vanishes(matrix, far) ? '\u2248 0' : digits(far, count));
+const boundWords = (matrix, bound, far) => (vanishes(matrix, far) ? '\u2248 0' : beside(bound, far));
 const plural = (count, noun) => `${count.toLocaleString('en').replaceAll(',', '\u202f')} ${noun}${count === 1 ? '' : 's'}`;
 
 function element(tag, text, attributes = {}) {
@@ -155,8 +159,8 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const about = !DATA.full && row < 0 ? 'about ' : '';
-  const bound = row >= 0 && matrix.bounds && matrix.bounds[row] > VANISHES * far ? `, at least ${digits(matrix.bounds[row])}` : '';
-  return `${name(i)} and ${name(j)}: distance ${about}${digits(far)}${bound}`;
+  const bound = row >= 0 && matrix.bounds && !vanishes(matrix, far) && matrix.bounds[row] > VANISHES * far ? `, at least ${digits(matrix.bounds[row])}` : '';
+  return `${name(i)} and ${name(j)}: distance ${about}${distanceWords(matrix, far)}${bound}`;
 }
 function describeNetwork(k) {
   const column = columnNow();

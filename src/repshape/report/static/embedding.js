@@ -102,7 +102,7 @@ function scaleBar(pen, box, scale, t) {
   const y = box.picture + 14;
   pen.path([[2, y], [2 + length * scale, y]], { stroke: t.ink, width: 2 });
   pen.text(8 + length * scale, y, `distance ${+length.toPrecision(2)}`, { size: 11, fill: t.soft, font: t.font });
-  const stress = windowOf(state.matrix).coincide ? 'all networks coincide' : `stress ${digits(matrixNow().stress, 2)}`;
+  const stress = windowOf(state.matrix).coincide ? 'all networks coincide' : `stress ${beside(matrixNow().stress, 1, 2)}`;
   pen.text(box.width - 2, y, stress, { size: 11, fill: t.soft, anchor: 'end', font: t.font });
 }
 

@@ -109,9 +109,9 @@ function numbersOf(i, j, shown) {
   const matrix = matrixNow();
   const row = rowOf(matrix, i, j);
   const far = distance(matrix, i, j);
-  const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + digits(far, 5)]];
+  const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + distanceWords(matrix, far, 5)]];
   if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
-    lines.push(['At least', beside(matrix.bounds[row], far)]);
+    lines.push(['At least', boundWords(matrix, matrix.bounds[row], far)]);
     lines.push(['Gap to the bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);

@@ -145,7 +145,7 @@ function networkColumns() {
       show: (k) => cell(column, k, 60),
     })),
     { title: 'Nearest', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
-    { title: 'Its distance', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : digits(near(k).best[k])) },
+    { title: 'Its distance', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
   ];
 }
 
@@ -160,8 +160,8 @@ function pairColumns() {
   return [
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
-    { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : digits(far(p), 5))) },
-    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : beside(bound(p), far(p)))) },
+    { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
+    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
     { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
   ];
