@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import repshape as rs
+from report_support import line
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
 from repshape.pairwise.describe import describe
@@ -20,24 +18,6 @@ from repshape.report.pairs import choose_pairs, view_pairs
 from repshape.report.quality import assess
 from repshape.report.sources import Source, joint_metadata, read_sources
 from repshape.report.words import metric_of, settings_table, short_name, what_was_measured
-
-ARRAYS = {"Float64Array": "<f8", "Int32Array": "<i4", "Int16Array": "<i2", "Uint8Array": "u1"}
-
-
-def unpack(packed: dict[str, str]) -> np.ndarray[Any, Any]:
-    return np.frombuffer(base64.b64decode(packed["data"]), ARRAYS[packed["type"]])
-
-
-def read_data(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
-
-
-def line(points: list[float], **metadata: list[Any]) -> rs.DistanceMatrix:
-    values = np.abs(np.subtract.outer(points, points))
-    return rs.DistanceMatrix(values, metadata=pd.DataFrame(metadata) if metadata else None)
 
 
 @pytest.fixture(scope="module")

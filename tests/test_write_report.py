@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import inspect
 import json
 import re
@@ -14,6 +13,7 @@ import pandas as pd
 import pytest
 
 import repshape as rs
+from report_support import line, read_data, unpack
 from repshape import write_report
 from repshape.cli import run
 from repshape.cli_report import report
@@ -23,24 +23,6 @@ from repshape.report.pairs import no_views, view_pairs
 from repshape.report.quality import FULL, assess
 from repshape.report.render import ESCAPES, SCRIPTS, STYLE, _static, inert_json
 from repshape.report.sources import Source, read_sources
-
-ARRAYS = {"Float64Array": "<f8", "Int32Array": "<i4", "Int16Array": "<i2", "Uint8Array": "u1"}
-
-
-def unpack(packed: dict[str, str]) -> np.ndarray[Any, Any]:
-    return np.frombuffer(base64.b64decode(packed["data"]), ARRAYS[packed["type"]])
-
-
-def read_data(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
-
-
-def line(points: list[float], **metadata: list[Any]) -> rs.DistanceMatrix:
-    values = np.abs(np.subtract.outer(points, points))
-    return rs.DistanceMatrix(values, metadata=pd.DataFrame(metadata) if metadata else None)
 
 
 @pytest.fixture(scope="module")
