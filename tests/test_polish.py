@@ -124,3 +124,17 @@ def test_detours_and_counts_match_a_loop() -> None:
         assert [pair[0] for pair in every[:2]] == found.tolist()
         assert [pair[1] for pair in every[:2]] == via.tolist()
     assert count_violations(D, Plan(9, 4)) == violated(D)
+
+
+def test_a_polish_that_does_not_fit_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Too many alignments for a store, or for half of the memory."""
+    networks = noisy_copies(4, (3,), seed=0)
+    metric = GaussianShapeMetric(n_starts=1)
+    monkeypatch.setattr("repshape.pairwise.job.LARGEST_STORE", 100)
+    with pytest.warns(UserWarning, match=r"The polish is left out: its alignments would take"):
+        D = pairwise(networks, metric, store=tmp_path / "d.zarr")
+    assert D.complete
+    assert "polish" not in D.description
+    assert "polish" in pairwise(networks, metric).description

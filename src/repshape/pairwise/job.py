@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -169,7 +170,16 @@ class Job:
         if not (settings.polish and can_polish(metric)):
             return False
         total = self.demand(True).transform * len(self.networks) ** 2 / 2
-        return total <= (LARGEST_STORE if stored else 0.5 * settings.memory)
+        limit = LARGEST_STORE if stored else 0.5 * settings.memory
+        if total <= limit:
+            return True
+        way = "" if stored else " A store keeps them on the disk instead."
+        warnings.warn(
+            f"The polish is left out: its alignments would take {total / 2**30:.1f} GiB, and "
+            f"{limit / 2**30:.1f} GiB are allowed.{way} With polish=False it is not asked for.",
+            stacklevel=2,
+        )
+        return False
 
     def _recognisable(self) -> Cohort:
         """Return the networks as a cohort, which knows their fingerprints."""
