@@ -13,6 +13,7 @@ import pytest
 
 from repshape import GaussianShapeMetric, pairwise
 from repshape.datasets import toy_networks
+from repshape.pairwise import job
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
 from repshape.pairwise.store import Store
@@ -132,7 +133,7 @@ def test_a_polish_that_does_not_fit_says_so(
     """Too many alignments for a store, or for half of the memory."""
     networks = noisy_copies(4, (3,), seed=0)
     metric = GaussianShapeMetric(n_starts=1)
-    monkeypatch.setattr("repshape.pairwise.job.LARGEST_STORE", 100)
+    monkeypatch.setattr(job, "LARGEST_STORE", 100)
     with pytest.warns(UserWarning, match=r"The polish is left out: its alignments would take"):
         D = pairwise(networks, metric, store=tmp_path / "d.zarr")
     assert D.complete
