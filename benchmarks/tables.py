@@ -91,17 +91,17 @@ The default, which races many starts:
 
 ## The kernel
 
-Floating-point operations of the gradient as they are done (from n = 12 on factors are triangular, and
-products with them count half), against `dgemm` of this core (`python -m benchmarks.solver`).
+Floating-point operations of the gradient as they are done (from n = 12 on factors are triangular,
+and products with them count half), against `dgemm` of this core (`python -m benchmarks.solver`).
 
 {table(solver["kernel"], kernel)}
 
 ## The optimum
 
 `python -m benchmarks.optimum --pairs 12`: excess of a distance over the best of 100 random
-restarts, all finished. *Related* networks are rotated copies of one, each perturbed by half (M = 60, n = 14);
-*nearly isotropic* ones are independent, with noise within 40 % of isotropic and weak means (M = 60,
-n = 12).
+restarts, all finished. *Related* networks are rotated copies of one, each perturbed by half (M = 60,
+n = 14); *nearly isotropic* ones are independent, with noise within 40 % of isotropic and weak means
+(M = 60, n = 12).
 
 {table(optimum, quality)}
 
