@@ -100,8 +100,8 @@ and products with them count half), against `dgemm` of this core (`python -m ben
 
 `python -m benchmarks.optimum --pairs 12`: excess of a distance over the best of 100 random
 restarts, all finished. *Related* networks are rotated copies of one, each perturbed by half
-(M = 60, n = 14); *nearly isotropic* ones are independent, with noise within 40 % of isotropic and weak means
-(M = 60, n = 12).
+(M = 60, n = 14); *nearly isotropic* ones are independent, with noise within 40 % of
+isotropic and weak means (M = 60, n = 12).
 
 {table(optimum, quality)}
 
