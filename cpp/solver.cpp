@@ -162,7 +162,7 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = s_.race.single && x_.lanes && y_.lanes && x_.neurons > 2;
+    rough_.single = s_.race.single && x_.lanes && y_.lanes;
     if (wide_ && s_.screen) few(runs);
     starts_ = int(runs.size());
     if (s_.screen && starts_ > 1 && !wide_) {

@@ -117,23 +117,18 @@ class WideAscent {
     value_ = dot(g, back_);
     x_ = cross();
     slope_.resize(x_.size());
-    model_.resize(x_.size());
-    Matrix product(block());
+    basis_.resize(x_.size());
+    curvature_.resize(std::size_t(conditions()) * r_);
+    Matrix product(block()), model(block()), v, values;
     for (int m = 0; m < conditions(); ++m) {
       gemm(true, false, r_, r_, r_, 1, p_.data() + m * block(), r_, x_.data() + m * block(), r_, 0, product.data(), r_);
       for (int i = 0; i < r_; ++i)
         for (int j = 0; j < r_; ++j) {
           const double a = product[std::size_t(i) * r_ + j], b = product[std::size_t(j) * r_ + i];
           slope_[m * block() + i * r_ + j] = 0.5 * (a - b);
-          model_[m * block() + i * r_ + j] = 0.5 * (a + b);
+          model[std::size_t(i) * r_ + j] = 0.5 * (a + b);
         }
-    }
-    basis_.resize(x_.size());
-    curvature_.resize(std::size_t(conditions()) * r_);
-    Matrix s(block()), v, values;
-    for (int m = 0; m < conditions(); ++m) {
-      std::copy_n(model_.begin() + m * block(), block(), s.begin());
-      symmetric_eigen(r_, s, v, values);
+      symmetric_eigen(r_, model, v, values);
       std::copy(v.begin(), v.end(), basis_.begin() + m * block());
       std::copy(values.begin(), values.end(), curvature_.begin() + std::size_t(m) * r_);
     }
@@ -206,7 +201,7 @@ class WideAscent {
   int nx_, ny_, r_, width_, iterations_ = 0;
   double value_ = 0;
   Matrix left_, right_, back_;  // w A and C of all conditions; the transform, transposed (n_y x n_x)
-  Matrix p_, x_, slope_, model_, basis_, curvature_;
+  Matrix p_, x_, slope_, basis_, curvature_;
   Memory memory_;
 };
 

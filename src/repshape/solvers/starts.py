@@ -15,7 +15,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 # Starts that "auto" offers to the screening, besides the means. How many of them it takes depends
-# on its budget: about twice what the start from the means took.
+# on its budget, which grows with what the start from the means took.
 AUTO_STARTS = 128
 # Numbers that the starts of one size may hold: large networks are offered fewer of them.
 START_ENTRIES = 2**22
