@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from repshape import _core
 from repshape.groups import nearest_orthogonal
-from repshape.kernels import reference_energy as reference
+from repshape.reference import energy as reference
 
 RESULTS = Path(__file__).parent / "results" / "energy.json"
 SMALL, FULL = (128, 64, 10), (2048, 64, 10)  # conditions, trials, neurons

@@ -83,12 +83,12 @@ def cell(
     rows, crossed = [], []
     for k in range(simulations):
         pair = sample(x, L, rng), sample(y, L, rng)
-        found = rs.debiased_distance(*pair, metric, random_state=k, workers=1)
+        found = rs.inference.distance(*pair, metric, random_state=k, workers=1)
         low, high = found.interval
         rows.append((found.plug_in**2, _square(found.estimate), low <= truth <= high))
         if group != "identity" and k < CROSSED_SIMULATIONS[n]:
             options = {"alignment": "crossvalidated", "n_groups": 5, "workers": 1}
-            crossed.append(_square(rs.debiased_distance(*pair, metric, **options).estimate))
+            crossed.append(_square(rs.inference.distance(*pair, metric, **options).estimate))
     plug_in, corrected, covered = np.array(rows, dtype=float).T
     return {
         "group": group,
@@ -133,7 +133,7 @@ def table(rows: list[dict[str, object]]) -> str:
 
 
 def simulate(simulations: int) -> list[dict[str, object]]:
-    warnings.simplefilter("ignore", rs.FewTrialsWarning)
+    warnings.simplefilter("ignore", rs.inference.FewTrialsWarning)
     rows = []
     for group, alpha, related, sizes in DESIGNS:
         for n in sizes:

@@ -32,7 +32,7 @@ def study_of(components: int) -> dict[str, object]:
         floors += floors_of(populations, category, components)
         distances += distances_of(populations, category, components)
         for first, second in combinations(populations, 2):
-            found = rs.debiased_ratio(
+            found = rs.inference.ratio(
                 populations[first], populations[second], metric, n_groups=GROUPS, level=LEVEL
             )
             pairs.append(
@@ -69,7 +69,7 @@ def floors_of(
     rows = []
     for alpha in (0.0, 2.0):
         for name, trials in populations.items():
-            floor = rs.noise_floor(trials, metric_of(components, alpha), n_splits=SPLITS)
+            floor = rs.inference.floor(trials, metric_of(components, alpha), n_splits=SPLITS)
             row = {"population": name, "category": category, "alpha": alpha}
             rows.append({**row, "floor": floor.estimate})
     return rows
@@ -79,7 +79,7 @@ def distances_of(
     populations: dict[str, rs.Trials], category: str, components: int
 ) -> list[dict[str, object]]:
     """Plug-in distances of all pairs, for the floors to be held beside."""
-    sweep = rs.interpolate(populations.values(), (0.0, 2.0), metric_of(components))
+    sweep = rs.analysis.interpolate(populations.values(), (0.0, 2.0), metric_of(components))
     names = list(populations)
     return [
         {"x": names[i], "y": names[j], "category": category, "d_0": d_0, "d_2": d_2}

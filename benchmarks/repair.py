@@ -21,7 +21,7 @@ from scipy.sparse import csc_matrix, identity
 from scipy.spatial.distance import pdist, squareform
 
 from repshape import repair, triangle_violations
-from repshape.triangles import scan_triangles
+from repshape.matrix.triangles import scan_triangles
 
 FloatArray = npt.NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "repair.json"

@@ -24,7 +24,7 @@ import numpy as np
 
 import repshape as rs
 from repshape.cli import run
-from repshape.cohort import save_networks
+from repshape.io.cohort import save_networks
 from scale_jobs import (
     Profile,
     command,

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from benchmarks import workloads
 from repshape import _core
-from repshape.kernels.factors import TRIANGULAR_FROM
+from repshape.coordinates.factors import TRIANGULAR_FROM
 
 RESULTS = Path(__file__).parent / "results"
 

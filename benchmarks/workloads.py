@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from repshape.kernels import reference
-from repshape.kernels.factors import factorise
-from repshape.solvers.alternating import alternate
+from repshape.coordinates.factors import factorise
+from repshape.reference import gaussian as reference
+from repshape.reference.alternation import alternate
 
 Pairs = list[tuple[rs.Gaussians, rs.Gaussians]]
 

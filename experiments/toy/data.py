@@ -9,6 +9,7 @@ import numpy as np
 
 import repshape as rs
 from repshape.datasets import ToyNetworks
+from repshape.matrix import Repaired
 
 # What the paper does not state, and what was chosen instead.
 CHOSEN = {
@@ -99,7 +100,7 @@ class ToyData:
         return {float(name): matrix for name, matrix in found.items()}
 
     @cached_property
-    def planes(self) -> dict[float, rs.Embedding]:
+    def planes(self) -> dict[float, rs.analysis.Embedding]:
         """A plane for each of `distances`."""
         return {
             alpha: rs.embed(matrix, random_state=self.settings.seed)
@@ -112,7 +113,7 @@ class ToyData:
             self._sampled[n_trials] = self.networks(n_trials=n_trials)
         return self._sampled[n_trials]
 
-    def energy(self, n_trials: int) -> tuple[rs.DistanceMatrix, rs.Repaired]:
+    def energy(self, n_trials: int) -> tuple[rs.DistanceMatrix, Repaired]:
         """Return energy distances (q = 1) as estimated, and repaired."""
         metric = rs.EnergyShapeMetric(q=1.0, estimator="u", random_state=self.settings.seed)
         raw = rs.pairwise(self.sampled(n_trials), metric, progress=False)

@@ -104,9 +104,9 @@ def aligned_planes(data: ToyData) -> dict[float, FloatArray]:
     """Turn the plane of alpha = 1 so that correlation runs to the right; the others onto it."""
     truth = data.exact.metadata[["correlation", "scale"]].to_numpy(dtype=np.float64)
     target = (truth - truth.mean(axis=0)) / truth.std(axis=0)
-    first = rs.align_embeddings(data.planes[1.0], target).points
+    first = rs.analysis.align_embeddings(data.planes[1.0], target).points
     return {
-        alpha: first if alpha == 1.0 else rs.align_embeddings(plane, first).points
+        alpha: first if alpha == 1.0 else rs.analysis.align_embeddings(plane, first).points
         for alpha, plane in data.planes.items()
     }
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from experiments.toy.run import RESULTS, all_claims
-from repshape._files import atomic_write
 from repshape.datasets.findings import Check, number_words
+from repshape.io.writing import atomic_write
 
 PAGE = Path("experiments") / "toy.md"
 IMAGES = Path("images") / "toy"

@@ -15,8 +15,8 @@ import repshape as rs
 from experiments.toy import figure1, figure2, supplement1, supplement2, supplement3, supplement4
 from experiments.toy.data import CHOSEN, Settings, ToyData
 from experiments.toy.result import FigureResult
-from repshape._files import atomic_write
 from repshape.errors import check_choice
+from repshape.io.writing import atomic_write
 from repshape.plots.style import style
 
 FIGURES: dict[str, Callable[[ToyData], FigureResult]] = {

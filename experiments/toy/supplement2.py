@@ -31,7 +31,7 @@ class Sweep:
 
     Attributes
     ----------
-    interpolation : repshape.Interpolation
+    interpolation : repshape.analysis.Interpolation
         Distances and bounds.
     angles : ndarray, shape (A,)
         Best rotation of the second network onto the first at each alpha, degrees in [0, 180].
@@ -40,7 +40,7 @@ class Sweep:
         Whether it is a rotation, rather than a reflection.
     """
 
-    interpolation: rs.Interpolation
+    interpolation: rs.analysis.Interpolation
     angles: FloatArray
     proper: npt.NDArray[np.bool_]
 
@@ -76,7 +76,7 @@ def make_figure(data: ToyData) -> FigureResult:
 
 def sweep_alphas(first: rs.Gaussians, second: rs.Gaussians, alphas: FloatArray) -> Sweep:
     """Measure distance and best rotation at each alpha, over the orthogonal group."""
-    found = rs.interpolate([first, second], list(alphas), progress=False)
+    found = rs.analysis.interpolate([first, second], list(alphas), progress=False)
     maps = [rs.GaussianShapeMetric(alpha=a).align(first, second).transform for a in found.alphas]
     # Rows are responses: the rotation of columns is the transpose.
     angles = np.array([np.rad2deg(np.arctan2(T[0, 1], T[0, 0])) for T in maps])

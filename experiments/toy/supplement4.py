@@ -15,6 +15,7 @@ from experiments.toy.data import ToyData
 from experiments.toy.figure2 import aligned_planes
 from experiments.toy.result import FigureResult
 from repshape.datasets import Check, Finding, grid_recovery
+from repshape.matrix import Repaired
 from repshape.plots.style import FAINT, PALETTE
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,7 +38,7 @@ class Estimates:
 
     n_trials: int
     raw: rs.DistanceMatrix
-    repaired: rs.Repaired
+    repaired: Repaired
     agreement: float
 
     @property
@@ -83,7 +84,7 @@ def make_figure(data: ToyData) -> FigureResult:
     runs = [estimate(data, n_trials) for n_trials in counts]
     main = runs[-1]
     plane = rs.embed(main.repaired.matrix, random_state=data.settings.seed)
-    moved = rs.align_embeddings(plane, aligned_planes(data)[1.0], scaling=True)
+    moved = rs.analysis.align_embeddings(plane, aligned_planes(data)[1.0], scaling=True)
     return FigureResult(
         "supp4",
         "Supplementary Figure 4 A-D",
@@ -178,7 +179,9 @@ def estimation_error(runs: list[Estimates]) -> Finding:
     )
 
 
-def recovers(main: Estimates, plane: rs.Embedding, moved: rs.AlignedEmbedding) -> Finding:
+def recovers(
+    main: Estimates, plane: rs.analysis.Embedding, moved: rs.analysis.AlignedEmbedding
+) -> Finding:
     """Decide claim C."""
     seen = grid_recovery(main.repaired.matrix, plane)
     return Finding(

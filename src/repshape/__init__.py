@@ -1,125 +1,111 @@
-"""repshape: distances between stochastic neural representations."""
+"""repshape: distances between stochastic neural representations.
 
+The root holds what every user types; everything else lives in the modules `analysis`, `inference`,
+`baselines`, `datasets`, `io`, `plots` and `errors`. Names are imported when they are first used.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from repshape._version import package_version
-from repshape.analysis.bias import debiased_difference, debiased_distance, debiased_ratio
-from repshape.analysis.clustering import Clustering, hierarchical, k_medoids
-from repshape.analysis.distortion import Distortion, DistortionCurve, distortion, distortion_curve
-from repshape.analysis.embedding import Embedding, embed
-from repshape.analysis.estimates import Estimate, FewTrialsWarning
-from repshape.analysis.floors import PermutationTest, noise_floor, permutation_test
-from repshape.analysis.frechet import FrechetMean, frechet_mean
-from repshape.analysis.inference import (
-    bootstrap_difference,
-    bootstrap_distance,
-    bootstrap_ratio,
-)
-from repshape.analysis.interpolation import Interpolation, interpolate
-from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors
-from repshape.analysis.panels import AlignedEmbedding, align_embeddings
-from repshape.analysis.protocol import NeighborScore
-from repshape.analysis.subsampling import SubsamplingCurves, subsample
-from repshape.analysis.templates import Ceiling, ShapeClusters, frechet_ceiling, shape_kmeans
-from repshape.cohort import Cohort
-from repshape.groups import Transform
-from repshape.metrics.base import Alignment, ShapeMetric
-from repshape.metrics.energy import EnergyShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.procrustes import ProcrustesShapeMetric
-from repshape.metrics.wasserstein import WassersteinShapeMetric
-from repshape.moments import CovarianceEstimator, estimate_moments
-from repshape.pairwise.matrix import DistanceMatrix
-from repshape.pairwise.run import cross, pairwise, pairwise_many
-from repshape.preprocess import FittedPreprocess, Preprocess
-from repshape.repair import Repaired, repair
-from repshape.report import Report, write_report
-from repshape.responses import Gaussians, Trials, as_network
-from repshape.triangles import TriangleViolations, triangle_violations
-
-from repshape import baselines, datasets, errors  # isort: skip
+# Loaded first, and then forgotten here: otherwise the first import of one of its modules would put
+# the package in the place of the function `pairwise`.
+import repshape.pairwise
 
 if TYPE_CHECKING:
-    from repshape import plots
+    from repshape import analysis, baselines, datasets, errors, inference, io, plots
+    from repshape.analysis.embedding import embed
+    from repshape.io.cohort import Cohort
+    from repshape.matrix.distances import DistanceMatrix
+    from repshape.matrix.repair import repair
+    from repshape.matrix.triangles import triangle_violations
+    from repshape.metrics.base import Alignment
+    from repshape.metrics.energy import EnergyShapeMetric
+    from repshape.metrics.gaussian import GaussianShapeMetric
+    from repshape.metrics.procrustes import ProcrustesShapeMetric
+    from repshape.metrics.wasserstein import WassersteinShapeMetric
+    from repshape.moments import estimate_moments
+    from repshape.pairwise.run import cross, pairwise, pairwise_many
+    from repshape.preprocess import Preprocess
+    from repshape.report import write_report
+    from repshape.responses import Gaussians, Trials, as_network
 
-__version__ = package_version()
-"""Version of the installed package."""
+    __version__: str
+    """Version of the package."""
+
+if not TYPE_CHECKING:
+    del repshape.pairwise
+
+# Where each name lives: importing repshape loads none of it.
+_HOMES = {
+    "Alignment": "metrics.base",
+    "Cohort": "io.cohort",
+    "DistanceMatrix": "matrix.distances",
+    "EnergyShapeMetric": "metrics.energy",
+    "GaussianShapeMetric": "metrics.gaussian",
+    "Gaussians": "responses",
+    "Preprocess": "preprocess",
+    "ProcrustesShapeMetric": "metrics.procrustes",
+    "Trials": "responses",
+    "WassersteinShapeMetric": "metrics.wasserstein",
+    "as_network": "responses",
+    "cross": "pairwise.run",
+    "embed": "analysis.embedding",
+    "estimate_moments": "moments",
+    "pairwise": "pairwise.run",
+    "pairwise_many": "pairwise.run",
+    "repair": "matrix.repair",
+    "triangle_violations": "matrix.triangles",
+    "write_report": "report.write",
+}
+_MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "plots")
 
 __all__ = [
-    "AlignedEmbedding",
     "Alignment",
-    "Ceiling",
-    "Clustering",
     "Cohort",
-    "CovarianceEstimator",
     "DistanceMatrix",
-    "Distortion",
-    "DistortionCurve",
-    "Embedding",
     "EnergyShapeMetric",
-    "Estimate",
-    "FewTrialsWarning",
-    "FittedPreprocess",
-    "FrechetMean",
     "GaussianShapeMetric",
     "Gaussians",
-    "Interpolation",
-    "NeighborScore",
-    "Neighbors",
-    "PermutationTest",
     "Preprocess",
     "ProcrustesShapeMetric",
-    "Repaired",
-    "Report",
-    "ShapeClusters",
-    "ShapeMetric",
-    "SubsamplingCurves",
-    "Transform",
     "Trials",
-    "TriangleViolations",
     "WassersteinShapeMetric",
     "__version__",
-    "align_embeddings",
+    "analysis",
     "as_network",
     "baselines",
-    "bootstrap_difference",
-    "bootstrap_distance",
-    "bootstrap_ratio",
     "cross",
     "datasets",
-    "debiased_difference",
-    "debiased_distance",
-    "debiased_ratio",
-    "distortion",
-    "distortion_curve",
     "embed",
     "errors",
     "estimate_moments",
-    "frechet_ceiling",
-    "frechet_mean",
-    "hierarchical",
-    "interpolate",
-    "k_medoids",
-    "knn_classify",
-    "knn_regress",
-    "nearest_neighbors",
-    "noise_floor",
+    "inference",
+    "io",
     "pairwise",
     "pairwise_many",
-    "permutation_test",
     "plots",
     "repair",
-    "shape_kmeans",
-    "subsample",
     "triangle_violations",
     "write_report",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import `plots`, and matplotlib with it, when it is first asked for."""
-    if name == "plots":
-        from importlib import import_module
+if not TYPE_CHECKING:  # so that type checkers know every name, and no other
 
-        return import_module("repshape.plots")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used, and keep it."""
+        if name == "__version__":
+            value: Any = import_module("repshape._version").package_version()
+        elif name in _MODULES:
+            value = import_module(f"repshape.{name}")
+        elif name in _HOMES:
+            value = getattr(import_module(f"repshape.{_HOMES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, for completion."""
+    return list(__all__)

@@ -221,7 +221,7 @@ def test_claims_of_supplement_4_can_fail(small: ToyData) -> None:
     steady = [supplement4.Estimates(n, noisy.raw, noisy.repaired, 0.9) for n in (10, 20, 40)]
     assert not supplement4.estimation_error(steady).holds
     blind = rs.embed(small.distances[0.0])
-    moved = rs.align_embeddings(blind, rs.embed(exact), scaling=True)
+    moved = rs.analysis.align_embeddings(blind, rs.embed(exact), scaling=True)
     assert not supplement4.recovers(perfect, blind, moved).holds
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from repshape.analysis.embedding import embed
 from repshape.datasets.toy import toy_networks
+from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.repair import repair
+from repshape.matrix.triangles import triangle_violations
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.run import pairwise
-from repshape.repair import repair
-from repshape.triangles import triangle_violations
 
 energy = pytest.importorskip("repshape.metrics.energy")
 GRID = (7, 5)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repshape import _core
-from repshape.kernels import reference
-from repshape.kernels.factors import factorise
+from repshape.coordinates.factors import factorise
+from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians
 
 BACKENDS = [*_core.instruction_sets(), "blas"]

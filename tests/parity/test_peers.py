@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.transform import Rotation
 
 from repshape import GaussianShapeMetric
-from repshape.kernels import reference
+from repshape.reference import gaussian as reference
 
 ALPHAS = (0.0, 0.3, 1.0, 1.7, 2.0)
 GROUPS = ("orthogonal", "rotation", "permutation", "identity")

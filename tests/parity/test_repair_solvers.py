@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csc_matrix, diags, identity, vstack
 from scipy.spatial.distance import squareform
 
-from repshape.repair import repair
+from repshape.matrix.repair import repair
 
 FloatArray = npt.NDArray[np.float64]
 

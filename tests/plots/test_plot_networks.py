@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import repshape as rs
-from repshape.kernels.reference import bures_squared, symmetric_root
 from repshape.plots import AlignmentPicture, Ellipses, ResponsesPicture, TransportPicture
 from repshape.plots.planes import Plane, projected
+from repshape.reference.gaussian import bures_squared, symmetric_root
 
 Pair = tuple[rs.Trials, rs.Trials]
 

@@ -19,16 +19,16 @@ from repshape.plots import (
 
 
 @pytest.fixture(scope="module")
-def sweep() -> rs.Interpolation:
+def sweep() -> rs.analysis.Interpolation:
     networks = rs.datasets.toy_networks(3, 1)
-    return rs.interpolate(networks, [1.0], labels=["a", "b $", "c"], progress=False)
+    return rs.analysis.interpolate(networks, [1.0], labels=["a", "b $", "c"], progress=False)
 
 
-def estimate(value: float, low: float, high: float, plug_in: float) -> rs.Estimate:
-    return rs.Estimate(value, (low, high), 0.9, 0.1, plug_in, "bootstrap", 50, 0)
+def estimate(value: float, low: float, high: float, plug_in: float) -> rs.inference.Estimate:
+    return rs.inference.Estimate(value, (low, high), 0.9, 0.1, plug_in, "bootstrap", 50, 0)
 
 
-def test_sweep_is_that_of_the_pair(sweep: rs.Interpolation) -> None:
+def test_sweep_is_that_of_the_pair(sweep: rs.analysis.Interpolation) -> None:
     for pair in (1, ("a", "c"), ("c", "a")):
         found = SweepPicture.of(sweep, pair)
         np.testing.assert_array_equal(found.distances, sweep.distances[:, 1])
@@ -41,19 +41,19 @@ def test_sweep_is_that_of_the_pair(sweep: rs.Interpolation) -> None:
     ("pair", "words"),
     [(3, "There are 3 pairs"), (("a", "x"), "no network named 'x'"), (("a", "a"), "two networks")],
 )
-def test_bad_pairs(sweep: rs.Interpolation, pair: object, words: str) -> None:
+def test_bad_pairs(sweep: rs.analysis.Interpolation, pair: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         SweepPicture.of(sweep, pair)
 
 
-def test_drawing_a_sweep(sweep: rs.Interpolation, ax: Axes) -> None:
+def test_drawing_a_sweep(sweep: rs.analysis.Interpolation, ax: Axes) -> None:
     rs.plots.plot_sweep(sweep, 2, ax=ax, caption=True)
     assert len(ax.lines) == 3
     assert len({line.get_linestyle() for line in ax.lines}) == 3  # told apart in greyscale
     ax.figure.draw_without_rendering()
 
 
-def test_parts_of_a_sweep_and_of_matrices_agree(sweep: rs.Interpolation) -> None:
+def test_parts_of_a_sweep_and_of_matrices_agree(sweep: rs.analysis.Interpolation) -> None:
     networks = rs.datasets.toy_networks(3, 1).networks
     d_0, d_2 = (
         rs.pairwise(networks, rs.GaussianShapeMetric(alpha=a), labels=sweep.labels, progress=False)
@@ -94,7 +94,7 @@ def test_parts_need_the_same_networks(line: rs.DistanceMatrix) -> None:
 def test_distortion_bands_are_the_percentiles(ax: Axes) -> None:
     D = np.random.default_rng(0).uniform(1, 2, size=(8, 8))
     D = np.triu(D, 1) + np.triu(D, 1).T
-    curve = rs.distortion_curve(D, [3, 1, 2])
+    curve = rs.analysis.distortion_curve(D, [3, 1, 2])
     found = DistortionPicture.of(curve)
     assert found.dimensions.tolist() == [1, 2, 3]
     np.testing.assert_array_equal(found.middle, curve.to_frame().sort_index()["p50"])
@@ -110,7 +110,7 @@ def test_distortion_bands_are_the_percentiles(ax: Axes) -> None:
 
 
 def test_infinite_distortion_leaves_the_window_and_is_told(ax: Axes) -> None:
-    curve = rs.distortion_curve(1.0 - np.eye(5), [1, 2])
+    curve = rs.analysis.distortion_curve(1.0 - np.eye(5), [1, 2])
     values = curve.values.copy()
     values[0, -1] = np.inf
     found = DistortionPicture.of(replace(curve, values=values))
@@ -125,8 +125,8 @@ def test_neighbours(line: rs.DistanceMatrix, ax: Axes) -> None:
     places = np.random.default_rng(0).uniform(size=40)
     D = np.abs(places[:, None] - places)
     scores = {
-        "with $": rs.knn_classify(D, places > 0.5, n_permutations=19, n_repeats=5),
-        "without": rs.knn_classify(D, np.arange(40) % 2, n_repeats=5),
+        "with $": rs.analysis.knn_classify(D, places > 0.5, n_permutations=19, n_repeats=5),
+        "without": rs.analysis.knn_classify(D, np.arange(40) % 2, n_repeats=5),
     }
     found = NeighborsPicture.of(scores)
     first = scores["with $"]
@@ -141,7 +141,7 @@ def test_neighbours(line: rs.DistanceMatrix, ax: Axes) -> None:
     rs.plots.plot_neighbors(scores, ax=ax, caption=True)
     assert len(ax.get_legend().get_texts()) == 3
     ax.figure.draw_without_rendering()
-    mixed = {"a": first, "b": rs.knn_regress(D, places, n_repeats=5)}
+    mixed = {"a": first, "b": rs.analysis.knn_regress(D, places, n_repeats=5)}
     with pytest.raises(ValueError, match="scores of one kind"):
         NeighborsPicture.of(mixed)
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from repshape.groups import GROUPS as ORACLES
-from repshape.kernels import reference
+from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians
 
 ALPHAS = (0.0, 0.3, 1.0, 1.7, 2.0)

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 import repshape as rs
 from repshape.groups import GROUPS, nearest_orthogonal
-from repshape.kernels import reference_energy as reference
+from repshape.reference import energy as reference
 
 
 def network(seed, M=6, L=8, n=3):

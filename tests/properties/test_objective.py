@@ -15,9 +15,9 @@ from examples import (
 )
 
 from repshape import GaussianShapeMetric
-from repshape.kernels import reference
+from repshape.reference import gaussian as reference
+from repshape.reference.alternation import alternate
 from repshape.responses import Gaussians
-from repshape.solvers.alternating import alternate
 
 SIZES = [(3, 3), (5, 3), (2, 4), (1, 3), (1, 1)]
 

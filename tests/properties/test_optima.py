@@ -17,9 +17,9 @@ from examples import (
 from repshape import GaussianShapeMetric
 from repshape.datasets import toy_networks
 from repshape.groups import GROUPS as ORACLES
-from repshape.kernels import reference
+from repshape.reference import gaussian as reference
+from repshape.reference.alternation import alternate
 from repshape.responses import Gaussians
-from repshape.solvers.alternating import alternate
 
 
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])

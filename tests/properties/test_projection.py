@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from repshape.repair import repair
+from repshape.matrix.repair import repair
 
 FloatArray = npt.NDArray[np.float64]
 

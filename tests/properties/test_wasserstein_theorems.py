@@ -9,7 +9,7 @@ import pytest
 
 import repshape as rs
 from repshape.groups import GROUPS, nearest_orthogonal
-from repshape.kernels.plans import exact_plan
+from repshape.solvers.plans import exact_plan
 from repshape.solvers.transport import TransportProblem, descend
 
 

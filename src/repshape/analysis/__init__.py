@@ -1,27 +1,41 @@
-"""What to do with a matrix of distances."""
+"""What to do with distances: embeddings, neighbours, clusters, means, sweeps and subsamples."""
 
-from repshape.analysis.clustering import Clustering, hierarchical, k_medoids
+from repshape.analysis.clustering import Clustering, cluster_hierarchical, cluster_medoids
 from repshape.analysis.distortion import Distortion, DistortionCurve, distortion, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
+from repshape.analysis.frechet import FrechetMean, frechet_mean
+from repshape.analysis.interpolation import Interpolation, interpolate
 from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors
 from repshape.analysis.panels import AlignedEmbedding, align_embeddings
 from repshape.analysis.protocol import NeighborScore
+from repshape.analysis.subsampling import SubsamplingCurves, subsample
+from repshape.analysis.templates import Ceiling, ShapeClusters, cluster_shapes, frechet_ceiling
 
 __all__ = [
     "AlignedEmbedding",
+    "Ceiling",
     "Clustering",
     "Distortion",
     "DistortionCurve",
     "Embedding",
+    "FrechetMean",
+    "Interpolation",
     "NeighborScore",
     "Neighbors",
+    "ShapeClusters",
+    "SubsamplingCurves",
     "align_embeddings",
+    "cluster_hierarchical",
+    "cluster_medoids",
+    "cluster_shapes",
     "distortion",
     "distortion_curve",
     "embed",
-    "hierarchical",
-    "k_medoids",
+    "frechet_ceiling",
+    "frechet_mean",
+    "interpolate",
     "knn_classify",
     "knn_regress",
     "nearest_neighbors",
+    "subsample",
 ]

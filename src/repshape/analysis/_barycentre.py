@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from repshape.kernels.reference import polar
+from repshape.reference.gaussian import polar
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from scipy.cluster import hierarchy
 from sklearn.metrics import silhouette_score
 
 from repshape.errors import InputError, check_choice, check_integer
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -66,7 +66,7 @@ class Clustering:
         )
 
 
-def hierarchical(
+def cluster_hierarchical(
     D: DistanceMatrix | npt.ArrayLike, n_clusters: int, *, linkage: Linkage = "average"
 ) -> Clustering:
     """Merge the nearest clusters until ``n_clusters`` are left.
@@ -88,7 +88,7 @@ def hierarchical(
     Examples
     --------
     >>> D = np.abs(np.subtract.outer([0, 1, 9, 10, 11], [0, 1, 9, 10, 11]))
-    >>> found = hierarchical(D, 2)
+    >>> found = cluster_hierarchical(D, 2)
     >>> found.assignment, found.medoids
     (array([0, 0, 1, 1, 1]), array([0, 3]))
     """
@@ -101,7 +101,7 @@ def hierarchical(
     return _clustering(matrix, found.astype(np.int64), f"hierarchical ({linkage} linkage)", tree)
 
 
-def k_medoids(
+def cluster_medoids(
     D: DistanceMatrix | npt.ArrayLike,
     n_clusters: int,
     *,
@@ -137,7 +137,7 @@ def k_medoids(
     Examples
     --------
     >>> D = np.abs(np.subtract.outer([0, 1, 9, 10, 11], [0, 1, 9, 10, 11]))
-    >>> found = k_medoids(D, 2)
+    >>> found = cluster_medoids(D, 2)
     >>> found.assignment, found.medoids, found.cost
     (array([0, 0, 1, 1, 1]), array([0, 3]), 3.0)
     """

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 
 from repshape.analysis.embedding import Embedding, checked_distances, embed
 from repshape.errors import InputError, check_integer, check_real
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
 

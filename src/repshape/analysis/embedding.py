@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
 from repshape.errors import InputError, check_choice, check_integer
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
-from repshape.analysis._parallel import run_all
-from repshape.errors import InputError, InputTypeError, check_integer, check_real
+from repshape.coordinates.factors import factorise
+from repshape.errors import InputError, check_integer, check_real
 from repshape.groups import Transform, nearest_orthogonal, oracle
-from repshape.kernels.factors import factorise
 from repshape.metrics.base import check_same_conditions
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.native import PreparedNative
 from repshape.responses import Gaussians, NetworkLike, as_network
 
@@ -112,17 +112,6 @@ def frechet_mean(
     check_real("tol", tol, 0, 1, closed="neither")
     check_integer("max_iter", max_iter, 1)
     return problem.solve(share, tol, max_iter)
-
-
-def check_gaussian(metric: Any) -> GaussianShapeMetric:
-    """Return the metric, or the default one for None; raise if it has no means and covariances."""
-    if metric is None:
-        return GaussianShapeMetric()
-    if not isinstance(metric, GaussianShapeMetric):
-        raise InputTypeError(
-            f"The 'metric' parameter must be a GaussianShapeMetric. Got {metric!r} instead."
-        )
-    return metric
 
 
 def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:

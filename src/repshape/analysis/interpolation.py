@@ -12,13 +12,12 @@ import pandas as pd
 from sklearn.base import clone
 
 from repshape import _core
-from repshape.analysis._parallel import run_all
-from repshape.analysis.frechet import check_gaussian
+from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
+from repshape.matrix.distances import check_labels
 from repshape.metrics.base import check_same_conditions
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.native import PreparedNative
-from repshape.pairwise.matrix import check_labels
 from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]

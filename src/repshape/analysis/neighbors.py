@@ -13,7 +13,7 @@ import pandas as pd
 from repshape.analysis import _knn
 from repshape.analysis.protocol import NeighborScore, Protocol, metadata_column
 from repshape.errors import InputError, check_integer
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

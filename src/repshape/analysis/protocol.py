@@ -12,7 +12,7 @@ import pandas as pd
 
 from repshape.analysis import _knn
 from repshape.errors import InputError, check_integer, check_real
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 
-from repshape.analysis._parallel import run_all
-from repshape.analysis._resample import (
+from repshape._parallel import run_all
+from repshape.analysis.interpolation import sweep_pair
+from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
+from repshape.inference.resampling import (
     as_trials,
     draw,
     take_conditions,
@@ -20,11 +22,8 @@ from repshape.analysis._resample import (
     take_trials,
     with_conditions,
 )
-from repshape.analysis.frechet import check_gaussian
-from repshape.analysis.interpolation import sweep_pair
-from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
 from repshape.metrics.base import check_same_conditions
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.analysis.frechet import MeanProblem, check_gaussian, network_shares
+from repshape.analysis.frechet import MeanProblem, network_shares
 from repshape.errors import InputError, check_integer
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike
 
 FloatArray = npt.NDArray[np.float64]
@@ -109,7 +109,7 @@ class ShapeClusters:
     random_state: int
 
 
-def shape_kmeans(
+def cluster_shapes(
     networks: Iterable[NetworkLike],
     n_clusters: int,
     metric: GaussianShapeMetric | None = None,
@@ -141,7 +141,7 @@ def shape_kmeans(
     Examples
     --------
     >>> networks = [Gaussians([[0.0], [s]], [[1.0], [1.0]]) for s in (1.0, 9.0, 1.2, 9.1)]
-    >>> shape_kmeans(networks, 2).groups
+    >>> cluster_shapes(networks, 2).groups
     array([0, 1, 0, 1])
     """
     problem = MeanProblem(networks, check_gaussian(metric), workers)

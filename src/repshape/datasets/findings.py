@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from repshape.analysis.embedding import Embedding, embed
 from repshape.errors import InputError, check_choice
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 

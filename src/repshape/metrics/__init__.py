@@ -1,1 +1,16 @@
 """Shape metrics: a ground metric between distributions, minimised over a group."""
+
+from repshape.metrics.base import Alignment, ShapeMetric
+from repshape.metrics.energy import EnergyShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.procrustes import ProcrustesShapeMetric
+from repshape.metrics.wasserstein import WassersteinShapeMetric
+
+__all__ = [
+    "Alignment",
+    "EnergyShapeMetric",
+    "GaussianShapeMetric",
+    "ProcrustesShapeMetric",
+    "ShapeMetric",
+    "WassersteinShapeMetric",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from repshape.errors import InputError, InputTypeError, check_choice, check_integer, check_real
 from repshape.groups import GROUPS, Transform
+from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
@@ -86,8 +87,19 @@ class PairResults:
 
 
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
-    """Base of the metrics: a ground metric, minimised over a group of transforms."""
+    """Base of the metrics: a ground metric, minimised over a group of transforms.
 
+    Attributes
+    ----------
+    title, full_title : str
+        The metric in a word, for tables, and in full, for captions.
+    key_parameter : tuple of two str
+        The parameter that matters most, and its symbol.
+    """
+
+    title: ClassVar[str]
+    full_title: ClassVar[str]
+    key_parameter: ClassVar[tuple[str, str]]
     preprocess: Preprocess | None
     weights: npt.ArrayLike | None
 
@@ -95,6 +107,14 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def is_metric(self) -> bool:
         """Whether the exact distance obeys the triangle inequality; False unless a class knows."""
         return False
+
+    def describe(self) -> dict[str, Any]:
+        """Return what identifies the metric, ready for JSON: name, parameters and our version."""
+        return describe(self)
+
+    def _sentence(self) -> str:
+        """Say in one sentence what the distance sees, for a reader of a report."""
+        return f"Distances by {type(self).__name__}."
 
     @abstractmethod
     def _validate_parameters(self) -> None:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from repshape import _core
 from repshape._arrays import condition_weights, name_condition
+from repshape.coordinates.trials import Coordinates, in_neurons
 from repshape.errors import InputError, check_choice, check_real
 from repshape.groups import Transform
-from repshape.kernels.samples import Coordinates, in_neurons
 from repshape.metrics.base import Alignment, PairResults, check_search
 from repshape.metrics.gaussian import GROUP_CODES
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
@@ -85,6 +85,10 @@ class EnergyShapeMetric(NativeShapeMetric[PreparedNative]):
     True
     """
 
+    title = "Energy"
+    full_title = "Energy shape distance"
+    key_parameter = ("q", "q")
+
     def __init__(
         self,
         q: float = 1.0,
@@ -112,6 +116,15 @@ class EnergyShapeMetric(NativeShapeMetric[PreparedNative]):
     def is_metric(self) -> bool:
         """Whether the estimate itself is a distance between samples: "v" is, "u" is not."""
         return self.estimator == "v"
+
+    def _sentence(self) -> str:
+        kind = (
+            "unbiased estimate over distinct pairs of trials, which may come out negative"
+            if self.estimator == "u"
+            else "all pairs of trials, biased upward by noise"
+        )
+        whole = f"Energy shape distance with q = {self.q:g}"
+        return f"{whole}: it sees the whole distribution of trials ({kind})."
 
     def _validate_parameters(self) -> None:
         owner = type(self).__name__

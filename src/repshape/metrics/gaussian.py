@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from repshape import _core
 from repshape._arrays import condition_weights
-from repshape.errors import check_real
+from repshape.coordinates.factors import Factors, factorise, in_free_coordinates
+from repshape.errors import InputTypeError, check_real
 from repshape.groups import GROUPS, Transform
-from repshape.kernels import reference
-from repshape.kernels.factors import Factors, factorise, in_free_coordinates
 from repshape.metrics.base import Alignment, PairResults, check_search
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.moments import CovarianceEstimator, check_estimator, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import count_starts, make_starts
 
@@ -73,6 +73,10 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
     True
     """
 
+    title = "Gaussian"
+    full_title = "Gaussian Wasserstein shape distance"
+    key_parameter = ("alpha", "α")
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -100,6 +104,16 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
     def is_metric(self) -> bool:
         """True: between networks up to transforms of the group (Prop. 1)."""
         return True
+
+    def _sentence(self) -> str:
+        sees = {
+            0.0: "it sees noise covariances only",
+            1.0: "means and covariances weigh alike (2-Wasserstein distance between Gaussians)",
+            2.0: "it sees mean responses only",
+        }
+        mixed = f"means weigh {self.alpha:g}, covariances {2 - self.alpha:g}"
+        how = sees.get(float(self.alpha), mixed)
+        return f"Gaussian shape distance at α = {self.alpha:g}: {how}."
 
     def _validate_parameters(self) -> None:
         owner = type(self).__name__
@@ -189,6 +203,17 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
         residual = A @ P - moved if wide else A - moved @ np.swapaxes(P, 1, 2)
         bures = weights @ (residual**2).sum((1, 2))
         return float(np.sqrt(self.alpha * gap + (2 - self.alpha) * bures))
+
+
+def check_gaussian(metric: Any) -> GaussianShapeMetric:
+    """Return the metric, or the default one for None; raise if it has no means and covariances."""
+    if metric is None:
+        return GaussianShapeMetric()
+    if not isinstance(metric, GaussianShapeMetric):
+        raise InputTypeError(
+            f"The 'metric' parameter must be a GaussianShapeMetric. Got {metric!r} instead."
+        )
+    return metric
 
 
 def _native(net: Factors) -> _core.Network:

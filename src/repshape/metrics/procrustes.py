@@ -113,6 +113,10 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     1.4142135623730951
     """
 
+    title = "Procrustes"
+    full_title = "Procrustes shape distance"
+    key_parameter = ("whitening", "whitening")
+
     def __init__(
         self,
         *,
@@ -145,6 +149,13 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     def is_metric(self) -> bool:
         """True: both the distance and the angle are (Williams et al. 2021)."""
         return True
+
+    def _sentence(self) -> str:
+        centred = "centred" if self.center else "not centred"
+        return (
+            "Procrustes shape distance: it sees mean responses only "
+            f"({self._distance}, {centred}, whitening {self.whitening:g})."
+        )
 
     def _validate_parameters(self) -> None:
         owner = type(self).__name__

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from repshape.coordinates.trials import Coordinates, in_neurons, in_principal_axes
 from repshape.errors import InputError
-from repshape.kernels.samples import Coordinates, in_neurons, in_principal_axes
 from repshape.metrics.gaussian import FREE_COORDINATES
 from repshape.responses import Gaussians, Trials
 

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights
+from repshape.coordinates.trials import Coordinates
 from repshape.errors import check_real
 from repshape.groups import Oracle, Transform, nearest_orthogonal
 from repshape.groups import oracle as group_oracle
-from repshape.kernels.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.kernels.samples import Coordinates
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_search
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -22,6 +21,7 @@ from repshape.metrics.native import PreparedNative
 from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
+from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
 from repshape.solvers.starts import make_starts
 from repshape.solvers.transport import Descent, TransportProblem, descend
 
@@ -105,6 +105,10 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     True
     """
 
+    title = "Wasserstein"
+    full_title = "Sample Wasserstein shape distance"
+    key_parameter = ("p", "p")
+
     def __init__(
         self,
         p: float = 2.0,
@@ -127,6 +131,9 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    def _sentence(self) -> str:
+        return f"Optimal transport between trials with p = {self.p:g}, after alignment."
 
     def _validate_parameters(self) -> None:
         owner = type(self).__name__

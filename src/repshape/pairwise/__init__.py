@@ -1,6 +1,5 @@
-"""Distances between many networks."""
+"""Distances between many networks: plan, tiles, store, threads, Dask and polish.
 
-from repshape.pairwise.matrix import DistanceMatrix
-from repshape.pairwise.run import cross, pairwise, pairwise_many
-
-__all__ = ["DistanceMatrix", "cross", "pairwise", "pairwise_many"]
+The functions are in `repshape.pairwise.run`. Nothing is imported here, so that loading the package
+costs nothing.
+"""

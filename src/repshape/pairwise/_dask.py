@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
+from repshape._parallel import progress_bar
 from repshape._version import package_version
-from repshape.cohort import Cohort
 from repshape.errors import InputError, MissingDependencyError, RepshapeError
+from repshape.io.cohort import Cohort
 from repshape.pairwise.engine import Bench, Metric, run_works
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.polish import Polish
-from repshape.pairwise.progress import progress_bar
 from repshape.pairwise.store import Store
 from repshape.pairwise.tiles import Ledger
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._parallel import progress_bar
 from repshape.metrics.base import PairResults
 from repshape.pairwise.engine import Bench, Metric, Work, run_works
 from repshape.pairwise.job import Job, Settings
 from repshape.pairwise.plan import EDGES_IN_MEMORY, Plan, Tile
-from repshape.pairwise.progress import progress_bar
 from repshape.pairwise.tiles import MemoryLedger
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from repshape._parallel import Advance
 from repshape.errors import InputError
 from repshape.metrics.base import PairResults, ShapeMetric
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.progress import Advance
 from repshape.pairwise.tiles import Ledger
 
 FloatArray = npt.NDArray[np.float64]

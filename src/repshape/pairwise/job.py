@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.cohort import Cohort
+from repshape._parallel import progress_bar
 from repshape.errors import InputError, RepshapeError, check_boolean, check_choice, check_integer
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.describe import describe
+from repshape.metrics.registry import describe
 from repshape.pairwise.engine import Bench, Metric, Work, run_works
-from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.needs import needs
 from repshape.pairwise.plan import EDGES_IN_MEMORY, WHOLE, Demand, Plan, Shard, Tile, parse_memory
 from repshape.pairwise.polish import Polish, can_polish
-from repshape.pairwise.progress import progress_bar
 from repshape.pairwise.store import Identity, Store, record_width
 from repshape.pairwise.tiles import Ledger, MemoryLedger
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from repshape._records import Record
+from repshape.io.records import Record
 from repshape.responses import Gaussians, Trials
 
 ITEM = 8  # bytes of a number

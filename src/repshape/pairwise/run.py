@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._cores import available_cores
-from repshape.cohort import Cohort
+from repshape._parallel import available_cores
 from repshape.errors import InputError, InputTypeError, check_choice, check_integer
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix, check_labels, check_metadata
 from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.block import run_block
 from repshape.pairwise.engine import Metric
 from repshape.pairwise.job import Job, Settings
-from repshape.pairwise.matrix import DistanceMatrix, check_labels, check_metadata
 
 FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]

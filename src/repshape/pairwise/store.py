@@ -16,12 +16,12 @@ import pandas as pd
 import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
-from repshape._files import atomic_folder
-from repshape._zarr import DurableStore, create_group, read_attributes, readable, writable
 from repshape.errors import StorageError
+from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.writing import atomic_folder
+from repshape.io.zarr import DurableStore, create_group, read_attributes, readable, writable
+from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import PairResults
-from repshape.pairwise._formats import metadata_from_json, metadata_to_json
-from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.plan import Plan, Tile
 from repshape.pairwise.tiles import QUANTITIES, Entries, mirror
 

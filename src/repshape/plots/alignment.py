@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from repshape._arrays import count
 from repshape.errors import InputError
 from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions
+from repshape.metrics.registry import caption
 from repshape.moments import CovarianceEstimator, check_estimator
-from repshape.pairwise.describe import describe
-from repshape.plots.captions import UNIT, deviations, metric_words
+from repshape.plots.captions import UNIT, deviations
 from repshape.plots.picture import Picture, new_figure
 from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of, projected
 from repshape.plots.responses import shown_conditions
@@ -214,7 +214,7 @@ def _caption(
     words = f"{neurons}, {count(x.n_conditions, 'condition')}"
     if n_shown < x.n_conditions:
         words += f" ({n_shown}, evenly spaced, are shown)"
-    name = metric_words({} if metric is None else describe(metric))
+    name = caption({} if metric is None else metric.describe())
     words += f". {name}: {alignment.distance:.4g}, at least {alignment.lower_bound:.4g}"
     if np.isfinite(alignment.mean_distance):
         words += (

@@ -36,7 +36,7 @@ class DistortionPicture(Picture):
 
     Examples
     --------
-    >>> from repshape import distortion_curve
+    >>> from repshape.analysis import distortion_curve
     >>> curve = distortion_curve(1.0 - np.eye(4), [3, 1])
     >>> DistortionPicture.of(curve).dimensions
     array([1, 3])
@@ -51,7 +51,7 @@ class DistortionPicture(Picture):
 
     @classmethod
     def of(cls, curve: DistortionCurve) -> DistortionPicture:
-        """Decide how to draw a curve of `repshape.distortion_curve`."""
+        """Decide how to draw a curve of `repshape.analysis.distortion_curve`."""
         if not curve.percentiles:
             raise InputError("The 'curve' parameter must have at least one percentile. Got none.")
         columns = np.argsort(curve.percentiles, kind="stable")
@@ -116,7 +116,7 @@ def plot_distortion(
     Parameters
     ----------
     curve : DistortionCurve
-        What `repshape.distortion_curve` returned.
+        What `repshape.analysis.distortion_curve` returned.
     ax, caption
         As in `plot_matrix`.
 
@@ -127,7 +127,7 @@ def plot_distortion(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from repshape import distortion_curve
+    >>> from repshape.analysis import distortion_curve
     >>> D = 1.0 - np.eye(6)
     >>> ax = plot_distortion(distortion_curve(D, range(1, 6)), ax=Figure().subplots())
     >>> len(ax.collections)

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from repshape.analysis.embedding import Embedding
 from repshape.analysis.protocol import find_column
 from repshape.errors import InputError, check_real
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.matrix.distances import DistanceMatrix
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring
 from repshape.plots.picture import Picture

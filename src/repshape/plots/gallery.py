@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 
 import repshape as rs
 from repshape import plots
-from repshape._files import atomic_write
+from repshape.io.writing import atomic_write
 
 # Twice the pixels of a column on a page; all pictures together stay below one megabyte.
 DPI = 180
@@ -108,7 +108,7 @@ def alignment(example: Example) -> Axes:
 
 def sweep(example: Example) -> Axes:
     """Draw the distance of one pair over alpha."""
-    found = rs.interpolate(
+    found = rs.analysis.interpolate(
         example.networks[:2], np.linspace(0, 2, 9).tolist(), labels=["V1 0", "V4 1"], progress=False
     )
     return plots.plot_sweep(found, ("V1 0", "V4 1"), caption=True)
@@ -122,14 +122,14 @@ def parts(example: Example) -> Axes:
 
 def distortion(example: Example) -> Axes:
     """Draw distortion by dimension."""
-    curve = rs.distortion_curve(example.matrices["alpha = 1"], range(1, 11))
+    curve = rs.analysis.distortion_curve(example.matrices["alpha = 1"], range(1, 11))
     return plots.plot_distortion(curve, caption=True)
 
 
 def neighbors(example: Example) -> Axes:
     """Draw what neighbours tell about the area, at three alphas."""
     scores = {
-        name: rs.knn_classify(D, "area", n_neighbors=range(1, 6), n_permutations=99)
+        name: rs.analysis.knn_classify(D, "area", n_neighbors=range(1, 6), n_permutations=99)
         for name, D in example.matrices.items()
     }
     return plots.plot_neighbors(scores, caption=True)
@@ -139,12 +139,12 @@ def intervals(example: Example) -> Axes:
     """Draw bootstrap intervals of three pairs, with the floor of the first network."""
     names, networks = example.metadata.index, example.networks
     found = {
-        f"{names[0]} and {names[k]}": rs.bootstrap_distance(
-            networks[0], networks[k], n_resamples=60, progress=False
+        f"{names[0]} and {names[k]}": rs.inference.distance(
+            networks[0], networks[k], method="bootstrap", n_resamples=60, progress=False
         )
         for k in (3, 1, 2)
     }
-    floor = rs.noise_floor(networks[0], progress=False)
+    floor = rs.inference.floor(networks[0], progress=False)
     return plots.plot_intervals(found, floor, label=f"distance ({plots.UNIT})", caption=True)
 
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from repshape.analysis.estimates import Estimate
 from repshape.errors import InputError, check_real
+from repshape.inference.estimates import Estimate
 from repshape.plots.picture import Picture
 from repshape.plots.rows import (
     check_rows,
@@ -175,10 +175,10 @@ def plot_intervals(
     Parameters
     ----------
     estimates : Estimate, or mapping of str to Estimate
-        Results of `repshape.bootstrap_distance`, `repshape.debiased_distance` and their kin. A
+        Results of `repshape.inference.distance`, `repshape.inference.distance` and their kin. A
         ratio that could not be estimated (NaN) keeps its row.
     floors : Estimate, or mapping of str to Estimate, optional
-        Results of `repshape.noise_floor`: one for all rows, or by the names of the rows.
+        Results of `repshape.inference.floor`: one for all rows, or by the names of the rows.
     reference : float, optional
         A value to compare with: 0 for differences, 1 for ratios.
     label : str
@@ -193,9 +193,9 @@ def plot_intervals(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from repshape import bootstrap_distance
+    >>> from repshape.inference import distance
     >>> x, y = np.random.default_rng(0).normal(size=(2, 4, 20, 2))
-    >>> found = bootstrap_distance(x, y, n_resamples=10)
+    >>> found = distance(x, y, method="bootstrap", n_resamples=10)
     >>> ax = plot_intervals({"x and y": found}, ax=Figure().subplots())
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['x and y']

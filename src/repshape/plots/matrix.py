@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_hex
 from scipy.cluster import hierarchy
 
-from repshape.analysis.clustering import hierarchical
+from repshape.analysis.clustering import cluster_hierarchical
 from repshape.analysis.protocol import find_column
 from repshape.errors import InputError
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring, colour_bar
 from repshape.plots.picture import Picture
@@ -189,7 +189,7 @@ def find_order(
 
 def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
     """Order the leaves of the tree of average linkage, neighbours as close as can be."""
-    tree = hierarchical(as_complete(matrix), 1).tree
+    tree = cluster_hierarchical(as_complete(matrix), 1).tree
     words = "Rows ordered by hierarchical clustering (average linkage"
     if tree is None or not len(tree):
         return np.zeros(1, dtype=np.intp), f"{words})."

@@ -50,7 +50,7 @@ class NeighborsPicture(Picture):
 
     Examples
     --------
-    >>> from repshape import knn_classify
+    >>> from repshape.analysis import knn_classify
     >>> D = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
     >>> picture = NeighborsPicture.of({"half": knn_classify(D, np.arange(40) < 20)})
     >>> picture.names, picture.chances
@@ -159,7 +159,8 @@ def plot_neighbors(scores: Scores, *, ax: Axes | None = None, caption: bool = Fa
     Parameters
     ----------
     scores : NeighborScore, or mapping of str to NeighborScore
-        Results of `repshape.knn_classify`, or of `repshape.knn_regress`, a row for each.
+        Results of `repshape.analysis.knn_classify`, or of `repshape.analysis.knn_regress`, a row
+        for each.
     ax, caption
         As in `plot_matrix`.
 
@@ -170,7 +171,7 @@ def plot_neighbors(scores: Scores, *, ax: Axes | None = None, caption: bool = Fa
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from repshape import knn_regress
+    >>> from repshape.analysis import knn_regress
     >>> points = np.linspace(0.0, 1.0, 40)
     >>> D = np.abs(np.subtract.outer(points, points))
     >>> ax = plot_neighbors({"place": knn_regress(D, points)}, ax=Figure().subplots())

@@ -14,7 +14,7 @@ from repshape._arrays import count
 from repshape.analysis.interpolation import Interpolation
 from repshape.analysis.protocol import find_column
 from repshape.errors import InputError
-from repshape.pairwise.matrix import DistanceMatrix, as_complete
+from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT
 from repshape.plots.colouring import Colouring
 from repshape.plots.picture import Picture
@@ -158,7 +158,7 @@ def plot_parts(
     Parameters
     ----------
     means : DistanceMatrix, array_like of shape (K, K), or Interpolation
-        Distances at alpha = 2; or a sweep of `repshape.interpolate`, which has both.
+        Distances at alpha = 2; or a sweep of `repshape.analysis.interpolate`, which has both.
     covariances : DistanceMatrix or array_like, shape (K, K)
         Distances at alpha = 0 of the same networks.
     groups : str or sequence of length K, optional

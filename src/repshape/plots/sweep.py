@@ -35,7 +35,8 @@ class SweepPicture(Picture):
 
     Examples
     --------
-    >>> from repshape import datasets, interpolate
+    >>> from repshape import datasets
+    >>> from repshape.analysis import interpolate
     >>> picture = SweepPicture.of(interpolate(datasets.toy_networks(2, 1), [1.0]))
     >>> bool((picture.distances >= picture.lower_bounds).all())
     True
@@ -127,7 +128,7 @@ def plot_sweep(
     Parameters
     ----------
     sweep : Interpolation
-        What `repshape.interpolate` returned.
+        What `repshape.analysis.interpolate` returned.
     pair : int, or tuple of two str
         Position of the pair in ``sweep.pairs``, or the names of its networks.
     unit, ax, caption
@@ -140,7 +141,8 @@ def plot_sweep(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from repshape import datasets, interpolate
+    >>> from repshape import datasets
+    >>> from repshape.analysis import interpolate
     >>> sweep = interpolate(datasets.toy_networks(2, 1), labels=["left", "right"])
     >>> ax = plot_sweep(sweep, ("left", "right"), ax=Figure().subplots())
     >>> len(ax.lines)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, check_integer
-from repshape.kernels.factors import factorise
 from repshape.metrics.base import Alignment, check_same_conditions
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.alignment import LOOKS, as_aligned, draw_pair_key

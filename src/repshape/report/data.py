@@ -12,7 +12,7 @@ import pandas as pd
 
 from repshape.analysis.distortion import DistortionCurve
 from repshape.analysis.panels import align_embeddings
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.matrix.distances import DistanceMatrix
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL, Quality
 from repshape.report.sources import Source

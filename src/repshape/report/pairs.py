@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import count
-from repshape.analysis._parallel import run_all
-from repshape.cohort import Cohort
+from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import NativeShapeMetric
+from repshape.metrics.registry import restore
 from repshape.moments import estimate_moments
-from repshape.pairwise.matrix import DistanceMatrix
 from repshape.pairwise.store import Store
 from repshape.preprocess import Preprocess
 from repshape.report.sources import Source
-from repshape.report.words import metric_of
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ def view_pairs(
     source: Source, cohort: Cohort | None, limit: int, progress: bool | None
 ) -> PairViews:
     """Return the pictures of at most ``limit`` pairs, or why there is none."""
-    metric = metric_of(source.matrix.description)
+    metric = restore(source.matrix.description)
     if metric is None:
         return no_views("This measure has no alignment that could be drawn.")
     if cohort is None:

@@ -11,18 +11,18 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.cluster import hierarchy
 
-from repshape.analysis._parallel import run_all
+from repshape._parallel import run_all
 from repshape.analysis.distortion import DistortionCurve, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.analysis.protocol import NeighborScore
 from repshape.errors import InputError
-from repshape.info import polish_words
-from repshape.pairwise.matrix import DistanceMatrix
-from repshape.repair import repair
+from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.repair import repair
+from repshape.matrix.triangles import TriangleViolations, triangle_violations
+from repshape.report.info import polish_words
 from repshape.report.sources import Source
 from repshape.report.words import many
-from repshape.triangles import TriangleViolations, triangle_violations
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from repshape._zarr import read_attributes
-from repshape.cohort import Cohort
 from repshape.errors import InputError, InputTypeError
-from repshape.pairwise.matrix import DistanceMatrix
+from repshape.io.cohort import Cohort
+from repshape.io.zarr import read_attributes
+from repshape.matrix.distances import DistanceMatrix
 from repshape.pairwise.store import FORMAT as STORE
 from repshape.pairwise.store import Store
 from repshape.report.words import short_name

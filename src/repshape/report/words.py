@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from repshape._arrays import count
-from repshape.errors import RepshapeError
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.procrustes import ProcrustesShapeMetric
-from repshape.metrics.wasserstein import WassersteinShapeMetric
-from repshape.moments import CovarianceEstimator
-from repshape.pairwise.describe import describe
+from repshape.metrics.registry import restore, short_title
 from repshape.preprocess import Preprocess
 
-__all__ = ["many", "metric_of", "settings_table", "short_name", "what_was_measured"]
+__all__ = ["many", "settings_table", "short_name", "what_was_measured"]
 
-CLASSES: dict[str, type[ShapeMetric[Any]]] = {
-    cls.__name__: cls
-    for cls in (
-        GaussianShapeMetric,
-        EnergyShapeMetric,
-        WassersteinShapeMetric,
-        ProcrustesShapeMetric,
-    )
-}
-# Objects that a description keeps as their repr.
-OBJECTS: dict[str, Any] = {
-    "Preprocess": Preprocess,
-    "CovarianceEstimator": CovarianceEstimator,
-}
 INVARIANCES = {
     "orthogonal": "Rotations and reflections of the neurons do not count.",
     "rotation": "Rotations of the neurons do not count; reflections do.",
@@ -48,12 +28,6 @@ ESTIMATORS = {
     "oas": "oracle approximating shrinkage",
     "shrinkage-cv": "cross-validated shrinkage",
     "ridge": "maximum likelihood with a ridge",
-}
-SHORT = {
-    "GaussianShapeMetric": ("Gaussian", "alpha", "α"),
-    "EnergyShapeMetric": ("Energy", "q", "q"),
-    "WassersteinShapeMetric": ("Wasserstein", "p", "p"),
-    "ProcrustesShapeMetric": ("Procrustes", "whitening", "whitening"),
 }
 
 
@@ -73,55 +47,17 @@ def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:
     >>> short_name({"metric": "GaussianShapeMetric", "parameters": {"alpha": 0.5}})
     'Gaussian, α = 0.5'
     """
-    metric = str(description.get("metric", ""))
     repaired = ", repaired" if description.get("repaired") else ""
-    if metric in SHORT:
-        family, parameter, symbol = SHORT[metric]
-        value = description.get("parameters", {}).get(parameter)
-        shown = f"{value:g}" if isinstance(value, int | float) else str(value)
-        return f"{family}, {symbol} = {shown}{repaired}"
-    return (metric or (path.stem if path is not None else "matrix")) + repaired
-
-
-def metric_of(description: Mapping[str, Any]) -> ShapeMetric[Any] | None:
-    """Return the shape metric that a description is of, or None if it is not one of ours.
-
-    >>> metric_of(describe(GaussianShapeMetric(0.5, group="rotation")))
-    GaussianShapeMetric(alpha=0.5, group='rotation')
-    """
-    cls = CLASSES.get(str(description.get("metric")))
-    parameters = description.get("parameters")
-    if cls is None or not isinstance(parameters, Mapping):
-        return None
-    try:
-        metric = cls(**{str(name): _restored(value) for name, value in parameters.items()})
-        metric._validate_parameters()
-    except (RepshapeError, TypeError, ValueError):
-        return None
-    # A description that does not come back the same was not understood.
-    return metric if describe(metric)["parameters"] == dict(parameters) else None
-
-
-def _restored(value: Any) -> Any:
-    """Return an object from its repr; anything else is what it is. Nothing is evaluated."""
-    if not isinstance(value, str) or not value.endswith(")"):
-        return value
-    call = ast.parse(value, mode="eval").body
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
-        raise ValueError("not the repr of a setting")
-    given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    if call.func.id not in OBJECTS:
-        raise ValueError("not the repr of a setting")
-    return OBJECTS[call.func.id](**given)
+    return (short_title(description) or (path.stem if path is not None else "matrix")) + repaired
 
 
 def what_was_measured(description: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (topic, sentence) for each thing a reader must know of a matrix.
 
-    >>> dict(what_was_measured(describe(GaussianShapeMetric(2.0))))["Distance"]
+    >>> dict(what_was_measured(GaussianShapeMetric(2.0).describe()))["Distance"]
     'Gaussian shape distance at α = 2: it sees mean responses only.'
     """
-    metric = metric_of(description)
+    metric = restore(description)
     made = description.get("repshape")
     known = made and made != "unknown"
     version = [("Version", f"Computed with repshape {made}.")] if known else []
@@ -132,7 +68,7 @@ def what_was_measured(description: Mapping[str, Any]) -> list[tuple[str, str]]:
         words = f"Distances by {name}." if name else "The file does not say how it was measured."
         return [("Distance", words), *(moved if repaired else []), *version]
     return [
-        ("Distance", _distance_words(metric)),
+        ("Distance", metric._sentence()),
         ("Invariances", INVARIANCES[str(metric.get_params()["group"])]),
         ("Preprocessing", _preprocess_words(metric.preprocess)),
         ("Conditions", _weights_words(metric.weights)),
@@ -141,31 +77,6 @@ def what_was_measured(description: Mapping[str, Any]) -> list[tuple[str, str]]:
         *(moved if repaired else []),
         *version,
     ]
-
-
-def _distance_words(metric: ShapeMetric[Any]) -> str:
-    if isinstance(metric, GaussianShapeMetric):
-        sees = {0.0: "it sees noise covariances only", 2.0: "it sees mean responses only"}
-        alike = "means and covariances weigh alike (2-Wasserstein distance between Gaussians)"
-        mixed = f"means weigh {metric.alpha:g}, covariances {2 - metric.alpha:g}"
-        how = alike if metric.alpha == 1 else sees.get(float(metric.alpha), mixed)
-        return f"Gaussian shape distance at α = {metric.alpha:g}: {how}."
-    if isinstance(metric, EnergyShapeMetric):
-        kind = (
-            "unbiased estimate over distinct pairs of trials, which may come out negative"
-            if metric.estimator == "u"
-            else "all pairs of trials, biased upward by noise"
-        )
-        whole = f"Energy shape distance with q = {metric.q:g}"
-        return f"{whole}: it sees the whole distribution of trials ({kind})."
-    if isinstance(metric, WassersteinShapeMetric):
-        return f"Optimal transport between trials with p = {metric.p:g}, after alignment."
-    settings = metric.get_params(deep=False)
-    centred = "centred" if settings["center"] else "not centred"
-    return (
-        "Procrustes shape distance: it sees mean responses only "
-        f"({settings['distance']}, {centred}, whitening {settings['whitening']:g})."
-    )
 
 
 def _preprocess_words(preprocess: Preprocess | None) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 
 from repshape._arrays import count
-from repshape._files import atomic_write
+from repshape._parallel import run_all
 from repshape._version import package_version
-from repshape._zarr import writable
-from repshape.analysis._parallel import run_all
 from repshape.errors import InputError, StorageError, check_integer
+from repshape.io.writing import atomic_write
+from repshape.io.zarr import writable
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.pairs import view_pairs
 from repshape.report.quality import (

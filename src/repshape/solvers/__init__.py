@@ -1,1 +1,1 @@
-"""Ascent on a group: the readable alternation, and where to start."""
+"""What the metrics call besides the native core: starts, transport plans, quadratic programs."""

@@ -1,6 +1,6 @@
 """Where the solver starts besides the means: reproducible, and the same for every pair of a size.
 
-Networks come in their principal axes (see `repshape.kernels.factors`), so the identity aligns
+Networks come in their principal axes (see `repshape.coordinates.factors`), so the identity aligns
 principal axis with principal axis, and a diagonal of signs does so up to the directions that
 noise leaves undecided. Random orthogonal matrices cover the rest.
 """

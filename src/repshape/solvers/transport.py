@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.groups import Oracle
-from repshape.kernels.plans import Planner, squared_gaps
+from repshape.solvers.plans import Planner, squared_gaps
 
 FloatArray = npt.NDArray[np.float64]
 

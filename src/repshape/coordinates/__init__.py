@@ -1,0 +1,1 @@
+"""What a network becomes before it is solved: factors, reductions and bases."""

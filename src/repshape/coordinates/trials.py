@@ -1,0 +1,82 @@
+"""Trials in the form the solvers read: in few and well-chosen coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape.coordinates.factors import axis_signs, span_of_rows
+from repshape.responses import Trials
+
+FloatArray = npt.NDArray[np.float64]
+
+# Below this ratio of extreme eigenvalues of the second moment, the rank is decided by a QR
+# factorisation of the trials themselves: squaring has halved the digits.
+CLEARLY_FULL_RANK = 1e-8
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The trials of a network in other coordinates.
+
+    Attributes
+    ----------
+    rows : array of shape (sum of trials, s)
+        All trials, condition after condition.
+    means : array of shape (M, s)
+    basis : array of shape (n, s) or None
+        Orthonormal columns: neurons = basis @ coordinates. None where they are the same.
+    """
+
+    rows: FloatArray
+    means: FloatArray
+    basis: FloatArray | None = None
+
+
+def in_neurons(trials: Trials) -> Coordinates:
+    """Return the trials as they are."""
+    return Coordinates(trials.pooled, trials.means)
+
+
+def in_principal_axes(
+    trials: Trials, weights: FloatArray, *, oriented: bool = False
+) -> Coordinates:
+    """Return the trials in coordinates along the principal axes of the pooled noise.
+
+    Orthogonal changes of coordinates change no distance. These ones drop every dimension in which
+    the network never responds, exactly, and make the identity a good first guess of an alignment;
+    see `repshape.coordinates.factors.in_principal_axes`. With ``oriented`` the change is a rotation
+    where no dimension is dropped, so that rotations remain rotations.
+    """
+    Q = _span(trials.pooled)
+    rows, means = trials.pooled, trials.means
+    if Q is not None:
+        rows, means = rows @ Q, means @ Q
+    V = _axes(rows, means, trials.n_trials, weights)
+    if oriented and Q is None and np.linalg.det(V) < 0:
+        V[:, -1] *= -1
+    return Coordinates(rows @ V, means @ V, V if Q is None else Q @ V)
+
+
+def _span(rows: FloatArray) -> FloatArray | None:
+    """Orthonormal basis of all responses, or None if they span every neuron."""
+    N, n = rows.shape
+    if n <= N:
+        values = np.linalg.eigvalsh(rows.T @ rows)
+        if values[0] > CLEARLY_FULL_RANK * values[-1]:
+            return None
+    return span_of_rows(rows)
+
+
+def _axes(
+    rows: FloatArray, means: FloatArray, counts: npt.NDArray[np.int_], weights: FloatArray
+) -> FloatArray:
+    centred = rows - np.repeat(means, counts, axis=0)
+    centred *= np.repeat(np.sqrt(weights / counts), counts)[:, None]
+    signal = (means * weights[:, None]).T @ means
+    # The means only order axes along which the noise is the same.
+    _, V = np.linalg.eigh(centred.T @ centred + 1e-6 * signal)
+    V = V[:, ::-1]
+    return np.asarray(V * axis_signs(means @ V))

@@ -1,0 +1,129 @@
+"""Are two networks equal up to the group? A test by relabelling trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from repshape._parallel import run_all
+from repshape.errors import check_integer
+from repshape.inference.terms import Terms, make_terms
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.responses import NetworkLike, Trials
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Result of a permutation test.
+
+    Attributes
+    ----------
+    statistic : float
+        The plug-in distance.
+    p_value : float
+        Share of relabelings, the data among them, with at least that distance.
+    null_mean : float
+        Mean distance under relabeling: what noise alone makes.
+    method : str
+    n_resamples, random_state : int
+    """
+
+    statistic: float
+    p_value: float
+    null_mean: float
+    method: str
+    n_resamples: int
+    random_state: int
+
+
+def equality(
+    x: NetworkLike,
+    y: NetworkLike,
+    metric: ShapeMetric[Any] | None = None,
+    *,
+    n_resamples: int = 199,
+    random_state: int = 0,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> PermutationTest:
+    r"""Test whether two networks are equal up to the group.
+
+    If they are, and y is aligned to x, a trial of a condition could as well be the other network's:
+    trials of x and of aligned y change places at random within each condition, the two new networks
+    are aligned anew, and their distance is compared with that of the data.
+
+    .. math:: p = (1 + \#\{b : d_b \ge d\}) / (1 + B)
+
+    Parameters
+    ----------
+    x, y : networks with trials
+    metric : ShapeMetric, optional
+        By default ``GaussianShapeMetric()``. Its preprocessing is fitted once, to all trials.
+    n_resamples : int
+        B, number of relabelings.
+    random_state : int
+        Seed; the result has the same bits for any number of workers.
+    workers, progress
+        As in `repshape.pairwise`.
+
+    Notes
+    -----
+    Exact for the identity group. Otherwise the alignment is estimated from the labelled trials,
+    and the test is exact only as they become many. It tests the whole distribution, as far as the
+    metric sees it, not a mean over conditions.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.normal(size=(2, 4, 30, 2))
+    >>> equality(x, 3 * y, n_resamples=19).p_value
+    0.05
+    """
+    check_integer("n_resamples", n_resamples, 1)
+    check_integer("random_state", random_state, 0)
+    chosen: ShapeMetric[Any] = GaussianShapeMetric() if metric is None else metric
+    terms = make_terms([(x, y)], [chosen])
+    if terms.networks[0].n_neurons < terms.networks[-1].n_neurons:  # move the smaller network
+        terms = make_terms([(y, x)], [chosen])
+    alignment = terms.align()[0]
+    target, source = terms.networks[0], terms.networks[-1]
+    moved = Trials([alignment.apply(one) for one in source.responses])
+    return _relabel(
+        terms, target, moved, alignment.distance, n_resamples, random_state, workers, progress
+    )
+
+
+def _relabel(
+    terms: Terms,
+    x: Trials,
+    y: Trials,
+    observed: float,
+    n_resamples: int,
+    random_state: int,
+    workers: int | None,
+    progress: bool | None,
+) -> PermutationTest:
+    pooled = [np.concatenate(pair) for pair in zip(x.responses, y.responses, strict=True)]
+    metric = terms.terms[0].metric
+
+    def one(seed: np.random.SeedSequence) -> float:
+        rng = np.random.default_rng(seed)
+        mixed = [trials[rng.permutation(len(trials))] for trials in pooled]
+        first = Trials([trials[:L] for trials, L in zip(mixed, x.n_trials, strict=True)])
+        second = Trials([trials[L:] for trials, L in zip(mixed, x.n_trials, strict=True)])
+        return metric.distance(first, second)
+
+    seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
+    found = np.array(run_all(one, seeds, workers=workers, progress=progress))
+    beyond = int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
+    return PermutationTest(
+        statistic=observed,
+        p_value=(1 + beyond) / (1 + n_resamples),
+        null_mean=float(found.mean()),
+        method="relabeling of aligned trials within conditions",
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )

@@ -1,0 +1,122 @@
+"""One network on disk: a Zarr group with its arrays, and its record as attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from repshape._arrays import frozen
+from repshape.errors import InputTypeError
+from repshape.io.zarr import add_array, create_group, read_array
+from repshape.responses import Gaussians, Kind, Trials
+
+Network = Trials | Gaussians
+# The array that holds the covariances of each kind.
+COVARIANCES: dict[Kind, str] = {
+    "full": "covariances",
+    "diagonal": "variances",
+    "factors": "factors",
+}
+SAFE = " +,=()@"  # besides letters, digits and "_.-~": characters of a name that a folder can bear
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a cohort knows of a network without reading its responses."""
+
+    name: str
+    kind: str
+    n_conditions: int
+    n_neurons: int
+    n_bytes: int
+    fingerprint: str
+    conditions: tuple[str, ...] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    order: int = 0
+
+    @classmethod
+    def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
+        """Describe a network."""
+        trials = isinstance(network, Trials)
+        stored = network.pooled if isinstance(network, Trials) else network.stored
+        return cls(
+            name=name,
+            kind="trials" if isinstance(network, Trials) else network.kind,
+            n_conditions=network.n_conditions,
+            n_neurons=network.n_neurons,
+            n_bytes=stored.nbytes + (0 if trials else network.means.nbytes),
+            fingerprint=network.fingerprint,
+            conditions=network.conditions,
+            metadata={key: plain(key, value) for key, value in metadata.items()},
+            order=order,
+        )
+
+    @classmethod
+    def from_attributes(cls, attributes: dict[str, Any]) -> Record:
+        """Read what `save_network` wrote."""
+        fields = {key: attributes[key] for key in cls.__dataclass_fields__}
+        if fields["conditions"] is not None:
+            fields["conditions"] = tuple(fields["conditions"])
+        return cls(**fields)
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        quoted = quote(self.name, safe=SAFE)
+        return quoted if not quoted.startswith(".") else "%2E" + quoted[1:]
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the record as JSON can hold it."""
+        values = {key: getattr(self, key) for key in self.__dataclass_fields__}
+        labels = self.conditions
+        return values | {"conditions": None if labels is None else list(labels)}
+
+
+def plain(key: str, value: Any) -> Any:
+    """Return a piece of metadata as JSON holds it: a number, text, True, False or None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    raise InputTypeError(
+        f"The metadata {key!r} must be a number, text, True, False or None. "
+        f"Got {type(value).__name__} instead."
+    )
+
+
+def save_network(folder: Path, network: Network, record: Record) -> None:
+    """Write one network into a folder of its own."""
+    group = create_group(folder, record.attributes())
+    if isinstance(network, Gaussians):
+        add_array(group, "means", network.means)
+        if network.stored.size:
+            add_array(group, COVARIANCES[network.kind], network.stored)
+        return
+    stacked = network.stacked
+    add_array(group, "trials", network.pooled if stacked is None else stacked, zip_it=True)
+    add_array(group, "n_trials", network.n_trials.astype(np.int64))
+    add_array(group, "n_dropped", network.n_dropped.astype(np.int64))
+
+
+def load_network(folder: Path, record: Record) -> Network:
+    """Read one network; it was validated when it was written."""
+    if record.kind == "trials":
+        trials = frozen(read_array(folder / "trials"))
+        counts, dropped = (
+            read_array(folder / name).astype(np.intp) for name in ("n_trials", "n_dropped")
+        )
+        rows = trials.reshape(-1, record.n_neurons)
+        return Trials._trusted(rows, counts, dropped, record.conditions)
+    means = frozen(read_array(folder / "means"))
+    kind: Kind = record.kind  # type: ignore[assignment]
+    if record.n_bytes > means.nbytes:
+        stored = frozen(read_array(folder / COVARIANCES[kind]))
+    else:
+        stored = frozen(np.zeros((*means.shape, 0)))
+    return Gaussians._trusted(means, stored, kind, record.conditions)

@@ -1,0 +1,115 @@
+"""Zarr on a local disk, with durable chunks and failures in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import zarr
+from zarr.codecs import Crc32cCodec
+from zarr.core.buffer import Buffer
+from zarr.storage import LocalStore
+
+from repshape.errors import StorageError
+from repshape.io.writing import atomic_write
+
+# A chunk of at most this many bytes is read or written at once.
+CHUNK_BYTES = 2**26
+
+
+class DurableStore(LocalStore):
+    """A folder whose files are complete and on the disk, or absent, at any moment."""
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Write one file durably."""
+        self._check_writable()
+        await asyncio.to_thread(_write, self.root / key, value.to_bytes())
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as handle:
+        handle.write(content)
+
+
+def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
+    """Make a group in a folder, with attributes. Whoever makes the folder makes it durable."""
+    return zarr.create_group(LocalStore(path), attributes=attributes, zarr_format=3)
+
+
+def add_array(
+    group: zarr.Group, name: str, data: npt.NDArray[Any], *, zip_it: bool = False
+) -> None:
+    """Write an array into a group, in chunks along its first axis, each with a checksum."""
+    row = max(data.nbytes // max(len(data), 1), 1)
+    rows = min(max(CHUNK_BYTES // row, 1), max(len(data), 1))
+    array = group.create_array(
+        name,
+        shape=data.shape,
+        dtype=data.dtype,
+        chunks=(rows, *(max(size, 1) for size in data.shape[1:])),
+        compressors=[*([zarr.codecs.ZstdCodec(level=1)] if zip_it else []), Crc32cCodec()],
+        overwrite=True,
+    )
+    if data.size:
+        array[...] = data
+
+
+def read_array(path: Path) -> npt.NDArray[Any]:
+    """Return a whole array, or raise one clear sentence."""
+    with readable(path):
+        found = zarr.open_array(LocalStore(path, read_only=True), mode="r", zarr_format=3)[...]
+    return np.asarray(found)
+
+
+def read_attributes(path: Path) -> dict[str, Any] | None:
+    """Return the attributes of the Zarr group in a folder, or None if there is no such group."""
+    try:
+        content = json.loads((path / "zarr.json").read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    if not isinstance(content, dict) or content.get("node_type") != "group":
+        return None
+    attributes = content.get("attributes", {})
+    return attributes if isinstance(attributes, dict) else None
+
+
+@contextmanager
+def readable(path: Path, remedy: str = "") -> Iterator[None]:
+    """Turn whatever Zarr raises on a damaged file into one sentence."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except Exception as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise StorageError(f"{path} is damaged ({what}).{remedy and ' ' + remedy}") from error
+
+
+@contextmanager
+def writable(path: Path, remedy: str = "") -> Iterator[None]:
+    """Turn a full or read-only disk into one sentence."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
+        raise StorageError(f"Cannot write to {path}: {reason}.{remedy and ' ' + remedy}") from error
+
+
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than this process may write",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}

@@ -1,1 +1,0 @@
-"""Kernels: thin Python over the native code, and the same functions in plain NumPy."""

@@ -1,0 +1,7 @@
+"""Matrices of distances: what they hold, which triangles they break, and the nearest metric."""
+
+from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.repair import Repaired, repair
+from repshape.matrix.triangles import TriangleViolations, triangle_violations
+
+__all__ = ["DistanceMatrix", "Repaired", "TriangleViolations", "repair", "triangle_violations"]

@@ -1,0 +1,258 @@
+"""A matrix of distances that knows what it measures."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from repshape.errors import InputError, check_choice
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Two halves of a matrix that were computed apart may differ by rounding, and by no more.
+SYMMETRY_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class DistanceMatrix:
+    """Distances between K networks, with their names and how they were measured.
+
+    It is accepted wherever scikit-learn takes ``metric="precomputed"``, and by `numpy.asarray`.
+
+    Parameters
+    ----------
+    values : array_like, shape (K, K)
+        Distances: finite, symmetric, zero on the diagonal. An estimator may give negative ones.
+    labels : sequence of str, optional
+        Unique names of the networks; ``"0"``, ``"1"``, ... if left out.
+    metadata : pandas.DataFrame, optional
+        A row for each network, in the same order. Its index becomes the labels.
+    lower_bounds : array_like, shape (K, K), optional
+        No transform brings a pair closer than this.
+    converged : array_like of bool, shape (K, K), optional
+        Whether the solver converged for each pair.
+    description : mapping, optional
+        What was measured: metric, parameters with seeds, version. Must be JSON-serialisable to
+        be saved.
+    missing : bool
+        Whether NaN may stand for pairs that are not computed yet.
+
+    Examples
+    --------
+    >>> D = DistanceMatrix([[0.0, 1.5], [1.5, 0.0]], labels=["vae", "mouse"])
+    >>> D
+    DistanceMatrix(2 networks, distances 1.5 to 1.5)
+    >>> D.to_frame().loc["vae", "mouse"].item()
+    1.5
+    """
+
+    values: FloatArray
+    labels: tuple[str, ...]
+    metadata: pd.DataFrame
+    lower_bounds: FloatArray | None
+    converged: BoolArray | None
+    description: dict[str, Any]
+
+    def __init__(
+        self,
+        values: npt.ArrayLike,
+        labels: Sequence[str] | None = None,
+        metadata: pd.DataFrame | None = None,
+        lower_bounds: npt.ArrayLike | None = None,
+        converged: npt.ArrayLike | None = None,
+        description: Mapping[str, Any] | None = None,
+        *,
+        missing: bool = False,
+    ) -> None:
+        distances = _check_distances(values, missing)
+        count = len(distances)
+        names = check_labels(labels, count)
+        fields = {
+            "values": distances,
+            "labels": names,
+            "metadata": check_metadata(metadata, names),
+            "lower_bounds": _square(lower_bounds, "lower_bounds", count, np.float64),
+            "converged": _square(converged, "converged", count, np.bool_),
+            "description": dict(description or {}),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)  # the class is frozen
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape (K, K)."""
+        return (len(self), len(self))
+
+    @property
+    def n_missing(self) -> int:
+        """Number of pairs that are not computed yet."""
+        return int(np.count_nonzero(np.isnan(self.condensed())))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair is computed."""
+        return self.n_missing == 0
+
+    @property
+    def n_unconverged(self) -> int:
+        """Number of pairs whose solver stopped before it converged."""
+        if self.converged is None:
+            return 0
+        stopped = ~self.converged & ~np.isnan(self.values)
+        return int(stopped[np.triu_indices(len(self), 1)].sum())
+
+    def condensed(self) -> FloatArray:
+        """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""
+        return self.values[np.triu_indices(len(self), 1)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the distances as a DataFrame with labels on both sides."""
+        names = list(self.labels)
+        return pd.DataFrame(self.values.copy(), index=names, columns=names)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to ``path``, whole or not at all.
+
+        A name that ends in ``.npz`` keeps everything and holds no pickle. One that ends in
+        ``.csv`` keeps the labels and every bit of the distances, and nothing else.
+        """
+        from repshape.io import matrices
+
+        writers = {".npz": matrices.write_npz, ".csv": matrices.write_csv}
+        writers[_suffix(path)](Path(path), self._fields())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DistanceMatrix:
+        """Read what `save` wrote, or open a store of `repshape.pairwise`, complete or not.
+
+        Nothing is ever unpickled.
+        """
+        if Path(path).is_dir():
+            from repshape.pairwise.store import read_store  # the store knows matrices
+
+            return read_store(path)
+        from repshape.io import matrices
+
+        readers = {".npz": matrices.read_npz, ".csv": matrices.read_csv}
+        return cls(**readers[_suffix(path)](Path(path)), missing=True)
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        if copy:
+            return np.array(self.values, dtype=dtype)
+        converted = np.asarray(self.values, dtype=dtype)
+        if copy is False and converted is not self.values:
+            raise ValueError("A copy is needed to change the dtype of a DistanceMatrix.")
+        return converted
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} network" + "s" * (len(self) != 1)]
+        known = self.condensed()[~np.isnan(self.condensed())]
+        if known.size:
+            parts.append(f"distances {known.min():.4g} to {known.max():.4g}")
+        if self.description.get("metric"):
+            parts.append(str(self.description["metric"]))
+        if self.n_unconverged:
+            parts.append(f"{self.n_unconverged} not converged")
+        if self.n_missing:
+            parts.append(f"{self.n_missing} of {self.condensed().size} pairs missing")
+        return f"DistanceMatrix({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().to_html(max_rows=12, max_cols=12, float_format="{:.4g}".format)
+        return f"<p>{repr(self).replace('<', '&lt;')}</p>{table}"
+
+
+def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
+    """Return distances as a matrix, or raise one clear sentence if pairs are missing.
+
+    >>> as_complete(DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True))
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: The matrix is not complete: 1 of 1 pairs are not computed yet.
+    """
+    matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
+    if not matrix.complete:
+        raise InputError(
+            f"The matrix is not complete: {matrix.n_missing} of {matrix.condensed().size} pairs "
+            "are not computed yet."
+        )
+    return matrix
+
+
+def check_labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Return ``count`` unique labels, or raise one clear sentence."""
+    if labels is None:
+        return tuple(str(k) for k in range(count))
+    names = tuple(str(label) for label in labels)
+    if len(names) != count:
+        raise InputError(f"There must be a label for each of {count} networks. Got {len(names)}.")
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(f"Labels must be unique. Got {repeated[0]!r} more than once.")
+    return names
+
+
+def check_metadata(metadata: pd.DataFrame | None, labels: tuple[str, ...]) -> pd.DataFrame:
+    """Return a copy of the metadata indexed by label, or raise one clear sentence."""
+    if metadata is None:
+        return pd.DataFrame(index=list(labels))
+    frame = pd.DataFrame(metadata).copy()
+    if len(frame) != len(labels):
+        raise InputError(
+            f"The metadata must have a row for each of {len(labels)} networks. Got {len(frame)}."
+        )
+    frame.index = pd.Index(list(labels))
+    return frame
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    return check_choice("path", Path(path).suffix, (".npz", ".csv"), owner="DistanceMatrix")
+
+
+def _check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
+    distances = np.array(values, dtype=np.float64)
+    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not distances.size:
+        raise InputError(f"Distances must form a square matrix. Got shape {distances.shape}.")
+    absent = np.isnan(distances)
+    if np.isinf(distances).any() or (absent.any() and not missing):
+        raise InputError("Distances must be finite. Got NaN or infinity.")
+    scale = np.abs(distances[~absent]).max(initial=0.0)
+    gaps = np.abs(distances - distances.T)[~absent & ~absent.T]
+    if gaps.max(initial=0.0) > SYMMETRY_TOLERANCE * scale or (absent != absent.T).any():
+        raise InputError("Distances must be symmetric.")
+    if np.abs(np.diag(distances)).max() > SYMMETRY_TOLERANCE * scale:
+        raise InputError("The distance of a network to itself must be zero.")
+    lower = np.tril_indices(len(distances), -1)
+    distances[lower] = distances.T[lower]  # from here on, symmetric to the bit
+    np.fill_diagonal(distances, 0.0)
+    distances.setflags(write=False)
+    return distances
+
+
+def _square(
+    values: npt.ArrayLike | None, name: str, count: int, dtype: npt.DTypeLike
+) -> npt.NDArray[Any] | None:
+    if values is None:
+        return None
+    array = np.array(values, dtype=dtype)
+    if array.shape != (count, count):
+        raise InputError(f"'{name}' must have shape ({count}, {count}). Got {array.shape}.")
+    array.setflags(write=False)
+    return array

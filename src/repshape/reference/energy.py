@@ -1,0 +1,94 @@
+"""The energy distance in plain NumPy: the readable statement, and the oracle of the tests.
+
+Networks are sequences of M arrays of trials, (L_m, n_x) of x and (K_m, n_y) of y; T (n_x, n_y) maps
+y onto x, n_x >= n_y; weights w (M,) sum to 1. Equations are those of Duong et al. (2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape.reference.alternation import Ascent, alternate
+
+FloatArray = npt.NDArray[np.float64]
+Conditions = Sequence[FloatArray]
+
+# Squared distances below this share of the responses' are rounding: trials that meet.
+MEETING = 1e-24
+
+
+def squared_gaps(x: FloatArray, y: FloatArray) -> FloatArray:
+    """|x_l - y_p|^2 from differences, (L, K); the Gram matrix would lose what nearly meets."""
+    return np.asarray(((x[:, None] - y[None]) ** 2).sum(-1))
+
+
+def within(x: FloatArray, q: float, estimator: str) -> float:
+    """E |X - X'|^q over all pairs of trials ("v"), or over distinct ones ("u")."""
+    L = len(x)
+    pairs = L * L if estimator == "v" else L * (L - 1)
+    return float((squared_gaps(x, x) ** (q / 2)).sum() / pairs)
+
+
+def loss(x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatArray) -> float:
+    """Sum of w E |X - T Y|^q, what the search minimises (App. D.2)."""
+    terms = [(squared_gaps(a, b @ T.T) ** (q / 2)).mean() for a, b in zip(x, y, strict=True)]
+    return float(weights @ np.array(terms))
+
+
+def energy_squared(
+    x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatArray, estimator: str
+) -> float:
+    """Sum of w [E |X - TY|^q - E |X - X'|^q / 2 - E |Y - Y'|^q / 2], eq. 4 and 5, at T.
+
+    For q = 2 and estimator "v" this is the sum of w |mean x - T mean y|^2 (App. F.1).
+    """
+    halves = [0.5 * np.array([within(a, q, estimator) for a in net]) for net in (x, y)]
+    return loss(x, y, T, q, weights) - float(weights @ (halves[0] + halves[1]))
+
+
+def objective(
+    x: Conditions, y: Conditions, q: float, weights: FloatArray
+) -> Callable[[FloatArray], tuple[float, FloatArray]]:
+    """Return the map of T to minus the loss and its gradient along the orthogonal group.
+
+    On the group |x - Ty|^2 = |x|^2 + |y|^2 - 2 <x, Ty>, so the gradient of -|x - Ty|^q is
+    q |x - Ty|^(q-2) x y'. Where s = |x - Ty|^2 falls below a floor, s^(q/2) is continued by its
+    tangent: the function of s stays concave, which is all that reweighting asks for.
+    """
+    power = np.array([[(a**2).sum() / len(a) for a in net] for net in (x, y)])
+    floor = max(MEETING * float(weights @ power.sum(0)), 1e-300)
+
+    def at(T: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = 0.0, np.zeros(T.shape)
+        for w, a, b in zip(weights, x, y, strict=True):
+            s = squared_gaps(a, b @ T.T)
+            above = np.maximum(s, floor)
+            W = above ** (q / 2 - 1)
+            value -= w * float((W * (above + q / 2 * (s - above))).mean())
+            gradient += w * q / s.size * (a.T @ W @ b)
+        return value, gradient
+
+    return at
+
+
+def irls(
+    x: Conditions,
+    y: Conditions,
+    start: FloatArray,
+    q: float,
+    weights: FloatArray,
+    group: str = "orthogonal",
+    *,
+    tol: float = 1e-12,
+    max_iter: int = 1000,
+) -> Ascent:
+    """Run iteratively reweighted least squares (App. F.2); minus the loss climbs.
+
+    s^(q/2) is concave in s, so each step's least squares with weights |x - Ty|^(q-2) bounds the
+    loss from above and touches it at T. On the group that least squares is linear in T: the step
+    is argmax <T, sum of w |x - Ty|^(q-2) x y'>, alternation on `objective`.
+    """
+    return alternate(objective(x, y, q, weights), start, group, tol=tol, max_iter=max_iter)

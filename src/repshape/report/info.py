@@ -1,0 +1,145 @@
+"""What a path holds: a cohort, a matrix of distances, or one network; in words and as data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from repshape._arrays import count
+from repshape.errors import InputError, RepshapeError
+from repshape.io.cohort import FORMAT as COHORT
+from repshape.io.cohort import Cohort
+from repshape.io.importing import SUFFIXES, read_network
+from repshape.io.zarr import read_attributes
+from repshape.matrix.distances import DistanceMatrix
+from repshape.pairwise.store import FORMAT as STORE
+from repshape.responses import Gaussians, Trials
+
+
+@dataclass(frozen=True)
+class Info:
+    """A description: one line a fact, and the same as what JSON holds."""
+
+    lines: tuple[str, ...]
+    data: dict[str, Any]
+
+
+def info(path: str | os.PathLike[str]) -> Info:
+    """Describe a cohort, a matrix (a store, ``.npz`` or ``.csv``) or the file of one network.
+
+    Examples
+    --------
+    >>> info("nowhere")
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: There is nothing at nowhere.
+    """
+    place = Path(str(path).partition("#")[0])
+    if not place.exists():
+        raise InputError(f"There is nothing at {place}.")
+    if place.is_dir():
+        return _folder(place)
+    if place.suffix in (".npz", ".csv"):
+        try:
+            return describe_matrix(DistanceMatrix.load(place), str(place))
+        except RepshapeError:
+            if place.suffix == ".csv":
+                raise
+    if place.suffix.lower() in SUFFIXES:
+        return describe_network(read_network(path), str(path))
+    raise InputError(f"{place} is neither a cohort, nor a matrix of distances, nor a network.")
+
+
+def _folder(place: Path) -> Info:
+    kind = (read_attributes(place) or {}).get("format")
+    if kind == COHORT:
+        return describe_cohort(Cohort.open(place))
+    if kind == STORE:
+        return describe_matrix(DistanceMatrix.load(place), str(place))
+    inside = [one for one in sorted(place.iterdir()) if (read_attributes(one) or {}).get("format")]
+    if not inside:
+        raise InputError(f"{place} is neither a cohort nor a matrix of distances.")
+    found = [_folder(one) for one in inside]
+    lines = tuple(line for one in found for line in one.lines)
+    return Info(lines, {"kind": "folder", "contents": [one.data for one in found]})
+
+
+def describe_cohort(cohort: Cohort) -> Info:
+    """Describe a cohort without reading its responses."""
+    records = cohort.records
+    kinds = sorted({record.kind for record in records})
+    total = sum(record.n_bytes for record in records)
+    columns = list(cohort.metadata.columns)
+    lines = [repr(cohort), f"stored as {', '.join(kinds) or 'nothing'}; {total / 2**20:.1f} MiB"]
+    lines.append(f"metadata: {', '.join(columns) or 'none'}")
+    sizes = [record.n_neurons for record in records]
+    data = {
+        "kind": "cohort",
+        "path": None if cohort.path is None else str(cohort.path),
+        "networks": len(cohort),
+        "conditions": cohort.n_conditions,
+        "neurons": [min(sizes, default=0), max(sizes, default=0)],
+        "stored": kinds,
+        "bytes": total,
+        "metadata": columns,
+        "names": list(cohort.labels),
+    }
+    return Info(tuple(lines), data)
+
+
+def describe_matrix(D: DistanceMatrix, path: str) -> Info:
+    """Describe a matrix of distances."""
+    known = D.condensed()[~np.isnan(D.condensed())]
+    lines = [
+        f"{D!r}",
+        "complete" if D.complete else f"not complete: {count(D.n_missing, 'pair')} left",
+    ]
+    for name, value in D.description.get("parameters", {}).items():
+        lines.append(f"{name} = {value!r}")
+    polish = D.description.get("polish")
+    if polish:
+        lines.append(polish_words(polish))
+    data = {
+        "kind": "distances",
+        "path": path,
+        "networks": len(D),
+        "complete": D.complete,
+        "missing_pairs": D.n_missing,
+        "unconverged_pairs": D.n_unconverged,
+        "smallest": float(known.min()) if known.size else None,
+        "largest": float(known.max()) if known.size else None,
+        "description": D.description,
+        "metadata": list(map(str, D.metadata.columns)),
+    }
+    return Info(tuple(lines), data)
+
+
+def polish_words(report: dict[str, Any]) -> str:
+    """Say what a polish changed."""
+    before, after = report["total_before"], report["total_after"]
+    return (
+        f"polish: {count(int(report['pairs_improved']), 'pair')} shortened, by up to "
+        f"{100 * report['largest_gain']:.2g} %; sum of distances {before:.6g} to {after:.6g}; "
+        f"violated triangles {report['violated_triangles_before']} "
+        f"to {report['violated_triangles_after']}"
+    )
+
+
+def describe_network(network: Trials | Gaussians, path: str) -> Info:
+    """Describe one network."""
+    data: dict[str, Any] = {
+        "kind": "network",
+        "path": path,
+        "stored": "trials" if isinstance(network, Trials) else network.kind,
+        "conditions": network.n_conditions,
+        "neurons": network.n_neurons,
+        "fingerprint": network.fingerprint,
+    }
+    if isinstance(network, Trials):
+        data["trials"] = [int(network.n_trials.min()), int(network.n_trials.max())]
+        data["missing_trials"] = int(network.n_dropped.sum())
+    return Info((repr(network),), data)

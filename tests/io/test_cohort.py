@@ -1,0 +1,195 @@
+"""Cohorts: what they keep, refuse and survive; and import from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import zarr
+
+from repshape import Cohort, Gaussians, Trials
+from repshape.cli import run
+from repshape.datasets import toy_networks
+from repshape.errors import InputError, InputTypeError, RepshapeError, StorageError
+from repshape.io.importing import import_cohort, read_network
+from repshape.report.info import info
+
+RNG = np.random.default_rng(0)
+MEANS = RNG.normal(size=(4, 3))
+KINDS: dict[str, Any] = {
+    "stacked trials": Trials(RNG.normal(size=(4, 5, 3)), conditions=list("abcd")),
+    "ragged trials": Trials([RNG.normal(size=(size, 2)) for size in (2, 5, 3, 4)]),
+    "missing trials": Trials(np.where(np.arange(5)[:, None] > 3, np.nan, np.ones((4, 5, 3)))),
+    "full": Gaussians(MEANS, np.broadcast_to(np.eye(3), (4, 3, 3))),
+    "variances": Gaussians(MEANS, np.abs(MEANS)),
+    "factors": Gaussians.from_factors(MEANS, RNG.normal(size=(4, 3, 2))),
+    "points": Gaussians.points(MEANS),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_network_comes_back_as_it_went(kind: str, tmp_path: Path) -> None:
+    cohort = Cohort.create(tmp_path / "c")
+    cohort.add("x", KINDS[kind], area="V1", units=3, rate=0.5, awake=True, note=None)
+    back = Cohort.open(tmp_path / "c")
+    network = back["x"]
+    assert repr(network) == repr(KINDS[kind])
+    assert network.fingerprint == KINDS[kind].fingerprint == back.fingerprints[0]
+    assert network.conditions == KINDS[kind].conditions
+    expected = {"area": "V1", "units": 3, "rate": 0.5, "awake": True, "note": None}
+    assert back.records[0].metadata == expected
+
+
+def test_order_names_and_metadata_are_kept(tmp_path: Path) -> None:
+    toy = toy_networks(3, 2)
+    cohort = Cohort.from_networks(toy).save(tmp_path / "c")
+    names = ["z/../a", ".hidden", "100 %", "ü", "CON"]
+    for name in names:
+        cohort.add(name, toy[0])
+    back = Cohort.open(tmp_path / "c")
+    assert back.labels == (*toy.labels, *names)
+    np.testing.assert_array_equal(back.metadata["scale"][:6], toy.metadata["scale"])
+    assert all(path.parent == tmp_path / "c" for path in (tmp_path / "c").iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c"]
+
+
+def test_networks_are_read_when_asked_for(tmp_path: Path) -> None:
+    cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+    for array in (tmp_path / "c" / "c0s0").glob("*/c/*"):
+        for file in [array] if array.is_file() else array.rglob("*"):
+            if file.is_file():
+                file.write_bytes(file.read_bytes()[:-3])
+    back = Cohort.open(tmp_path / "c")
+    assert len(back) == 4
+    assert back[1].n_neurons == 2
+    with pytest.raises(StorageError, match=r"c0s0.* is damaged"):
+        back[0]
+    assert cohort[-1].fingerprint == cohort[3].fingerprint
+    assert [one.fingerprint for one in cohort[1:3]] == list(cohort.fingerprints[1:3])
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_conditions_must_agree(tmp_path: Path, disk: bool) -> None:
+    cohort = Cohort.create(tmp_path / "c") if disk else Cohort()
+    cohort.add("a", Trials(np.zeros((2, 3, 2)), conditions=["cat", "dog"]))
+    with pytest.raises(InputError, match="Got 2 in 'a' and 3 in 'b'"):
+        cohort.add("b", np.zeros((3, 3, 2)))
+    with pytest.raises(InputError, match="Condition 1 is 'dog' in 'a' and 'owl' in 'b'"):
+        cohort.add("b", Trials(np.zeros((2, 3, 2)), conditions=["cat", "owl"]))
+    with pytest.raises(InputError, match="named 'a' already"):
+        cohort.add("a", np.zeros((2, 3, 2)))
+    with pytest.raises(InputTypeError, match="metadata 'when' must be"):
+        cohort.add("b", np.zeros((2, 3, 2)), when=object())
+    assert cohort.labels == ("a",)
+
+
+def test_what_is_no_cohort_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="no cohort at"):
+        Cohort.open(tmp_path / "nothing")
+    zarr.create_group(tmp_path / "foreign")
+    with pytest.raises(StorageError, match="not a repshape cohort"):
+        Cohort.open(tmp_path / "foreign")
+    with pytest.raises(StorageError, match="exists already"):
+        Cohort.create(tmp_path / "foreign")
+    attributes = {"format": "repshape-cohort", "version": 9}
+    zarr.create_group(tmp_path / "later", attributes=attributes)
+    with pytest.raises(StorageError, match="format version 9; this repshape reads version 1"):
+        Cohort.open(tmp_path / "later")
+
+
+def test_a_failed_save_leaves_nothing(tmp_path: Path) -> None:
+    def networks() -> Any:
+        yield "a", np.zeros((2, 3)), {}
+        raise InputError("the source dried up")
+
+    from repshape.io.cohort import save_networks
+
+    with pytest.raises(InputError, match="dried up"):
+        save_networks(networks(), tmp_path / "c")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    np.savez(tmp_path / "a.npz", trials=RNG.normal(size=(4, 6, 3)))
+    np.save(tmp_path / "b.npy", RNG.normal(size=(4, 5, 2)))
+    np.savez(tmp_path / "c.npz", means=MEANS, variances=np.abs(MEANS))
+    with h5py.File(tmp_path / "d.h5", "w") as handle:
+        handle["m1/trials"] = RNG.normal(size=(9, 3))
+        handle["m1/n_trials"] = [2, 3, 2, 2]
+        handle["m2"] = MEANS
+    rows = ["name,file,area,rate", "a,a.npz,V1,1.5", "007,b.npy,V1,", "c,c.npz,,2"]
+    (tmp_path / "m.csv").write_text("\n".join([*rows, "m1,d.h5#m1,IT,3", "m2,d.h5#m2,IT,4"]))
+    return tmp_path
+
+
+def test_import_from_a_manifest(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", str(files / "m.csv"), "-o", str(files / "c"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["networks"], told["conditions"], told["neurons"]) == (5, 4, [2, 3])
+    cohort = Cohort.open(files / "c")
+    assert cohort.labels == ("a", "007", "c", "m1", "m2")
+    assert cohort.metadata["area"].tolist() == ["V1", "V1", None, "IT", "IT"]
+    assert cohort.records[1].metadata["rate"] is None
+    assert repr(cohort["m1"]) == "Trials(4 conditions, 2-3 trials each, 3 neurons)"
+    assert repr(cohort["m2"]) == "Gaussians(4 conditions, 3 neurons, no covariance)"
+
+
+def test_import_of_files_by_their_names(files: Path) -> None:
+    sources = [files / "a.npz", f"{files}/d.h5#m2"]
+    assert import_cohort(sources, files / "c").labels == ("a", "m2")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "sentence"),
+    [
+        ("name,path\na,a.npz", "needs a column 'file'"),
+        ("name,file\na,", "no 'file' in line 2"),
+        ("name,file\na,gone.npz", "There is no file"),
+        ("name,file\na,a.npz\na,b.npy", "named 'a' already"),
+        ("name,file\na,a.npz\nb,bad.npy", "Got 4 in 'a' and 2 in 'b'"),
+        ("name,file\na,a.pkl", "must be one of .npz, .npy, .h5, .hdf5"),
+        ("name,file\na,d.h5#m9", "no array or group 'm9'"),
+        ("name,file\na,d.h5", "It holds 'm2'|single array|no trials"),
+        ("name,file\na,junk.npy", "cannot be read as NumPy"),
+        ("name,file\na,junk.h5", "cannot be read as HDF5"),
+        ("name,file", "no rows"),
+    ],
+)
+def test_import_refuses_in_one_sentence(
+    files: Path, manifest: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(files / "bad.npy", np.zeros((2, 3, 3)))
+    for name in ("junk.npy", "junk.h5"):
+        (files / name).write_bytes(b"junk")
+    (files / "bad.csv").write_text(manifest)
+    if "d.h5\n" in manifest + "\n":  # one dataset at the top: read as the only array
+        assert read_network(files / "d.h5").n_neurons == 3
+        return
+    with pytest.raises(RepshapeError, match=sentence):
+        import_cohort([files / "bad.csv"], files / "c")
+    assert not (files / "c").exists()
+    assert run(["import", str(files / "bad.csv"), "-o", str(files / "c")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_info_of_each_kind(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import_cohort([files / "m.csv"], files / "c")
+    assert info(files / "c").data["kind"] == "cohort"
+    assert info(f"{files}/d.h5#m1").data["trials"] == [2, 3]
+    assert info(files / "a.npz").data["kind"] == "network"
+    assert run(["pairwise", str(files / "c"), "-o", str(files / "d"), "--shard", "1/2"]) == 0
+    assert info(files / "d").data["kind"] == "distances"
+    capsys.readouterr()
+    assert run(["info", str(files / "c")]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "5 networks, 4 conditions, 2-3 neurons" in captured.err
+    (files / "x.txt").write_text("")
+    (files / "empty").mkdir()
+    for name in ("x.txt", "empty", "nothing"):
+        assert run(["info", str(files / name)]) == 1

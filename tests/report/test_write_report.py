@@ -1,0 +1,237 @@
+"""The report without a browser: what is checked, said, drawn and escaped."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import repshape as rs
+from report_support import line, read_data, unpack
+from repshape import write_report
+from repshape.cli import run
+from repshape.cli.report import report
+from repshape.errors import InputError, StorageError
+from repshape.report.data import _near, aligned_points, page_data
+from repshape.report.pairs import no_views, view_pairs
+from repshape.report.quality import FULL, assess
+from repshape.report.render import ESCAPES, SCRIPTS, STYLE, _static, inert_json
+from repshape.report.sources import Source, read_sources
+
+
+@pytest.fixture(scope="module")
+def cohort() -> rs.Cohort:
+    """Networks of unequal numbers of neurons, with few trials of six conditions."""
+    rng = np.random.default_rng(0)
+    found = rs.Cohort()
+    for k, n in enumerate([2, 3, 4, 3, 5]):
+        found.add(f"net {k}", rng.normal(size=(6, 8, n)), area="V1" if k < 3 else "LM")
+    return found
+
+
+@pytest.fixture(scope="module")
+def stored(cohort: rs.Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stores") / "d.zarr"
+    rs.pairwise(cohort, rs.GaussianShapeMetric(), store=path, alignments="float64")
+    return path
+
+
+class TestQuality:
+    def test_a_metric_needs_no_repair(self) -> None:
+        checks = {
+            topic: verdict for topic, verdict, _ in assess(Source("a", line([0, 1, 3])), 0).checks
+        }
+        assert checks["Triangles"] == checks["Repair"] == checks["Complete"] == "good"
+
+    def test_broken_triangles_are_reported_and_repaired_for_the_plane(self) -> None:
+        broken = rs.DistanceMatrix([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+        found = assess(Source("a", broken), 0)
+        checks = {topic: (verdict, words) for topic, verdict, words in found.checks}
+        assert checks["Triangles"] == (
+            "bad",
+            "1 of 3 triangle inequalities are broken, by up to 40 % of the largest distance.",
+        )
+        assert checks["Repair"][0] == "note"
+        assert found.embedding is not None
+        assert found.embedding.stress < 1e-6  # the repaired triangle is flat
+
+    def test_a_matrix_in_the_making_has_no_plane(self) -> None:
+        D = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
+        found = assess(Source("a", D), 0)
+        assert found.embedding is None
+        assert found.checks[0] == ("Complete", "bad", "1 of 1 pair are not computed yet.")
+
+    def test_clusters_lie_beside_each_other(self) -> None:
+        order = assess(Source("a", line([0, 10, 1, 11, 2, 12])), 0).order.tolist()
+        assert sorted(order[:3]) in ([0, 2, 4], [1, 3, 5])
+
+
+class TestData:
+    def test_distances_keep_every_bit(self, cohort: rs.Cohort, tmp_path: Path) -> None:
+        D = rs.pairwise(cohort, rs.GaussianShapeMetric())
+        report = rs.write_report(D, tmp_path / "a.html")
+        (matrix,) = read_data(report.path.read_text(encoding="utf-8"))["matrices"]
+        np.testing.assert_array_equal(unpack(matrix["distances"]), D.condensed())
+        assert D.lower_bounds is not None
+        np.testing.assert_array_equal(
+            unpack(matrix["bounds"]), D.lower_bounds[np.triu_indices(5, 1)]
+        )
+        assert unpack(matrix["converged"]).all()
+
+    def test_pictures_are_kept_to_sixteen_bits(self, cohort: rs.Cohort) -> None:
+        D = rs.pairwise(cohort, rs.GaussianShapeMetric())
+        sources = read_sources([D])
+        view = view_pairs(sources[0], cohort, 100, False)
+        data = page_data(sources, D.metadata, [assess(sources[0], 0)], [view])
+        pairs = data["matrices"][0]["pairs"]
+        back = unpack(pairs["drawn"]).reshape(10, -1) * unpack(pairs["unit"])[:, None]
+        exact = np.concatenate([view.before, view.after], axis=1).reshape(10, -1)
+        assert np.abs(back - exact).max() < np.abs(exact).max() / 60000
+
+    def test_planes_are_turned_onto_each_other(self) -> None:
+        rng = np.random.default_rng(0)
+        points = rng.normal(size=(12, 2))
+        turned = points @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        planes = [
+            assess(Source("a", rs.DistanceMatrix(_distances(one))), 0)
+            for one in (points, np.zeros((12, 2)), turned)
+        ]
+        first, _, last = aligned_points(planes)
+        assert first is not None
+        np.testing.assert_allclose(last, first, atol=1e-6)
+
+    def test_columns_are_numbers_or_levels(self) -> None:
+        frame = pd.DataFrame({"depth": [1.0, np.nan, 3.0], "area": ["b", None, "a"], "on": True})
+        (source,) = read_sources(line([0, 1, 3]))
+        data = page_data([source], frame, [assess(source, 0)], [no_views("")])
+        depth, area, on = data["columns"]
+        np.testing.assert_array_equal(unpack(depth["values"]), [1.0, np.nan, 3.0])
+        assert (area["levels"], unpack(area["codes"]).tolist()) == (["a", "b"], [1, -1, 0])
+        assert on["levels"] == ["True"]
+
+    def test_near_pairs_are_those_of_a_sort(self) -> None:
+        D = line(np.random.default_rng(1).normal(size=40).tolist())
+        rows, columns = (index[_near(D)] for index in np.triu_indices(40, 1))
+        expected = set()
+        for i in range(40):
+            order = [j for j in np.argsort(D.values[i], kind="stable") if j != i][:10]
+            expected |= {(min(i, int(j)), max(i, int(j))) for j in order}
+        assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == expected
+
+    def test_many_networks_are_simplified_and_said(self, tmp_path: Path) -> None:
+        D = line(np.arange(FULL + 1.0).tolist())
+        report = rs.write_report(D, tmp_path / "a.html")
+        assert "10 nearest" in report.left_out[0]
+        page = report.path.read_text(encoding="utf-8")
+        assert "10 nearest of each network" in page
+        data = read_data(page)
+        assert data["full"] is False
+        levels = unpack(data["matrices"][0]["levels"])
+        gap = np.abs(levels / 254 * FULL - D.condensed() + (1 - levels / 254))
+        assert gap.max() <= 0.5 * FULL / 254 + 1
+
+
+def _distances(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.linalg.norm(points[:, None] - points[None], axis=-1)
+
+
+class TestPage:
+    HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u2028\u202e"
+
+    def test_hostile_text_is_inert(self, tmp_path: Path) -> None:
+        names = [self.HOSTILE, "b" * 10_000, "c"]
+        D = rs.DistanceMatrix(
+            line([0, 1, 3]).values,
+            names,
+            pd.DataFrame({self.HOSTILE: [self.HOSTILE, "x", "y"]}),
+            description={"metric": self.HOSTILE, "parameters": {self.HOSTILE: self.HOSTILE}},
+        )
+        report = rs.write_report(D, tmp_path / "a.html", title=self.HOSTILE)
+        page = report.path.read_text(encoding="utf-8")
+        assert page.count("<script") == page.count("</script>") == 2
+        assert "<img" not in page
+        assert read_data(page)["labels"] == names
+
+    def test_half_a_character_and_infinity_are_no_trouble(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"half \ud800": [1.0, np.inf, -np.inf]})
+        D = rs.DistanceMatrix(line([0, 1, 3]).values, ["a\ud800", "b", "c"], frame)
+        page = rs.write_report(D, tmp_path / "a.html").path.read_text(encoding="utf-8")
+        data = read_data(page)
+        np.testing.assert_array_equal(unpack(data["columns"][0]["values"]), [1.0, np.nan, np.nan])
+
+    def test_json_holds_no_character_that_html_reads(self) -> None:
+        text = inert_json({self.HOSTILE: [self.HOSTILE]})
+        assert not set(ESCAPES) & set(text)
+        assert json.loads(text) == {self.HOSTILE: [self.HOSTILE]}
+
+    def test_the_policy_allows_our_code_alone(self, tmp_path: Path) -> None:
+        page = rs.write_report(line([0, 1]), tmp_path / "a.html").path.read_text(encoding="utf-8")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+        assert policy is not None
+        assert policy[1].startswith("default-src &#39;none&#39;; script-src &#39;sha256-")
+        assert "unsafe" not in policy[1]
+        assert not re.search(r"(src|href)=[\"'](https?:)?//", page)
+
+    def test_our_code_writes_text_and_never_markup(self) -> None:
+        for script in SCRIPTS:
+            assert not re.search(
+                r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", _static(script)
+            )
+        assert "@import" not in _static(STYLE)
+        assert "url(" not in _static(STYLE)
+
+    def test_the_same_input_gives_the_same_bytes(self, tmp_path: Path) -> None:
+        D = line([0, 1, 3, 4, 9, 11], depth=[0.0, 1, 2, 3, 4, 5])
+        pages = [rs.write_report(D, tmp_path / f"{k}.html").path.read_bytes() for k in range(2)]
+        assert pages[0] == pages[1]
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_few_networks_are_no_special_case(self, count: int, tmp_path: Path) -> None:
+        report = rs.write_report(line([float(k) for k in range(count)]), tmp_path / "a.html")
+        assert report.n_networks == count
+
+    def test_a_name_must_end_in_html(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"must end in \.html"):
+            rs.write_report(line([0, 1]), tmp_path / "a.pdf")
+
+    def test_a_folder_that_is_missing_is_one_sentence(self, tmp_path: Path) -> None:
+        """It is raised before any work: not even the matrix, which is missing too, is read."""
+        with pytest.raises(StorageError, match=r"Cannot write to .*none.a\.html"):
+            rs.write_report(tmp_path / "d.npz", tmp_path / "none" / "a.html")
+
+
+class TestCommand:
+    def test_words_json_and_file(
+        self, stored: Path, cohort: rs.Cohort, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        saved = cohort.save(tmp_path / "cohort.zarr").path
+        out = tmp_path / "report.html"
+        command = ["report", str(stored), "--cohort", str(saved), "-o", str(out), "--json"]
+        assert run(command) == 0
+        captured = capsys.readouterr()
+        summary = json.loads(captured.out)
+        assert summary["networks"] == 5
+        assert summary["matrices"] == ["Gaussian, α = 1"]
+        assert summary["bytes"] == out.stat().st_size
+        assert f"Wrote {out}" in captured.err
+
+    def test_failure_is_one_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["report", str(tmp_path / "a.npz"), "-o", str(tmp_path / "r.html")]) == 1
+        assert re.fullmatch(r"repshape: There is nothing at .*\n", capsys.readouterr().err)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_defaults_are_those_of_the_function(self) -> None:
+        default = inspect.signature(write_report).parameters["max_pairs"].default
+        assert inspect.signature(report).parameters["max_pairs"].default == default
+
+    def test_quiet_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        line([0, 1]).save(tmp_path / "d.csv")
+        assert run(["report", str(tmp_path / "d.csv"), "-o", str(tmp_path / "r.html"), "-q"]) == 0
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err) == ("", "")
