@@ -32,7 +32,7 @@ def test_orders(line: rs.DistanceMatrix, order: object, rows: list[int]) -> None
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 6]])
 def test_positions_must_hold_every_network_once(line: rs.DistanceMatrix, order: list[int]) -> None:
-    with pytest.raises(ValueError, match="'order' parameter must hold each position from 0 to 5"):
+    with pytest.raises(ValueError, match="'order' parameter must hold each index from 0 to 5 once"):
         MatrixPicture.of(line, order=order)
 
 
@@ -72,7 +72,8 @@ def test_limits_start_at_zero_or_at_the_most_negative() -> None:
 
 def test_caption_tells_metric_settings_order_and_what_is_missing(line: rs.DistanceMatrix) -> None:
     words = MatrixPicture.of(line, order="hierarchical", groups="area").caption
-    for part in ("alpha = 0.5", "group = rotation", "6 networks, 15 pairs", "leaves", "Bars: area"):
+    settings = ("alpha = 0.5", "group = rotation", "6 networks, 15 pairs")
+    for part in (*settings, "optimal leaf order", "Bars: area"):
         assert part in words
     gaps = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
     with pytest.raises(ValueError, match="not complete"):

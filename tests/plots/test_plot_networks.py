@@ -91,7 +91,7 @@ def test_moments_have_no_trials_and_many_conditions_are_thinned() -> None:
     assert len(found.trials) == 0
     assert len(found.ellipses) == 120
     assert "120, evenly spaced, are shown" in found.caption
-    with pytest.raises(ValueError, match="a value for each of 500 conditions"):
+    with pytest.raises(ValueError, match="a value for each of the 500 conditions"):
         ResponsesPicture.of(network, colour=[1, 2])
 
 
@@ -125,7 +125,8 @@ def test_aligned_means_are_those_of_the_transform(
     means = (seen[1].means @ alignment.transform - found.plane.offset) @ found.plane.basis
     np.testing.assert_allclose(found.after.second.centres, means, atol=1e-10)
     assert found.before.limits == found.after.limits
-    assert f"Distance: {alignment.distance:.4g}, at least" in found.caption
+    lower = f"proven lower bound {alignment.lower_bound:.4g}"
+    assert f"Distance: {alignment.distance:.4g}; {lower}" in found.caption
     told = AlignmentPicture.of(x, y, alignment, rs.GaussianShapeMetric(0.5)).caption
     assert "alpha = 0.5, group = orthogonal" in told
 
@@ -198,11 +199,11 @@ def test_transport_of_all_conditions_adds_up_to_the_distance(pair: Pair, swap: b
 
 def test_bad_conditions(pair: Pair) -> None:
     alignment = rs.GaussianShapeMetric().align(*pair)
-    with pytest.raises(ValueError, match=r"There are 6 conditions\. Got position 6"):
+    with pytest.raises(ValueError, match=r"There are 6 conditions\. Got index 6"):
         TransportPicture.of(*pair, 6, alignment)
     with pytest.raises(ValueError, match="no condition named 'left'"):
         TransportPicture.of(*pair, "left", alignment)
-    with pytest.raises(ValueError, match="need an alignment"):
+    with pytest.raises(ValueError, match=r"'alignment' parameter is required .* 4 and 3"):
         TransportPicture.of(*pair)
 
 

@@ -34,12 +34,16 @@ def test_sweep_is_that_of_the_pair(sweep: rs.analysis.Interpolation) -> None:
         np.testing.assert_array_equal(found.distances, sweep.distances[:, 1])
         np.testing.assert_array_equal(found.lower_bounds, sweep.lower_bounds[:, 1])
         assert found.top > found.distances.max()
-    assert "of a and b $," in SweepPicture.of(sweep, 0).caption
+    assert "between a and b $," in SweepPicture.of(sweep, 0).caption
 
 
 @pytest.mark.parametrize(
     ("pair", "words"),
-    [(3, "There are 3 pairs"), (("a", "x"), "no network named 'x'"), (("a", "a"), "two networks")],
+    [
+        (3, "There are 3 pairs"),
+        (("a", "x"), "no network named 'x'"),
+        (("a", "a"), "two different networks"),
+    ],
 )
 def test_bad_pairs(sweep: rs.analysis.Interpolation, pair: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -62,11 +66,11 @@ def test_parts_of_a_sweep_and_of_matrices_agree(sweep: rs.analysis.Interpolation
     found, same = PartsPicture.of(sweep), PartsPicture.of(d_2, d_0)
     np.testing.assert_allclose(found.points, same.points, atol=1e-6)
     np.testing.assert_array_equal(same.points[:, 0], d_2.condensed())
-    with pytest.raises(ValueError, match=r"alpha = 2 was expected\. Got one at 0"):
+    with pytest.raises(ValueError, match=r"Expected distances at alpha = 2\. Got alpha = 0"):
         PartsPicture.of(d_0, d_2)
-    with pytest.raises(ValueError, match="left out beside a sweep"):
+    with pytest.raises(ValueError, match="must be None if 'means' is an Interpolation"):
         PartsPicture.of(sweep, d_0)
-    with pytest.raises(ValueError, match="'covariances' parameter"):
+    with pytest.raises(ValueError, match="'covariances' parameter must hold distances at alpha"):
         PartsPicture.of(d_2)
 
 
@@ -76,7 +80,7 @@ def test_pairs_are_coloured_by_the_group_of_both(line: rs.DistanceMatrix, ax: Ax
     assert found.colouring.levels == ("V1", "V4", "between groups")
     assert np.bincount(found.colouring.codes).tolist() == [3, 3, 9]
     assert found.colouring.codes[0] == 2  # n0 is V1 and n1 is V4
-    assert "Above the line of equality: 0 pairs" in found.caption
+    assert "Above the diagonal: 0 pairs" in found.caption
     found.draw(ax)
     assert sum(len(one.get_offsets()) for one in ax.collections) == 15
 
@@ -116,7 +120,7 @@ def test_infinite_distortion_leaves_the_window_and_is_told(ax: Axes) -> None:
     found = DistortionPicture.of(replace(curve, values=values))
     assert np.isfinite(found.top)
     assert found.bands[0][2][0] > found.top
-    assert "In 1 of 2 dimensions a percentile is infinite" in found.caption
+    assert "At 1 of 2 dimensions a percentile is infinite" in found.caption
     found.draw(ax)
     ax.figure.draw_without_rendering()
 

@@ -1,4 +1,4 @@
-"""The style: nothing global changes, and any text can be drawn."""
+"""The style, the captions, and any text that may have to be drawn."""
 
 from __future__ import annotations
 
@@ -37,12 +37,6 @@ def test_importing_repshape_imports_no_matplotlib() -> None:
 def test_unknown_attributes_are_still_errors() -> None:
     with pytest.raises(AttributeError, match="no attribute 'plotz'"):
         _ = rs.plotz
-
-
-def test_plots_leave_settings_as_they_were(line: rs.DistanceMatrix, ax: Axes) -> None:
-    before = dict(mpl.rcParams)
-    rs.plots.plot_matrix(line, groups="area", ax=ax, caption=True)
-    assert dict(mpl.rcParams) == before
 
 
 def test_style_reaches_axes_of_other_settings(line: rs.DistanceMatrix) -> None:

@@ -1,4 +1,7 @@
-"""Pictures of networks, distances and what was found; one object decides, one function draws."""
+"""Plots of networks, distances and results.
+
+Each function ``plot_x`` makes an object ``XPicture``, which holds what is drawn, and draws it.
+"""
 
 from repshape.plots.alignment import AlignmentPicture, plot_alignment
 from repshape.plots.captions import UNIT

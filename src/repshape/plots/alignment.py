@@ -1,4 +1,4 @@
-"""Two networks before and after the alignment of one to the other."""
+"""Two networks before and after alignment."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions
 from repshape.metrics.registry import caption
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.captions import UNIT, deviations
-from repshape.plots.picture import Picture, new_figure
-from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of, projected
+from repshape.plots.picture import Limits, Picture, new_axes, set_window
+from repshape.plots.planes import Ellipses, Plane, as_moments, limits_of, projected
 from repshape.plots.responses import shown_conditions
-from repshape.plots.style import COLUMN_WIDTH, FAINT, PALETTE, plain, style
+from repshape.plots.style import COLUMN_WIDTH, FAINT, PALETTE, plain
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
 
-# Colour, line and marker of the first and the second network.
+# Colour, line style and marker of the first and the second network.
 LOOKS: tuple[tuple[str, Literal["-", "--"], str], ...] = (
     (PALETTE[0], "-", "o"),
     (PALETTE[1], "--", "s"),
@@ -34,20 +34,20 @@ LOOKS: tuple[tuple[str, Literal["-", "--"], str], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class PanelPicture(Picture):
-    """Two networks in one plane, condition joined to condition.
+    """Two networks in one plane, with lines between corresponding conditions.
 
     Attributes
     ----------
     first, second : Ellipses
-        Mean and noise of each condition that is shown, of x and of y.
+        Means and noise of x and of y, for each condition that is shown.
     names : tuple of two str
-        What the networks are called, safe to draw.
+        Names of the networks, safe to draw.
     axis_labels : tuple of two str
     title : str
     key : bool
-        Whether this panel has the legend.
+        Whether this panel has a legend.
     limits : tuple
-        The window.
+        Limits of both axes.
     caption : str
     """
 
@@ -67,10 +67,8 @@ class PanelPicture(Picture):
             one.draw(ax, colour, fill=0.1, linestyle=line)
             across, up = one.centres.T
             ax.scatter(across, up, s=9, color=colour, marker=marker, linewidths=0, zorder=3)
-        ax.set(xlim=self.limits[0], ylim=self.limits[1], aspect="equal", title=self.title)
-        ax.set_xlabel(self.axis_labels[0])
-        ax.set_ylabel(self.axis_labels[1])
-        ax.spines[["top", "right"]].set_visible(False)
+        set_window(ax, self.limits, self.axis_labels)
+        ax.set_title(self.title)
         if self.key:
             draw_pair_key(ax, self.names, loc="upper left", bbox_to_anchor=(1, 1))
 
@@ -86,14 +84,14 @@ def draw_pair_key(ax: Axes, names: tuple[str, str], **place: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class AlignmentPicture:
-    """Two networks before and after alignment, side by side in one plane and one window.
+    """Two networks before and after alignment: two panels with the same axes.
 
     Attributes
     ----------
     plane : Plane
         First two principal components of x.
     before, after : PanelPicture
-        With neuron k of y on neuron k of x, and with ``y @ transform`` on x.
+        x with y as it is (neuron k of y on neuron k of x), and x with ``y @ transform``.
     caption : str
 
     Examples
@@ -126,7 +124,7 @@ class AlignmentPicture:
         covariance: str | CovarianceEstimator = "mle",
         unit: str = UNIT,
     ) -> AlignmentPicture:
-        """Decide how to draw a pair; the parameters are those of `plot_alignment`."""
+        """Make the picture of a pair; the parameters are those of `plot_alignment`."""
         check_estimator(covariance)
         networks = as_aligned(as_network(x, "x"), as_network(y, "y"), alignment)
         plane = Plane.of(networks[0])
@@ -134,7 +132,7 @@ class AlignmentPicture:
         shown = shown_conditions(networks[0].n_conditions)
         moments = [as_moments(network, covariance) for network in networks]
         size = (networks[1].n_neurons, networks[0].n_neurons)
-        # y @ T seen in the plane is y @ (T Q), and T Q = (Q' T')' never needs a dense T.
+        # y @ T projected onto the plane is y @ (T Q), and T Q = (Q' T')' needs no dense T.
         turned = alignment._map.reversed().apply(plane.basis.T).T
         fixed, before, after = (
             _ellipses(one, linear, origin, shown, n_std)
@@ -157,11 +155,10 @@ class AlignmentPicture:
     def draw(
         self, axes: Sequence[Axes] | npt.NDArray[np.object_] | None = None, *, caption: bool = False
     ) -> tuple[Axes, Axes]:
-        """Draw on two axes, or on a new figure of pyplot, and return them."""
+        """Draw on two axes, by default those of a new pyplot figure, and return them."""
         if axes is not None and len(axes) != 2:
             raise InputError(f"The 'axes' parameter must hold two axes. Got {len(axes)}.")
-        with style():
-            pair = new_figure(self.size).subplots(1, 2) if axes is None else axes
+        pair = new_axes(self.size, 2) if axes is None else axes
         first, second = self.before.draw(pair[0]), self.after.draw(pair[1])
         if caption:
             self.before._write(first, own=axes is None)
@@ -171,7 +168,7 @@ class AlignmentPicture:
 def as_aligned(
     x: Trials | Gaussians, y: Trials | Gaussians, alignment: Alignment
 ) -> tuple[Trials | Gaussians, Trials | Gaussians]:
-    """Return the networks as the metric saw them."""
+    """Return the networks after the preprocessing of the alignment."""
     check_same_conditions(x, y)
     first, second = (
         one if phi is None else phi.apply(one)
@@ -210,21 +207,21 @@ def _caption(
     if x.n_neurons != y.n_neurons:
         neurons = f"{x.n_neurons} and {y.n_neurons} neurons"
         if x.n_neurons < y.n_neurons:
-            neurons += " (what of the second has no counterpart in the first is not shown)"
+            neurons += " (dimensions of the second without a counterpart in the first are omitted)"
     words = f"{neurons}, {count(x.n_conditions, 'condition')}"
     if n_shown < x.n_conditions:
         words += f" ({n_shown}, evenly spaced, are shown)"
     name = caption({} if metric is None else metric.describe())
-    words += f". {name}: {alignment.distance:.4g}, at least {alignment.lower_bound:.4g}"
+    words += f". {name}: {alignment.distance:.4g}; proven lower bound {alignment.lower_bound:.4g}"
     if np.isfinite(alignment.mean_distance):
         words += (
             f"; parts at this alignment: means {alignment.mean_distance:.4g}, "
             f"covariances {alignment.covariance_distance:.4g}"
         )
     return (
-        f"{words}. Ellipses: {deviations(n_std)} of the noise; grey lines join the means of a "
-        "condition. Both panels: principal components of the first network, with shares of its "
-        f"variance; axes in {unit}."
+        f"{words}. Ellipses: {deviations(n_std)} of the noise. Grey lines connect the two means "
+        "of each condition. Both panels show the first two principal components of the first "
+        f"network, with fractions of its variance; axes in {unit}."
     )
 
 
@@ -243,26 +240,26 @@ def plot_alignment(
 ) -> tuple[Axes, Axes]:
     """Draw two networks before and after alignment, side by side.
 
-    Both panels show the plane of x's first two principal components, after the preprocessing of
-    the metric. Before alignment neuron k of y meets neuron k of x; after it ``y @ transform``
-    lies on x.
+    Both panels show the plane of the first two principal components of x, after the
+    preprocessing of the metric. The first panel shows y as it is, with neuron k of y on neuron k
+    of x; the second shows ``y @ transform``.
 
     Parameters
     ----------
     x, y : networks
-        The same as were aligned.
+        The networks that were aligned.
     alignment : Alignment
-        What ``metric.align(x, y)`` returned.
+        Result of ``metric.align(x, y)``.
     metric : ShapeMetric, optional
-        That metric, for the caption.
+        The metric, to be named in the caption.
     names : tuple of two str
-        What to call the networks.
+        Names of the networks, for the legend.
     n_std, covariance, unit
         As in `plot_responses`.
     axes : two matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        The axes to draw on. By default a new pyplot figure is made.
     caption : bool
-        Whether to write what is shown under the axes.
+        As in `plot_matrix`.
 
     Returns
     -------

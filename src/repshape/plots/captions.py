@@ -1,4 +1,4 @@
-"""What was measured, in words for captions."""
+"""Phrases that several captions share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from repshape._arrays import count
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.registry import caption
 
-# Distances are in the units of the responses unless something rescales them.
+# Distances have the units of the responses unless the metric rescales them.
 UNIT = "units of the responses"
 
 
 def matrix_words(matrix: DistanceMatrix) -> str:
-    """Say what a matrix holds: the metric, how many networks and pairs, and what is missing.
+    """Describe a matrix: its metric, its numbers of networks and pairs, and what is missing.
 
     >>> matrix_words(DistanceMatrix([[0, 1], [1, 0]]))
     'Distance, 2 networks, 1 pair.'
@@ -27,7 +27,7 @@ def matrix_words(matrix: DistanceMatrix) -> str:
 
 
 def deviations(n_std: float) -> str:
-    """Say how large ellipses are.
+    """Return the size of ellipses in words.
 
     >>> deviations(1.0)
     'one standard deviation'

@@ -1,4 +1,4 @@
-"""Which colour and marker stands for which value."""
+"""Colours and markers for values, and their legend or colour bar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 KINDS = ("auto", "categorical", "continuous")
-# The commonest levels get a colour and a marker of their own; the eye cannot hold more.
+# Only this many levels, the most common ones, get their own colour and marker.
 MOST_LEVELS = 24
 # A legend with more entries than this is set in two columns.
 TALL_LEGEND = 14
@@ -35,28 +35,28 @@ OTHER_MARKER = "."
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """Colours and markers of K items, and their key.
+    """Colours and markers of K items, and their key (a legend or a colour bar).
 
     Attributes
     ----------
     kind : {"categorical", "continuous", "given"}
-        What the values are; "given" are colours that came ready-made and have no key.
+        The kind of values. "given" means that the caller chose the colours; they have no key.
     name : str
-        What the values are called, safe to draw.
+        Title of the key, safe to draw.
     colours : ndarray, shape (K, 4)
         Red, green, blue and opacity of each item.
     markers : tuple of str, length K
-        A marker for each item.
+        Marker of each item.
     levels : tuple of str
         Names of the categories, safe to draw, in the order of the key.
     codes : ndarray of int, shape (K,)
-        The level of each item; -1 for continuous values and given colours.
+        Index of the category of each item; -1 for continuous values and given colours.
     level_colours, level_markers : tuple of str
-        The key of categories.
+        Colour and marker of each category.
     limits : tuple of two floats
-        The ends of the colour bar; NaN for categories.
+        Limits of the colour bar; NaN for categories.
     n_missing : int
-        Number of items whose value is missing; they are grey crosses.
+        Number of items without a value; they are drawn as grey crosses.
     """
 
     kind: str
@@ -74,16 +74,16 @@ class Colouring:
     def of(
         cls, values: Sequence[Any] | pd.Series[Any], name: str = "", kind: str = "auto"
     ) -> Colouring:
-        """Decide on colours for values.
+        """Choose colours for values.
 
         Parameters
         ----------
         values : sequence of length K
-            Anything; None and NaN are missing.
+            Values of any type; None and NaN count as missing.
         name : str
             The title of the key.
         kind : {"auto", "categorical", "continuous"}
-            By default numbers are continuous and all else is categorical.
+            With "auto", numbers are continuous and everything else is categorical.
 
         Examples
         --------
@@ -98,19 +98,19 @@ class Colouring:
         if kind == "categorical" or (kind == "auto" and not numeric):
             return cls._categorical(column, plain(name))
         if not numeric:
-            raise InputError("Values must be numbers to be coloured as continuous.")
+            raise InputError("Values must be numbers if kind='continuous'. Got other types.")
         gaps = column.isna()
         numbers = [np.nan if gap else float(v) for v, gap in zip(column, gaps, strict=True)]
         return cls._continuous(np.array(numbers), plain(name))
 
     @classmethod
     def one(cls, count: int, colour: str = PALETTE[0]) -> Colouring:
-        """Give all of ``count`` items one colour; there is no key."""
+        """Give all ``count`` items the same colour, without a key."""
         return cls.given(np.tile(to_rgba(colour), (count, 1)))
 
     @classmethod
     def given(cls, colours: npt.ArrayLike) -> Colouring:
-        """Take colours, shape (K, 3) or (K, 4), as they are; there is no key."""
+        """Use the given colours, shape (K, 3) or (K, 4), without a key."""
         rgba = np.array([to_rgba(tuple(row)) for row in np.asarray(colours, np.float64)])
         codes = np.full(len(rgba), -1, dtype=np.intp)
         markers = (MARKERS[0],) * len(rgba)
@@ -121,7 +121,7 @@ class Colouring:
         known = np.isfinite(values)
         limits = (float(values[known].min()), float(values[known].max())) if known.any() else (0, 1)
         width = limits[1] - limits[0]
-        unit = np.full(len(values), 0.5)  # a constant takes the middle colour
+        unit = np.full(len(values), 0.5)  # if all values are equal: the middle colour
         unit[known] = (values[known] - limits[0]) / width if width > 0 else 0.5
         colours = np.asarray(mpl.colormaps[COLORMAP](unit), np.float64)
         colours[~known] = to_rgba(FAINT)
@@ -161,9 +161,9 @@ class Colouring:
         return len(self.colours)
 
     def scatter(self, ax: Axes, points: FloatArray, areas: FloatArray, zorder: float = 3.0) -> None:
-        """Draw a marker for each item, the largest first, a collection for each kind of marker."""
+        """Draw a marker for each item, largest first, as one collection for each marker shape."""
         shapes = np.array(self.markers, dtype=object)
-        # What has no level of its own lies underneath.
+        # Items without a level of their own are drawn first, behind the others.
         for shape in sorted(set(self.markers), key=(MISSING_MARKER, OTHER_MARKER, *MARKERS).index):
             chosen = np.flatnonzero(shapes == shape)
             chosen = chosen[np.argsort(-areas[chosen], kind="stable")]
@@ -180,7 +180,7 @@ class Colouring:
             )
 
     def with_missing_as(self, name: str, marker: str = OTHER_MARKER) -> Colouring:
-        """Call what is missing by another name, and draw it with another marker."""
+        """Return a copy in which missing items have another name and another marker."""
         if self.kind != "categorical" or not self.n_missing:
             return self
         return replace(
@@ -192,7 +192,7 @@ class Colouring:
         )
 
     def draw_key(self, ax: Axes) -> None:
-        """Draw the legend, or the colour bar, right of the axes."""
+        """Draw the legend or the colour bar to the right of the axes."""
         if self.kind == "categorical":
             self._legend(ax)
         elif self.kind == "continuous":
@@ -215,7 +215,7 @@ class Colouring:
 
 
 def colour_bar(ax: Axes, mapped: ScalarMappable, label: str) -> None:
-    """Draw a slim colour bar right of the axes, with its label."""
+    """Draw a thin colour bar with a label to the right of the axes."""
     bar = ax.figure.colorbar(mapped, ax=ax, fraction=0.05, pad=0.03, aspect=22)
     bar.set_label(label, size=SMALL_SIZE, color=INK)
     bar.ax.tick_params(labelsize=SMALL_SIZE, colors=INK, length=2, width=0.6)
@@ -231,9 +231,9 @@ def _n_levels(column: pd.Series[Any]) -> int:
 
 
 def _levels(column: pd.Series[Any]) -> tuple[list[str], IntArray]:
-    """Return the levels that get a colour, sorted, and the code of each value.
+    """Return the sorted levels that get a colour, and the code of each value.
 
-    A level beyond the commonest has the code after the last; a missing value has -2.
+    Less common levels share the code after the last one; missing values have the code -2.
     """
     texts = column.astype(str)
     counts = texts[column.notna()].value_counts(sort=True)
@@ -248,7 +248,7 @@ def _levels(column: pd.Series[Any]) -> tuple[list[str], IntArray]:
 
 
 def _sorted(levels: list[str]) -> list[str]:
-    """Sort as numbers if all are, and names by the numbers in them."""
+    """Sort numbers by value, and names in natural order."""
     try:
         return sorted(levels, key=float)
     except ValueError:
@@ -256,15 +256,15 @@ def _sorted(levels: list[str]) -> list[str]:
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts the numbers in names as numbers: "layer 2" before "layer 10"."""
+    """Return a sort key for natural order, which puts "layer 2" before "layer 10"."""
     return [
         (0, int(part), "") if part.isdecimal() else (1, 0, part)
         for part in re.split(r"(\d+)", text)
     ]
 
 
-# Corners of the colour map of two parameters: rows are low and high second parameter, columns low
-# and high first parameter.
+# Corners of the two-dimensional colour map: rows are the lowest and the highest second parameter,
+# columns the lowest and the highest first parameter.
 CORNERS = np.array(
     [
         [[0.52, 0.83, 0.95], [0.99, 0.80, 0.36]],
@@ -276,7 +276,7 @@ CORNERS = np.array(
 def grid_colours(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
     """Return RGB colours, shape (K, 3), that vary smoothly with two parameters.
 
-    Lightness falls with the second; the hue goes from blue to red with the first.
+    The hue goes from blue to red as ``first`` increases; lightness decreases with ``second``.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def grid_colours(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
 
 
 def unit_interval(values: FloatArray) -> FloatArray:
-    """Return values on [0, 1]; a constant goes to the middle.
+    """Scale values to [0, 1]; equal values become 0.5.
 
     >>> unit_interval(np.array([2.0, 4.0, 3.0]))
     array([0. , 1. , 0.5])

@@ -1,4 +1,4 @@
-"""How much embeddings of rising dimension bend the distances."""
+"""Distortion of the distances by embeddings of increasing dimension."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DistortionPicture(Picture):
-    """Percentiles of distortion against dimension.
+    """Percentiles of the distortion as a function of dimension.
 
     Attributes
     ----------
     dimensions : ndarray of int, shape (d,)
-        Ascending.
+        In ascending order.
     middle : ndarray, shape (d,)
-        The middle percentile; NaN where it is infinite.
+        The middle percentile.
     bands : tuple of (str, ndarray, ndarray)
         Name, lower and upper curve of each pair of percentiles, the widest first.
     top : float
-        Upper end of the axis: the largest finite percentile. What is infinite leaves it.
+        Upper limit of the axis, just above the largest finite percentile. Infinite percentiles
+        lie outside it.
     middle_name : str
     caption : str
 
@@ -51,7 +52,7 @@ class DistortionPicture(Picture):
 
     @classmethod
     def of(cls, curve: DistortionCurve) -> DistortionPicture:
-        """Decide how to draw a curve of `repshape.analysis.distortion_curve`."""
+        """Make the picture of a curve; the parameter is that of `plot_distortion`."""
         if not curve.percentiles:
             raise InputError("The 'curve' parameter must have at least one percentile. Got none.")
         columns = np.argsort(curve.percentiles, kind="stable")
@@ -60,7 +61,7 @@ class DistortionPicture(Picture):
         levels = [curve.percentiles[k] for k in columns]
         finite = values[np.isfinite(values)]
         top = float(finite.max()) if finite.size else 2.0
-        # Beyond the window, so that a band leaves it instead of ending.
+        # Outside the limits of the axis, so that a band leaves the picture instead of ending.
         values = np.where(np.isfinite(values), values, 10.0 * top)
         centre, bands = len(levels) // 2, []
         for k in range(centre):
@@ -69,11 +70,12 @@ class DistortionPicture(Picture):
         infinite = int((~np.isfinite(curve.values)).any(axis=1).sum())
         last, stress = int(curve.dimensions[rows[-1]]), float(curve.stress[rows[-1]])
         caption = (
-            "Distortion max(r, 1/r) over pairs, r the distance of networks over that of their "
-            f"points; 1 is perfect. Stress in {last} dimensions: {stress:.2g}."
+            "Distortion max(r, 1/r) over pairs, where r is the distance between networks divided "
+            "by that between their points; 1 means no distortion. "
+            f"Stress in {last} dimensions: {stress:.2g}."
         )
         if infinite:
-            caption += f" In {infinite} of {len(rows)} dimensions a percentile is infinite."
+            caption += f" At {infinite} of {len(rows)} dimensions a percentile is infinite."
         name = "median" if levels[centre] == 50 else f"{_ordinal(levels[centre])} percentile"
         return cls(
             dimensions=curve.dimensions[rows],
@@ -97,7 +99,6 @@ class DistortionPicture(Picture):
         ax.set_xlabel("dimension of the embedding")
         ax.set_ylabel("distortion")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(loc="upper right")
 
 
@@ -116,7 +117,7 @@ def plot_distortion(
     Parameters
     ----------
     curve : DistortionCurve
-        What `repshape.analysis.distortion_curve` returned.
+        Result of `repshape.analysis.distortion_curve`.
     ax, caption
         As in `plot_matrix`.
 

@@ -1,4 +1,4 @@
-"""Networks as points in a plane, coloured by what is known about them."""
+"""Networks as points of an embedding, coloured by their metadata."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from repshape.errors import InputError, check_real
 from repshape.matrix.distances import DistanceMatrix
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring
-from repshape.plots.picture import Picture
+from repshape.plots.picture import Picture, set_window
 from repshape.plots.style import FAINT, SMALL_SIZE, plain, short
 
 FloatArray = npt.NDArray[np.float64]
 Lines = tuple[FloatArray, ...]
 
-# Area of a marker in square points, for few networks and for many.
+# Area of a marker in square points, up to this many networks.
 AREAS = ((50, 26.0), (300, 14.0), (np.inf, 6.0))
 MARGIN = 1.08
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingPicture(Picture):
-    """Points as they will be drawn.
+    """The points of an embedding, ready to be drawn.
 
     Attributes
     ----------
     points : ndarray, shape (K, 2)
-        The first two axes.
+        The first two coordinates of each network.
     colouring : Colouring
-        Colour and marker of each.
+        Colour and marker of each point.
     areas : ndarray, shape (K,)
-        Area of each marker in square points; larger ones lie underneath.
+        Area of each marker in square points. Larger markers lie behind smaller ones.
     names : tuple of str
-        Written beside the points; empty without.
+        Names written beside the points; empty if there are none.
     lines : tuple of ndarray, shape (k, 2)
-        Points that are joined, in the order of the matrix.
+        Points joined by lines, in the order of the matrix.
     reach : float
-        The window goes from minus this to plus this, on both axes.
+        Both axes run from ``-reach`` to ``reach``.
     axis_labels : tuple of two str
     caption : str
 
@@ -79,13 +79,13 @@ class EmbeddingPicture(Picture):
         reach: float | None = None,
         unit: str = UNIT,
     ) -> EmbeddingPicture:
-        """Decide how to draw points; the parameters are those of `plot_embedding`."""
+        """Make the picture of an embedding; the parameters are those of `plot_embedding`."""
         points = _points(embedding)
         matrix = D if D is not None else _bare(embedding, len(points))
         if len(matrix) != len(points):
             raise InputError(
-                f"The matrix must hold the networks of the embedding. Got {len(matrix)} networks "
-                f"and {len(points)} points."
+                f"The 'D' parameter must hold the networks of the embedding. Got {len(matrix)} "
+                f"networks and {len(points)} points."
             )
         columns = [connect] if isinstance(connect, str) else list(connect)
         lines = tuple(line for one in columns for line in _lines(points, matrix, one))
@@ -109,10 +109,8 @@ class EmbeddingPicture(Picture):
             ax.annotate(
                 name, (x, y), xytext=(3, 3), textcoords="offset points", fontsize=SMALL_SIZE
             )
-        ax.set(xlim=(-self.reach, self.reach), ylim=(-self.reach, self.reach), aspect="equal")
-        ax.set_xlabel(self.axis_labels[0])
-        ax.set_ylabel(self.axis_labels[1])
-        ax.spines[["top", "right"]].set_visible(False)
+        limits = -self.reach, self.reach
+        set_window(ax, (limits, limits), self.axis_labels)
         self.colouring.draw_key(ax)
 
 
@@ -132,7 +130,7 @@ def _points(embedding: Embedding | npt.ArrayLike) -> FloatArray:
 
 
 def _bare(embedding: Embedding | npt.ArrayLike, count: int) -> DistanceMatrix:
-    """Return a matrix that only knows the names."""
+    """Return a matrix of zeros that has the names of the networks."""
     labels = embedding.labels if isinstance(embedding, Embedding) else None
     return DistanceMatrix(np.zeros((count, count)), labels)
 
@@ -181,12 +179,13 @@ def _caption(
     if isinstance(embedding, Embedding):
         parts.append(
             f"{embedding.method[0].upper()}{embedding.method[1:]}, stress "
-            f"{embedding.stress:.3g}; shares of variance on the axes."
+            f"{embedding.stress:.3g}; percentages are fractions of the variance."
         )
     if isinstance(colour, str):
         parts.append(f"Colour: {short(colour)}.")
     if columns:
-        parts.append(f"Lines join networks of equal {' and of equal '.join(map(short, columns))}.")
+        listed = " or the same ".join(map(short, columns))
+        parts.append(f"Lines connect networks with the same {listed}.")
     return " ".join([*parts, f"Axes in {unit}."])
 
 
@@ -209,22 +208,23 @@ def plot_embedding(
     Parameters
     ----------
     embedding : Embedding or array_like, shape (K, at least 2)
-        The points; the first two axes are drawn.
+        The points. The first two coordinates are drawn.
     D : DistanceMatrix, optional
-        What was embedded: its metadata colours the points, and the caption names its metric.
+        The distances that were embedded. Their metadata can colour the points, and the caption
+        names their metric.
     colour : str, sequence of length K, or array of shape (K, 3), optional
-        A column of ``D.metadata``, a value for each network, or ready-made colours.
+        A column of ``D.metadata``, a value for each network, or RGB colours.
     kind : {"auto", "categorical", "continuous"}
-        How values are coloured: numbers by lightness and all else by hue and marker, unless said
-        otherwise. Missing values are grey crosses.
+        How to colour values. With "auto", numbers are continuous (lightness) and everything else
+        is categorical (hue and marker). Missing values are grey crosses.
     connect : str or sequence of str
-        Columns of ``D.metadata``; networks of equal value are joined by a line.
+        Columns of ``D.metadata``; lines connect networks with the same value.
     names : bool
-        Whether to write names beside the points.
+        Whether to write the name of each network beside its point.
     areas : array_like, shape (K,), optional
-        Areas of the markers in square points; larger ones lie underneath.
+        Areas of the markers in square points. Larger markers lie behind smaller ones.
     reach : float, optional
-        Half the width of the window, to be the same in several panels.
+        Both axes run from ``-reach`` to ``reach``; set it to give several panels the same limits.
     unit, ax, caption
         As in `plot_matrix`.
 

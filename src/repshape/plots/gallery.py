@@ -1,7 +1,6 @@
-"""Every picture of the gallery, from seeded data through the public surface.
+"""The figures of the gallery page, drawn from simulated data through the public interface.
 
-``python -m repshape.plots.gallery --out FOLDER`` draws them all; the page of the gallery shows the
-same calls.
+``python -m repshape.plots.gallery --out FOLDER`` draws all of them; the page shows the same calls.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ import repshape as rs
 from repshape import plots
 from repshape.io.writing import atomic_write
 
-# Twice the pixels of a column on a page; all pictures together stay below one megabyte.
+# Twice the pixels of a text column; all figures together stay below one megabyte.
 DPI = 180
 AREAS = ("V1", "V4", "IT")
 
 
 @dataclass(frozen=True)
 class Example:
-    """A cohort with a known story: three areas, each with its own code, and noise of many sizes."""
+    """A simulated cohort: three areas, each with its own code, and networks of varying noise."""
 
     n_networks: int = 24
     n_conditions: int = 12
@@ -38,7 +37,7 @@ class Example:
 
     @cached_property
     def metadata(self) -> pd.DataFrame:
-        """Area and noise of each network, in random order."""
+        """Area of each network, and its noise level in random order."""
         rng = np.random.default_rng(self.random_state)
         area = [AREAS[k % len(AREAS)] for k in range(self.n_networks)]
         noise = np.linspace(0.4, 0.9, self.n_networks).round(2)
@@ -53,7 +52,7 @@ class Example:
 
     @cached_property
     def networks(self) -> list[rs.Trials]:
-        """Trials of each network, under a rotation of its own."""
+        """Trials of each network, each under its own random rotation."""
         rng = np.random.default_rng(self.random_state + 1)
         n, angles = self.n_neurons, np.radians(self.directions.to_numpy())
         waves = np.column_stack([wave(k * angles) for k in (1, 2) for wave in (np.cos, np.sin)])
@@ -69,7 +68,7 @@ class Example:
 
     @cached_property
     def matrices(self) -> dict[str, rs.DistanceMatrix]:
-        """Distances of all pairs: of covariances, of both, and of means."""
+        """Distances of all pairs: covariances only, both, and means only."""
         return rs.pairwise_many(
             self.networks,
             {f"alpha = {a:g}": rs.GaussianShapeMetric(alpha=a) for a in (0.0, 1.0, 2.0)},
@@ -80,26 +79,26 @@ class Example:
 
 
 def matrix(example: Example) -> Axes:
-    """Draw distances ordered by clustering, with a bar for areas."""
+    """Draw distances ordered by clustering, with bars for the areas."""
     D = example.matrices["alpha = 1"]
     return plots.plot_matrix(D, order="hierarchical", groups="area", caption=True)
 
 
 def embedding(example: Example) -> Axes:
-    """Draw the plane of networks, coloured by area."""
+    """Draw the embedding of the networks, coloured by area."""
     D = example.matrices["alpha = 1"]
     return plots.plot_embedding(rs.embed(D), D, colour="area", caption=True)
 
 
 def responses(example: Example) -> Axes:
-    """Draw one network."""
+    """Draw the responses of one network."""
     return plots.plot_responses(
         example.networks[0], colour=example.directions, connect=True, caption=True
     )
 
 
 def alignment(example: Example) -> Axes:
-    """Draw two networks of one area before and after alignment."""
+    """Draw two networks of the same area before and after alignment."""
     x, y = example.networks[0], example.networks[3]
     metric = rs.GaussianShapeMetric()
     found = metric.align(x, y)
@@ -107,7 +106,7 @@ def alignment(example: Example) -> Axes:
 
 
 def sweep(example: Example) -> Axes:
-    """Draw the distance of one pair over alpha."""
+    """Draw the distance of one pair against alpha."""
     found = rs.analysis.interpolate(
         example.networks[:2], np.linspace(0, 2, 9).tolist(), labels=["V1 0", "V4 1"], progress=False
     )
@@ -115,19 +114,19 @@ def sweep(example: Example) -> Axes:
 
 
 def parts(example: Example) -> Axes:
-    """Draw mean against covariance distance of all pairs."""
+    """Draw covariance against mean distances of all pairs."""
     d_2, d_0 = example.matrices["alpha = 2"], example.matrices["alpha = 0"]
     return plots.plot_parts(d_2, d_0, groups="area", caption=True)
 
 
 def distortion(example: Example) -> Axes:
-    """Draw distortion by dimension."""
+    """Draw the distortion against dimension."""
     curve = rs.analysis.distortion_curve(example.matrices["alpha = 1"], range(1, 11))
     return plots.plot_distortion(curve, caption=True)
 
 
 def neighbors(example: Example) -> Axes:
-    """Draw what neighbours tell about the area, at three alphas."""
+    """Draw how well neighbours predict the area, for three values of alpha."""
     scores = {
         name: rs.analysis.knn_classify(D, "area", n_neighbors=range(1, 6), n_permutations=99)
         for name, D in example.matrices.items()
@@ -136,7 +135,7 @@ def neighbors(example: Example) -> Axes:
 
 
 def intervals(example: Example) -> Axes:
-    """Draw bootstrap intervals of three pairs, with the floor of the first network."""
+    """Draw bootstrap intervals of three pairs, with the noise floor of the first network."""
     names, networks = example.metadata.index, example.networks
     found = {
         f"{names[0]} and {names[k]}": rs.inference.distance(
@@ -149,7 +148,7 @@ def intervals(example: Example) -> Axes:
 
 
 def transport(example: Example) -> Axes:
-    """Draw how responses to one condition move from one network to another."""
+    """Draw the optimal transport between two networks for one condition."""
     x, y = example.networks[0], example.networks[1]
     found = rs.GaussianShapeMetric().align(x, y)
     return plots.plot_transport(x, y, 2, found, names=("V1 0", "V4 1"), caption=True)
@@ -173,7 +172,7 @@ GALLERY: dict[str, Callable[[Example], Axes]] = {
 
 
 def save_gallery(out: str | Path, names: Sequence[str] = tuple(GALLERY)) -> list[Path]:
-    """Draw the pictures by name into a folder, and return the files."""
+    """Draw the named figures into a folder, and return the files."""
     folder, example = Path(out), Example()
     folder.mkdir(parents=True, exist_ok=True)
     files = []
@@ -181,21 +180,21 @@ def save_gallery(out: str | Path, names: Sequence[str] = tuple(GALLERY)) -> list
         figure = GALLERY[name](example).figure.figure
         files.append(folder / f"{name.removeprefix('plot_')}.png")
         with atomic_write(files[-1]) as handle:
-            # Without the date and version that matplotlib adds: equal pictures are equal files.
+            # Without the version that matplotlib adds, equal figures give equal files.
             figure.savefig(handle, format="png", dpi=DPI, metadata={"Software": None})
         pyplot.close(figure)
     return files
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Draw the gallery into the folder that ``--out`` names."""
+    """Draw the gallery into the folder given by ``--out``."""
     parser = argparse.ArgumentParser(prog="python -m repshape.plots.gallery", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the pictures")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the figures")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="figures to draw; default: all")
     given = parser.parse_args(arguments)
     for name in given.names:
         if name not in GALLERY:
-            parser.error(f"there is no picture {name!r}; choose from {', '.join(GALLERY)}")
+            parser.error(f"there is no figure {name!r}; choose from {', '.join(GALLERY)}")
     for file in save_gallery(given.out, given.names or tuple(GALLERY)):
         print(file)
 

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, beside what noise alone would make."""
+"""Estimates with their intervals, compared with their noise floors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,8 @@ from matplotlib.lines import Line2D
 
 from repshape.errors import InputError, check_real
 from repshape.inference.estimates import Estimate
-from repshape.plots.picture import Picture
-from repshape.plots.rows import (
-    check_rows,
-    draw_row_key,
-    draw_rows,
-    grey_bar,
-    row_names,
-    row_size,
-    window,
-)
-from repshape.plots.style import FAINT, INK, PALETTE, SMALL_SIZE, plain
+from repshape.plots.rows import RowsPicture, check_rows, draw_grey_bars, row_names, window
+from repshape.plots.style import INK, PALETTE, SMALL_SIZE, plain
 
 FloatArray = npt.NDArray[np.float64]
 Estimates = Estimate | Mapping[str, Estimate]
@@ -31,21 +22,21 @@ UNDEFINED = "undefined"
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalsPicture(Picture):
-    """Estimates, a row for each.
+class IntervalsPicture(RowsPicture):
+    """Estimates, one row each.
 
     Attributes
     ----------
     names : tuple of str
     estimates, plug_ins : ndarray, shape (R,)
-        Corrected estimates, and the same quantities without correction.
+        Bias-corrected estimates, and the same quantities without correction.
     intervals : ndarray, shape (R, 2)
     floors : ndarray, shape (R, 3)
-        Estimate and interval of the floor of each row; NaN without.
+        Estimate and interval of the noise floor of each row; NaN where there is none.
     reference : float
-        A value to compare with, drawn as a line; NaN without.
+        A value to compare with, drawn as a line; NaN if there is none.
     limits : tuple of two floats
-        Ends of the axis.
+        Limits of the axis.
     label : str
         What is estimated.
     caption : str
@@ -57,15 +48,9 @@ class IntervalsPicture(Picture):
     (0.45, 1.55)
     """
 
-    names: tuple[str, ...]
-    estimates: FloatArray
     plug_ins: FloatArray
-    intervals: FloatArray
     floors: FloatArray
     reference: float
-    limits: tuple[float, float]
-    label: str
-    caption: str
 
     @classmethod
     def of(
@@ -76,7 +61,7 @@ class IntervalsPicture(Picture):
         reference: float | None = None,
         label: str = "distance",
     ) -> IntervalsPicture:
-        """Decide how to draw estimates; the parameters are those of `plot_intervals`."""
+        """Make the picture of some estimates; the parameters are those of `plot_intervals`."""
         rows = check_rows(estimates, Estimate, "estimates")
         line = float("nan") if reference is None else check_real("reference", reference)
         below = _floors(rows, floors)
@@ -99,43 +84,24 @@ class IntervalsPicture(Picture):
             caption=_caption(found, [one for one in below if one is not None]),
         )
 
-    @property
-    def size(self) -> tuple[float, float]:  # type: ignore[override]
-        """Width and height of a figure of its own; it has room for the rows."""
-        return row_size(len(self.names) + 1)
-
-    def _draw(self, ax: Axes) -> None:
-        draw_rows(ax, self.names)
-        rows = np.arange(len(self.names))
+    def _draw_others(self, ax: Axes, rows: npt.NDArray[np.intp]) -> tuple[list[str], list[Line2D]]:
         ax.axvline(self.reference, color=INK, linewidth=0.6, linestyle=":", zorder=0)
-        ax.hlines(rows, *self.floors[:, 1:].T, color=FAINT, linewidth=6, alpha=0.7, zorder=1)
+        grey = draw_grey_bars(ax, rows, self.floors[:, 1:])
         ax.scatter(self.floors[:, 0], rows, marker="|", s=60, color=INK, zorder=2)
-        ax.hlines(rows, *self.intervals.T, color=PALETTE[0], linewidth=1.4, zorder=2)
         ax.scatter(
             self.plug_ins, rows, s=18, marker="D", facecolor="white", edgecolor=PALETTE[1], zorder=3
         )
-        ax.scatter(self.estimates, rows, s=22, color=PALETTE[0], zorder=4)
         for row in np.flatnonzero(np.isnan(self.estimates)).tolist():
             middle = (self.limits[0] + self.limits[1]) / 2
             ax.text(middle, row, UNDEFINED, fontsize=SMALL_SIZE, va="center", ha="center")
-        ax.set_xlim(self.limits)
-        ax.set_xlabel(self.label)
-        self._draw_legend(ax)
-
-    def _draw_legend(self, ax: Axes) -> None:
-        handles = [
-            Line2D([], [], color=PALETTE[0], marker="o", markersize=4, linewidth=1.4),
-            Line2D([], [], color=PALETTE[1], marker="D", mfc="white", markersize=4, linestyle=""),
-        ]
-        names = ["estimate", "plug-in"]
-        if np.isfinite(self.floors).any():
-            handles.append(grey_bar())
-            names.append("noise floor")
-        draw_row_key(ax, handles, names)
+        plug_in = Line2D(
+            [], [], color=PALETTE[1], marker="D", mfc="white", markersize=4, linestyle=""
+        )
+        return ["estimate", "plug-in", "noise floor"][: 2 + len(grey)], [plug_in, *grey]
 
 
 def _floors(rows: dict[str, Estimate], floors: Estimates | None) -> list[Estimate | None]:
-    """Return the floor of each row: one for all, or by name."""
+    """Return the noise floor of each row: the same for all, or by name."""
     if floors is None:
         return [None] * len(rows)
     if isinstance(floors, Estimate):
@@ -149,11 +115,11 @@ def _floors(rows: dict[str, Estimate], floors: Estimates | None) -> list[Estimat
 
 def _caption(found: list[Estimate], floors: list[Estimate]) -> str:
     methods = list(dict.fromkeys(_how(one) for one in found))
-    words = f"Lines: intervals, {'; '.join(methods)}. Diamonds: without correction."
+    words = f"Lines: intervals ({'; '.join(methods)}). Diamonds: without bias correction."
     if floors:
         methods = list(dict.fromkeys(_how(one) for one in floors))
-        words += " Grey: distance that noise alone makes between two recordings of one network, "
-        words += f"to be held beside the diamonds ({'; '.join(methods)})."
+        words += " Grey: noise floor, the distance between two recordings of the same network; "
+        words += f"compare it with the diamonds ({'; '.join(methods)})."
     return words
 
 
@@ -170,15 +136,16 @@ def plot_intervals(
     ax: Axes | None = None,
     caption: bool = False,
 ) -> Axes:
-    """Draw estimates with their intervals and noise floors, a row for each.
+    """Draw estimates with their intervals and noise floors, one row each.
 
     Parameters
     ----------
     estimates : Estimate, or mapping of str to Estimate
-        Results of `repshape.inference.distance`, `repshape.inference.distance` and their kin. A
-        ratio that could not be estimated (NaN) keeps its row.
+        Results of `repshape.inference.distance`, `repshape.inference.ratio` or
+        `repshape.inference.difference`. A ratio that could not be estimated (NaN) keeps its row.
     floors : Estimate, or mapping of str to Estimate, optional
-        Results of `repshape.inference.floor`: one for all rows, or by the names of the rows.
+        Results of `repshape.inference.floor`: one for all rows, or one for each
+        named row.
     reference : float, optional
         A value to compare with: 0 for differences, 1 for ratios.
     label : str

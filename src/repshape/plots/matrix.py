@@ -1,4 +1,4 @@
-"""The matrix of distances, ordered, with a bar for groups of networks."""
+"""The matrix of distances as a heat map, with optional bars for groups of networks."""
 
 from __future__ import annotations
 
@@ -26,38 +26,37 @@ from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, PALETTE, SMALL_S
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# More names than this cannot be read in one column; up to then they share this many points.
+# More names than this would be unreadable in one column. Fewer names share this height, in points.
 MOST_NAMES = 30
 HEIGHT_OF_NAMES = 120.0
 LONGEST = 18
-# The best order of leaves needs K^3 steps: seconds at this size, minutes soon after.
+# The optimal order of leaves takes K^3 steps: seconds at this size, minutes soon after.
 MOST_LEAVES = 1000
-# Width of the bar of groups, and of the gap beside it, as shares of the matrix.
+# Width of the group bars, and of the gap beside them, as fractions of the matrix.
 BAR, GAP = 0.045, 0.015
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixPicture(Picture):
-    """A matrix of distances as it will be drawn.
+    """A matrix of distances, ready to be drawn.
 
     Attributes
     ----------
     order : ndarray of int, shape (K,)
-        Position in the matrix of the network of each row.
+        Index of the network in each row.
     values : ndarray, shape (K, K)
         Distances in that order; NaN where a pair is not computed.
     names : tuple of str
         Names of the rows, safe to draw; empty if there are too many to read.
     groups : Colouring or None
-        The bar beside the rows and above the columns, in that order.
+        Colours of the bars beside the rows and above the columns, in that order.
     spans : tuple of (float, str)
-        Middle and name of each group, if the order keeps every group together; else empty.
+        Centre and name of each group if the order keeps every group together; otherwise empty.
     limits : tuple of two floats
-        Ends of the colour map: 0, or the most negative distance, and the largest.
+        Limits of the colour map: 0, or the smallest distance if it is negative, and the largest.
     label : str
-        Of the colour bar.
+        Label of the colour bar.
     caption : str
-        What is shown.
 
     Examples
     --------
@@ -85,7 +84,7 @@ class MatrixPicture(Picture):
         groups: str | Sequence[Any] | None = None,
         unit: str = UNIT,
     ) -> MatrixPicture:
-        """Decide how to draw a matrix; the parameters are those of `plot_matrix`."""
+        """Make the picture of a matrix; the parameters are those of `plot_matrix`."""
         matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D, missing=True)
         bars = None if groups is None else find_column(matrix, groups, "groups")
         rows, how = find_order(matrix, order)
@@ -166,18 +165,18 @@ class MatrixPicture(Picture):
 def find_order(
     matrix: DistanceMatrix, order: str | Sequence[int] | IntArray
 ) -> tuple[IntArray, str]:
-    """Return the position of each row's network, and the order in words."""
+    """Return the index of the network in each row, and a phrase that describes the order."""
     count = len(matrix)
     if not isinstance(order, str):
         rows = np.asarray(order)
         if rows.shape != (count,) or not np.array_equal(np.sort(rows), np.arange(count)):
             raise InputError(
-                f"The 'order' parameter must hold each position from 0 to {count - 1} once. "
+                f"The 'order' parameter must hold each index from 0 to {count - 1} once. "
                 f"Got {rows!r} instead."
             )
-        return rows.astype(np.intp), "Rows in a given order."
+        return rows.astype(np.intp), "Rows in a custom order."
     if order == "input":
-        return np.arange(count, dtype=np.intp), "Rows in the order of the input."
+        return np.arange(count, dtype=np.intp), "Rows in input order."
     if order == "hierarchical":
         return _leaves(matrix)
     column = find_column(matrix, order, "order")
@@ -188,16 +187,16 @@ def find_order(
 
 
 def _leaves(matrix: DistanceMatrix) -> tuple[IntArray, str]:
-    """Order the leaves of the tree of average linkage, neighbours as close as can be."""
+    """Order networks by average-linkage clustering, with similar networks next to each other."""
     tree = cluster_hierarchical(as_complete(matrix), 1).tree
     words = "Rows ordered by hierarchical clustering (average linkage"
     if tree is None or not len(tree):
         return np.zeros(1, dtype=np.intp), f"{words})."
     if len(matrix) <= MOST_LEAVES:
         tree = hierarchy.optimal_leaf_ordering(tree, matrix.condensed())
-        words += ", optimal order of leaves"
+        words += ", optimal leaf order"
     leaves = hierarchy.leaves_list(tree).astype(np.intp)
-    # A tree has no left and right: the end that came first in the input goes first.
+    # The order can be reversed freely: begin at the end that came first in the input.
     return leaves if leaves[0] < leaves[-1] else leaves[::-1], f"{words})."
 
 
@@ -208,7 +207,7 @@ def _names(matrix: DistanceMatrix, rows: IntArray) -> tuple[str, ...]:
 
 
 def _bar_colours(values: pd.Series[Any], name: str) -> Colouring:
-    """Colour levels by hue; numbers, and more levels than there are hues, by lightness."""
+    """Colour levels by hue. Numbers, and more levels than there are hues, vary in lightness."""
     found = Colouring.of(values, name, "categorical")
     if values.dtype.kind not in "iuf" and len(found.levels) <= len(PALETTE):
         return found
@@ -219,7 +218,7 @@ def _bar_colours(values: pd.Series[Any], name: str) -> Colouring:
 
 
 def _spans(groups: Colouring) -> tuple[tuple[float, str], ...]:
-    """Return middle and name of every run of one group, if there is one run for each."""
+    """Return the centre and name of each group if each is one contiguous run; otherwise nothing."""
     starts = np.flatnonzero(np.diff(groups.codes, prepend=-1))
     if len(starts) != len(groups.levels):
         return ()
@@ -245,23 +244,23 @@ def plot_matrix(
     ax: Axes | None = None,
     caption: bool = False,
 ) -> Axes:
-    """Draw a matrix of distances.
+    """Draw a matrix of distances as a heat map.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances; pairs that are not computed yet (NaN) are grey.
+        Distances. Pairs that are not computed yet (NaN) are grey.
     order : "input", "hierarchical", str or sequence of int
-        The order of rows and columns: as they came, by the tree of average linkage with the
-        optimal order of leaves, by a column of ``D.metadata``, or given as positions.
+        The order of rows and columns: that of ``D``, that of average-linkage clustering with
+        optimal leaf order, sorted by a column of ``D.metadata``, or a sequence of indices.
     groups : str or sequence of length K, optional
-        A column of ``D.metadata``, or a value for each network, for the coloured bars.
+        A column of ``D.metadata``, or a value for each network, shown as coloured bars.
     unit : str
-        Of the distances.
+        Unit of the distances.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        The axes to draw on. By default a new pyplot figure is made.
     caption : bool
-        Whether to write what is shown under the axes.
+        Whether to write a caption below the axes that says what is shown.
 
     Returns
     -------

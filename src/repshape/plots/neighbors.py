@@ -1,4 +1,4 @@
-"""What neighbours tell about networks, against chance."""
+"""How well nearest neighbours predict a property of the networks, compared with chance."""
 
 from __future__ import annotations
 
@@ -12,40 +12,31 @@ from matplotlib.lines import Line2D
 
 from repshape.analysis.protocol import NeighborScore
 from repshape.errors import InputError
-from repshape.plots.picture import Picture
-from repshape.plots.rows import (
-    check_rows,
-    draw_row_key,
-    draw_rows,
-    grey_bar,
-    row_names,
-    row_size,
-    window,
-)
-from repshape.plots.style import FAINT, PALETTE, SMALL_SIZE
+from repshape.plots.rows import RowsPicture, check_rows, draw_grey_bars, row_names, window
+from repshape.plots.style import PALETTE, SMALL_SIZE
 
 FloatArray = npt.NDArray[np.float64]
 Scores = NeighborScore | Mapping[str, NeighborScore]
 
 
 @dataclass(frozen=True, eq=False)
-class NeighborsPicture(Picture):
-    """Scores of nearest neighbours, a row for each.
+class NeighborsPicture(RowsPicture):
+    """Scores of predictions from nearest neighbours, one row each.
 
     Attributes
     ----------
     names : tuple of str
     estimates, chances : ndarray, shape (R,)
     intervals : ndarray, shape (R, 2)
-        5th and 95th percentile over test sets.
+        5th and 95th percentiles over test sets.
     nulls : ndarray, shape (R, 2)
-        The same percentiles over permutations; NaN without.
+        The same percentiles over permutations; NaN if there were no permutations.
     notes : tuple of str
-        The p-value of each row, or nothing.
+        The p-value of each row; empty without permutations.
     limits : tuple of two floats
-        Ends of the axis.
+        Limits of the axis.
     label : str
-        What the score is.
+        Name of the score.
     caption : str
 
     Examples
@@ -57,19 +48,13 @@ class NeighborsPicture(Picture):
     (('half',), array([0.5]))
     """
 
-    names: tuple[str, ...]
-    estimates: FloatArray
     chances: FloatArray
-    intervals: FloatArray
     nulls: FloatArray
     notes: tuple[str, ...]
-    limits: tuple[float, float]
-    label: str
-    caption: str
 
     @classmethod
     def of(cls, scores: Scores) -> NeighborsPicture:
-        """Decide how to draw scores; the parameter is that of `plot_neighbors`."""
+        """Make the picture of some scores; the parameter is that of `plot_neighbors`."""
         rows = check_rows(scores, NeighborScore, "scores")
         kinds = {one.score for one in rows.values()}
         if len(kinds) > 1:
@@ -99,18 +84,9 @@ class NeighborsPicture(Picture):
             caption=_caption(found),
         )
 
-    @property
-    def size(self) -> tuple[float, float]:  # type: ignore[override]
-        """Width and height of a figure of its own; it has room for the rows."""
-        return row_size(len(self.names) + 1)
-
-    def _draw(self, ax: Axes) -> None:
-        draw_rows(ax, self.names)
-        rows = np.arange(len(self.names))
-        ax.hlines(rows, *self.nulls.T, color=FAINT, linewidth=6, alpha=0.7, zorder=1)
-        ax.hlines(rows, *self.intervals.T, color=PALETTE[0], linewidth=1.4, zorder=2)
+    def _draw_others(self, ax: Axes, rows: npt.NDArray[np.intp]) -> tuple[list[str], list[Line2D]]:
+        grey = draw_grey_bars(ax, rows, self.nulls)
         ax.scatter(self.chances, rows, marker="|", s=90, color=PALETTE[1], zorder=3)
-        ax.scatter(self.estimates, rows, s=22, color=PALETTE[0], zorder=4)
         for row, note in zip(rows, self.notes, strict=True):
             ax.annotate(
                 note,
@@ -119,20 +95,8 @@ class NeighborsPicture(Picture):
                 va="center",
                 fontsize=SMALL_SIZE,
             )
-        ax.set_xlim(self.limits)
-        ax.set_xlabel(self.label)
-        self._draw_legend(ax)
-
-    def _draw_legend(self, ax: Axes) -> None:
-        handles = [
-            Line2D([], [], color=PALETTE[0], marker="o", markersize=4, linewidth=1.4),
-            Line2D([], [], color=PALETTE[1], marker="|", markersize=8, linestyle=""),
-        ]
-        names = ["neighbours", "chance"]
-        if np.isfinite(self.nulls).any():
-            handles.append(grey_bar())
-            names.append("permuted")
-        draw_row_key(ax, handles, names)
+        chance = Line2D([], [], color=PALETTE[1], marker="|", markersize=8, linestyle="")
+        return ["neighbours", "chance", "permuted"][: 2 + len(grey)], [chance, *grey]
 
 
 def _note(score: NeighborScore) -> str:
@@ -144,23 +108,23 @@ def _caption(found: list[NeighborScore]) -> str:
     networks = sorted({one.n_networks for one in found})
     size = f"{networks[0]}" if len(networks) == 1 else f"{networks[0]} to {networks[-1]}"
     words = f"{size} networks. {'; '.join(methods)}. Dots: mean over test sets; "
-    words += "lines: their 5th to 95th percentile. "
+    words += "lines: 5th to 95th percentile. "
     if any(one.n_permutations for one in found):
         counts = sorted({one.n_permutations for one in found if one.n_permutations})
-        words += f"Grey: the same percentiles of the mean over {counts[-1]} permutations. "
+        words += f"Grey: 5th to 95th percentile of that mean over {counts[-1]} permutations. "
     if found[0].score == "accuracy":
-        return words + "Chance: the share of the commonest class."
-    return words + "Chance: R² = 0, the mean of all."
+        return words + "Chance: the share of the most common class."
+    return words + "Chance: R² = 0, which is predicting the mean."
 
 
 def plot_neighbors(scores: Scores, *, ax: Axes | None = None, caption: bool = False) -> Axes:
-    """Draw how well neighbours predict what is known, against chance.
+    """Draw how well nearest neighbours predict a property of the networks, compared with chance.
 
     Parameters
     ----------
     scores : NeighborScore, or mapping of str to NeighborScore
-        Results of `repshape.analysis.knn_classify`, or of `repshape.analysis.knn_regress`, a row
-        for each.
+        Results of `repshape.analysis.knn_classify` or of `repshape.analysis.knn_regress`, one row
+        each.
     ax, caption
         As in `plot_matrix`.
 

@@ -1,4 +1,4 @@
-"""Distance between means against distance between covariances, for all pairs."""
+"""Covariance distance against mean distance, for all pairs."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from repshape.errors import InputError
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT
 from repshape.plots.colouring import Colouring
-from repshape.plots.picture import Picture
+from repshape.plots.picture import Picture, set_window
 from repshape.plots.style import COLUMN_WIDTH, FAINT, plain
 
 FloatArray = npt.NDArray[np.float64]
 
 BETWEEN = "between groups"
 MARGIN = 1.06
-# Area of a marker in square points, for few pairs and for many.
+# Area of a marker in square points, up to this many pairs.
 AREAS = ((300, 14.0), (3000, 7.0), (np.inf, 3.0))
 
 
 @dataclass(frozen=True, eq=False)
 class PartsPicture(Picture):
-    """Both distances of every pair.
+    """Mean and covariance distances of all pairs, ready to be drawn.
 
     Attributes
     ----------
     points : ndarray, shape (P, 2)
-        Distance at alpha = 2 (means) and at alpha = 0 (covariances), in the order of
+        Distances at alpha = 2 (means) and at alpha = 0 (covariances), in the order of
         `DistanceMatrix.condensed`.
     colouring : Colouring
-        By group, for pairs within one; pairs between groups share a level.
+        Pairs within a group have the colour of that group; all other pairs share one level.
     area : float
-        Of each marker, in square points.
+        Area of each marker, in square points.
     reach : float
-        Upper end of both axes; their lower end is 0.
+        Upper limit of both axes; the lower limit is 0.
     unit : str
     caption : str
 
@@ -70,11 +70,11 @@ class PartsPicture(Picture):
         groups: str | Sequence[Any] | None = None,
         unit: str = UNIT,
     ) -> PartsPicture:
-        """Decide how to draw the pairs; the parameters are those of `plot_parts`."""
+        """Make the picture of all pairs; the parameters are those of `plot_parts`."""
         d_2, d_0 = _matrices(means, covariances)
         points = np.column_stack([d_2.condensed(), d_0.condensed()])
         if not len(points):
-            raise InputError("There must be at least two networks. Got one.")
+            raise InputError("The 'means' parameter must hold at least two networks. Got one.")
         colouring = Colouring.one(len(points))
         if groups is not None:
             name = groups if isinstance(groups, str) else "group"
@@ -89,40 +89,42 @@ class PartsPicture(Picture):
             reach=MARGIN * float(points.max()) or 1.0,
             unit=plain(unit),
             caption=(
-                f"{count(len(d_2), 'network')}, {count(len(points), 'pair')}: Gaussian Wasserstein "
-                "shape distance of means alone (alpha = 2) and of covariances alone (alpha = 0), "
-                f"each with its own alignment; both carry the same factor. Above the line of "
-                f"equality: {count(above, 'pair')}. Median ratio d_0 / d_2: "
-                f"{np.median(ratios):.3g}. Pairs share networks and are not independent."
+                f"{count(len(d_2), 'network')}, {count(len(points), 'pair')}. Gaussian Wasserstein "
+                "shape distances of means only (alpha = 2) and of covariances only (alpha = 0), "
+                "each with its own alignment and on the same scale. Above the diagonal: "
+                f"{count(above, 'pair')}. Median ratio d_0 / d_2: {np.median(ratios):.3g}. Pairs "
+                "share networks, so they are not independent."
             ),
         )
 
     def _draw(self, ax: Axes) -> None:
         ax.plot([0, self.reach], [0, self.reach], color=FAINT, linewidth=0.8, zorder=1)
         self.colouring.scatter(ax, self.points, np.full(len(self.points), self.area))
-        ax.set(xlim=(0, self.reach), ylim=(0, self.reach), aspect="equal")
-        ax.set_xlabel(f"mean distance ({self.unit})")
-        ax.set_ylabel("covariance distance")
-        ax.spines[["top", "right"]].set_visible(False)
+        limits = 0.0, self.reach
+        labels = f"mean distance ({self.unit})", "covariance distance"
+        set_window(ax, (limits, limits), labels)
         self.colouring.draw_key(ax)
 
 
 def _matrices(means: Any, covariances: Any) -> tuple[DistanceMatrix, DistanceMatrix]:
     if isinstance(means, Interpolation):
         if covariances is not None:
-            raise InputError("The 'covariances' parameter must be left out beside a sweep.")
-        # A sweep has all pairs, in order, and ends at alpha 0 and 2.
+            raise InputError(
+                "The 'covariances' parameter must be None if 'means' is an Interpolation, which "
+                "holds both."
+            )
+        # An interpolation has all pairs, in order, and always includes alpha 0 and 2.
         d_2, d_0 = (_square(means, means.distances[end]) for end in (-1, 0))
         return d_2, d_0
     if covariances is None:
-        raise InputError("The 'covariances' parameter must hold the distances of covariances.")
+        raise InputError("The 'covariances' parameter must hold distances at alpha = 0. Got None.")
     d_2, d_0 = as_complete(means), as_complete(covariances)
     if d_2.labels != d_0.labels:
-        raise InputError("Both matrices must hold the same networks in the same order.")
+        raise InputError("Both matrices must have the same networks in the same order.")
     for matrix, alpha in ((d_2, 2.0), (d_0, 0.0)):
         found = (matrix.description.get("parameters") or {}).get("alpha", alpha)
         if found != alpha:
-            raise InputError(f"A matrix at alpha = {alpha:g} was expected. Got one at {found:g}.")
+            raise InputError(f"Expected distances at alpha = {alpha:g}. Got alpha = {found:g}.")
     return d_2, d_0
 
 
@@ -134,7 +136,7 @@ def _square(sweep: Interpolation, distances: FloatArray) -> DistanceMatrix:
 
 
 def _pair_colours(groups: list[Any], name: str) -> Colouring:
-    """Colour each pair by the group of both, or as one between groups."""
+    """Colour each pair by the group of its two networks, or as a pair between groups."""
     first, second = np.triu_indices(len(groups), 1)
     texts = [str(group) for group in groups]
     values = [
@@ -153,17 +155,17 @@ def plot_parts(
     ax: Axes | None = None,
     caption: bool = False,
 ) -> Axes:
-    """Draw the distance between means against that between covariances, for all pairs.
+    """Draw covariance distances against mean distances, for all pairs.
 
     Parameters
     ----------
     means : DistanceMatrix, array_like of shape (K, K), or Interpolation
-        Distances at alpha = 2; or a sweep of `repshape.analysis.interpolate`, which has both.
-    covariances : DistanceMatrix or array_like, shape (K, K)
-        Distances at alpha = 0 of the same networks.
+        Distances at alpha = 2, or a result of `repshape.analysis.interpolate`, which has both.
+    covariances : DistanceMatrix or array_like, shape (K, K), optional
+        Distances at alpha = 0 between the same networks.
     groups : str or sequence of length K, optional
-        A column of the metadata, or a value for each network. Pairs within a group have its
-        colour; all others are grey.
+        A column of the metadata, or a value for each network. Pairs within a group have the
+        colour of the group; all others are grey.
     unit, ax, caption
         As in `plot_matrix`.
 

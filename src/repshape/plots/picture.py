@@ -1,4 +1,4 @@
-"""What all pictures share: axes in and out, the style, and a caption on request."""
+"""What all pictures have in common: axes, style and an optional caption."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from matplotlib.textpath import text_to_path
 
 from repshape.plots.style import CAPTION_SIZE, COLUMN_WIDTH, INK, STYLE, dress, plain, short, style
 
+Limits = tuple[tuple[float, float], tuple[float, float]]
+
 POINTS_PER_INCH = 72.0
-# From the lowest label to the caption, in points.
+# Distance from the lowest label to the caption, in points.
 CAPTION_GAP = 6.0
 LINE_SPACING = 1.25
 LOOK: dict[str, Any] = {
@@ -27,35 +29,36 @@ LOOK: dict[str, Any] = {
 
 
 class Picture(ABC):
-    """Everything that was decided about one picture, ready to be drawn.
+    """The content of one picture, ready to be drawn.
 
-    Subclasses are frozen dataclasses made by their method ``of``; they hold plain numbers and
-    words, and drawing decides nothing.
+    Subclasses are frozen dataclasses that their method ``of`` creates. They hold numbers and text
+    only: all choices are made by ``of``, and none by ``draw``.
 
     Attributes
     ----------
     caption : str
         What is shown, with settings and units.
     size : tuple of two floats
-        Width and height of a figure of its own, in inches.
+        Width and height, in inches, of a new figure for this picture.
     """
 
     caption: str
     size: ClassVar[tuple[float, float]] = (COLUMN_WIDTH, 2.8)
 
     def draw(self, ax: Axes | None = None, *, caption: bool = False) -> Axes:
-        """Draw on ``ax``, or on a new figure of pyplot, and return the axes.
+        """Draw the picture and return the axes.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on. By default a new pyplot figure is made.
         caption : bool
-            Whether to put the caption under the axes.
+            Whether to write the caption below the axes.
         """
+        axes = new_axes(self.size)[0] if ax is None else ax
         with style():
-            axes = new_figure(self.size).subplots() if ax is None else ax
             dress(axes)
+            axes.spines[["top", "right"]].set_visible(False)
             self._draw(axes)
         if caption:
             self._write(axes, own=ax is None)
@@ -69,25 +72,35 @@ class Picture(ABC):
 
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
-        """Draw what was decided, and nothing else."""
+        """Draw the content on the axes."""
 
 
-def new_figure(size: tuple[float, float]) -> Figure:
-    """Return a new figure of pyplot, which is imported here and nowhere else."""
+def new_axes(size: tuple[float, float], n_columns: int = 1) -> list[Axes]:
+    """Return a row of axes on a new pyplot figure.
+
+    This is the only place that imports pyplot. The figure is made before the style is set,
+    because pyplot may load a backend then, and backends have settings of their own.
+    """
     from matplotlib import pyplot
 
-    figure: Figure = pyplot.figure(figsize=size, layout="constrained")
-    return figure
+    figure: Figure = pyplot.figure(figsize=size, dpi=STYLE["figure.dpi"], layout="constrained")
+    with style():
+        return list(figure.subplots(1, n_columns, squeeze=False)[0])
+
+
+def set_window(ax: Axes, limits: Limits, labels: tuple[str, str]) -> None:
+    """Set the limits and the labels of both axes, with equal units."""
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal", xlabel=labels[0], ylabel=labels[1])
 
 
 def add_caption(ax: Axes, caption: str) -> None:
-    r"""Write a caption under the axes, below their labels and as wide as they are.
+    r"""Write a caption below the labels of the axes, as wide as the axes.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
     caption : str
-        It is broken into lines.
+        The text; lines are broken automatically.
 
     Examples
     --------
@@ -97,8 +110,8 @@ def add_caption(ax: Axes, caption: str) -> None:
     >>> ax.texts[-1].get_text()
     'Distances cost \\$.'
     """
-    figure: Figure = ax.figure.figure  # the whole, also of a subfigure
-    figure.draw_without_rendering()  # lets the layout settle
+    figure: Figure = ax.figure.figure  # the top-level figure, also for axes of a subfigure
+    figure.draw_without_rendering()  # so that the layout is final
     frame, points = ax.get_window_extent(), POINTS_PER_INCH / figure.dpi
     box = ax.get_tightbbox() or frame
     offset = ((box.x0 - frame.x0) * points, (box.y0 - frame.y0) * points - CAPTION_GAP)
@@ -115,7 +128,7 @@ def add_caption(ax: Axes, caption: str) -> None:
 
 
 def caption_figure(figure: Figure, caption: str) -> None:
-    """Write a caption under all axes of a figure of our own, which grows by its height."""
+    """Write a caption below all axes of a figure, which becomes taller to make room for it."""
     width, height = figure.get_size_inches()
     lines = _lines(caption, POINTS_PER_INCH * width - 2 * CAPTION_GAP)
     added = (2 * CAPTION_GAP + len(lines) * LINE_SPACING * CAPTION_SIZE) / POINTS_PER_INCH
@@ -131,7 +144,7 @@ def caption_figure(figure: Figure, caption: str) -> None:
 
 
 def _lines(caption: str, width: float) -> list[str]:
-    """Break a caption into lines of at most ``width`` points, by the font's own measures."""
+    """Break a caption into lines of at most ``width`` points, using the metrics of the font."""
     font = FontProperties(family=STYLE["font.sans-serif"], size=CAPTION_SIZE)
     lines: list[str] = []
     for word in short(caption, None).split():

@@ -1,4 +1,4 @@
-"""Networks seen in a plane: projected means, and covariances as ellipses."""
+"""Projections of networks onto a plane: means as points, and covariances as ellipses."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from matplotlib.collections import EllipseCollection
 
 from repshape.errors import check_real
 from repshape.moments import CovarianceEstimator, estimate_moments
+from repshape.plots.picture import Limits
 from repshape.preprocess import Preprocess
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
-Limits = tuple[tuple[float, float], tuple[float, float]]
 
 MARGIN = 0.06
 
@@ -24,18 +24,19 @@ MARGIN = 0.06
 class Ellipses:
     """Ellipses of Gaussians in a plane.
 
-    The points y with (y - centre)' S^-1 (y - centre) = n_std^2, for covariances S: along an
-    eigenvector they reach ``n_std`` standard deviations.
+    The ellipse of a covariance S is the set of points y with
+    (y - centre)' S^-1 (y - centre) = n_std^2. Along each principal axis it extends ``n_std``
+    standard deviations from the centre.
 
     Attributes
     ----------
     centres : ndarray, shape (M, 2)
     widths, heights : ndarray, shape (M,)
-        Full length of the long and the short axis.
+        Full lengths of the long and the short axis.
     angles : ndarray, shape (M,)
-        Of the long axis, in degrees from the first coordinate.
+        Angle between the long axis and the first coordinate, in degrees.
     reaches : ndarray, shape (M, 2)
-        Half the size of the box around each ellipse.
+        Half the width and height of the bounding box of each ellipse.
     """
 
     centres: FloatArray
@@ -46,7 +47,7 @@ class Ellipses:
 
     @classmethod
     def of(cls, centres: npt.ArrayLike, covariances: npt.ArrayLike, n_std: float = 1.0) -> Ellipses:
-        """Find the ellipses of covariances, shape (M, 2, 2), about centres, shape (M, 2).
+        """Return the ellipses of covariances, shape (M, 2, 2), around centres, shape (M, 2).
 
         Examples
         --------
@@ -67,7 +68,7 @@ class Ellipses:
         return len(self.centres)
 
     def take(self, chosen: list[int]) -> Ellipses:
-        """Return some of the ellipses."""
+        """Return the ellipses at the given indices."""
         return Ellipses(*(getattr(self, one)[chosen] for one in self.__dataclass_fields__))
 
     def draw(
@@ -79,7 +80,7 @@ class Ellipses:
         linestyle: str = "-",
         zorder: float = 2.0,
     ) -> None:
-        """Draw all as one collection: an outline, and a fill of the given opacity."""
+        """Draw all ellipses: their outlines, and their interiors with opacity ``fill``."""
         for opacity, edges, faces in ((fill, "none", colours), (1.0, colours, "none")):
             if opacity == 0.0:
                 continue
@@ -102,7 +103,7 @@ class Ellipses:
 
 
 def limits_of(*ellipses: Ellipses, points: FloatArray | None = None) -> Limits:
-    """Return the window, ((left, right), (bottom, top)), that holds all with a margin."""
+    """Return axis limits, ((left, right), (bottom, top)), that contain everything with a margin."""
     lows = [(one.centres - one.reaches).min(axis=0) for one in ellipses]
     highs = [(one.centres + one.reaches).max(axis=0) for one in ellipses]
     if points is not None and len(points):
@@ -121,11 +122,11 @@ class Plane:
     Attributes
     ----------
     offset : ndarray, shape (n,)
-        Grand mean of the network; it becomes the origin.
+        Grand mean of the network, which becomes the origin.
     basis : ndarray, shape (n, 2)
-        Orthonormal columns. With one neuron the second is zero.
+        Orthonormal columns. If there is only one neuron, the second column is zero.
     shares : tuple of two floats
-        Share of the variance, of means and noise together, along each.
+        Fraction of the total variance (of means and noise) along each component.
 
     Examples
     --------
@@ -139,11 +140,11 @@ class Plane:
 
     @classmethod
     def of(cls, network: Trials | Gaussians) -> Plane:
-        """Find the plane; conditions weigh the same."""
+        """Return the plane of a network, with equal weights for all conditions."""
         width = min(2, network.n_neurons)
         fitted = Preprocess(n_components=width).fit(network)
         if fitted.linear is None:
-            raise AssertionError("components were asked for")
+            raise AssertionError("a fit with n_components has a linear map")
         moments = fitted.apply(as_moments(network))
         assert isinstance(moments, Gaussians)
         along = (moments.means**2 + moments.variances).mean(axis=0)
@@ -153,7 +154,7 @@ class Plane:
         return cls(fitted.offset, basis, (shares[0], shares[1]))
 
     def axis_labels(self) -> tuple[str, str]:
-        """Return what to write along the axes."""
+        """Return the labels of both axes."""
         first, second = (f"PC {k + 1} ({100 * share:.0f} %)" for k, share in enumerate(self.shares))
         return first, second
 
@@ -161,16 +162,16 @@ class Plane:
 def as_moments(
     network: Trials | Gaussians, covariance: str | CovarianceEstimator = "mle"
 ) -> Gaussians:
-    """Return Gaussians as they are, and the estimated moments of trials."""
+    """Return Gaussians unchanged, and estimate the moments of trials."""
     return network if isinstance(network, Gaussians) else estimate_moments(network, covariance)
 
 
 def projected(
     network: Gaussians, linear: FloatArray, offset: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return means x L - offset and covariances L' S L in a plane, (M, 2) and (M, 2, 2).
+    """Return projected means, mu L - offset, (M, 2), and covariances, L' S L, (M, 2, 2).
 
-    Covariances are never made dense in the neurons.
+    No dense covariance between neurons is formed.
     """
     means = network.means @ linear - offset
     if network.kind == "factors":

@@ -1,4 +1,4 @@
-"""One network's responses: means, trials and ellipses of noise, in its first two components."""
+"""The responses of one network, projected onto its first two principal components."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from repshape.errors import InputError, check_boolean
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.captions import UNIT, deviations
 from repshape.plots.colouring import Colouring
-from repshape.plots.picture import Picture
-from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of, projected
+from repshape.plots.picture import Limits, Picture, set_window
+from repshape.plots.planes import Ellipses, Plane, as_moments, limits_of, projected
 from repshape.plots.style import COLUMN_WIDTH, FAINT
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
 
-# More ellipses than this hide each other.
+# More ellipses than this would hide each other.
 MOST_ELLIPSES = 120
 
 
 @dataclass(frozen=True, eq=False)
 class ResponsesPicture(Picture):
-    """A network's responses as they will be drawn.
+    """The responses of one network, ready to be drawn.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class ResponsesPicture(Picture):
     ellipses : Ellipses
         Mean and noise of each condition that is shown.
     colouring : Colouring
-        A colour for each of them.
+        Colour of each of these conditions.
     trials : ndarray, shape (N, 2)
-        Single trials of those conditions; empty without.
+        Single trials of these conditions; empty if they are not shown.
     trial_conditions : ndarray of int, shape (N,)
-        The condition of each trial, counted among those that are shown.
+        Index of the condition of each trial, among those that are shown.
     connect : bool
-        Whether a line joins the means in the order of the conditions.
+        Whether a line connects the means in the order of the conditions.
     limits : tuple
-        The window.
+        Limits of both axes.
     caption : str
 
     Examples
@@ -80,7 +80,7 @@ class ResponsesPicture(Picture):
         covariance: str | CovarianceEstimator = "mle",
         unit: str = UNIT,
     ) -> ResponsesPicture:
-        """Decide how to draw a network; the parameters are those of `plot_responses`."""
+        """Make the picture of a network; the parameters are those of `plot_responses`."""
         check_boolean("trials", trials)
         check_boolean("connect", connect)
         estimator = check_estimator(covariance)
@@ -121,29 +121,25 @@ class ResponsesPicture(Picture):
             )
         self.ellipses.draw(ax, self.colouring.colours)
         self.colouring.scatter(ax, centres, np.full(len(centres), 18.0))
-        ax.set(xlim=self.limits[0], ylim=self.limits[1], aspect="equal")
-        labels = self.plane.axis_labels()
-        ax.set_xlabel(labels[0])
-        ax.set_ylabel(labels[1])
-        ax.spines[["top", "right"]].set_visible(False)
+        set_window(ax, self.limits, self.plane.axis_labels())
         self.colouring.draw_key(ax)
 
 
 def _values(colour: Any, n_conditions: int) -> list[Any]:
-    """Return a value for each condition: what was given, or its number."""
+    """Return a value for each condition; by default its index."""
     if colour is None:
         return list(range(n_conditions))
     values = list(colour)
     if len(values) != n_conditions:
         raise InputError(
-            f"The 'colour' parameter must have a value for each of {n_conditions} conditions. "
+            f"The 'colour' parameter must have a value for each of the {n_conditions} conditions. "
             f"Got {len(values)}."
         )
     return values
 
 
 def shown_conditions(n_conditions: int) -> npt.NDArray[np.intp]:
-    """Return all conditions, or evenly spaced ones where they are too many."""
+    """Return the indices of the conditions to show: all, or evenly spaced ones if too many."""
     wanted = min(n_conditions, MOST_ELLIPSES)
     return np.unique(np.linspace(0, n_conditions - 1, wanted).round().astype(np.intp))
 
@@ -171,11 +167,11 @@ def _caption(
         words += f" ({n_shown}, evenly spaced, are shown)"
     words += f". Ellipses: {deviations(n_std)} of the noise"
     if isinstance(network, Trials):
-        words += f", covariances estimated by {estimator!r} from "
+        words += f", with covariances estimated by {estimator!r} from "
         low, high = int(network.n_trials.min()), int(network.n_trials.max())
         words += f"{low} trials each" if low == high else f"{low} to {high} trials"
     words += ". Small dots: trials." if dots else "."
-    return f"{words} Principal components with shares of the variance; axes in {unit}."
+    return f"{words} Principal components, with fractions of the variance; axes in {unit}."
 
 
 def plot_responses(
@@ -191,26 +187,28 @@ def plot_responses(
     ax: Axes | None = None,
     caption: bool = False,
 ) -> Axes:
-    """Draw a network's responses in the plane of its first two principal components.
+    """Draw the responses of a network in the plane of its first two principal components.
 
     Parameters
     ----------
-    network : Trials, Gaussians or anything that stands for a network
+    network : Trials, Gaussians or anything that `repshape.as_network` accepts
     colour : sequence of length M, optional
-        A value for each condition; by default its number.
+        A value for each condition; by default its index.
     kind : {"auto", "categorical", "continuous"}
-        How values are coloured, as in `plot_embedding`.
+        How to colour values, as in `plot_embedding`.
     n_std : float
-        Size of the ellipses, in standard deviations. One holds 39 % of Gaussian responses in the
-        plane, two hold 86 %.
+        Size of the ellipses, in standard deviations. With 1, an ellipse contains 39 % of Gaussian
+        responses in the plane; with 2, 86 %.
     trials : bool
-        Whether to show single trials, where there are any.
+        Whether to show single trials, if there are any.
     connect : bool
-        Whether to join the means in the order of the conditions.
+        Whether to connect the means in the order of the conditions.
     covariance : str or CovarianceEstimator
-        How covariances are estimated from trials; see `repshape.estimate_moments`.
-    unit, ax, caption
-        As in `plot_matrix`, with the unit of the responses.
+        How to estimate covariances from trials; see `repshape.estimate_moments`.
+    unit : str
+        Unit of the responses.
+    ax, caption
+        As in `plot_matrix`.
 
     Returns
     -------

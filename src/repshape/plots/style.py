@@ -1,4 +1,4 @@
-"""One look for all pictures: sizes for print, colours that every eye can tell apart, safe text."""
+"""The common style: sizes for print, colour-blind safe colours, and text that is safe to draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
-# A single column of a journal, in inches (89 mm), and the letters that stay readable in it.
+# The width of one journal column, in inches (89 mm), and font sizes that stay readable in it.
 COLUMN_WIDTH = 3.5
 FONT_SIZE = 8.0
 SMALL_SIZE = 7.0
@@ -18,7 +18,7 @@ CAPTION_SIZE = 6.5
 INK = "#333333"
 FAINT = "#bdbdbd"
 
-# Okabe and Ito (2008), told apart by every kind of colour vision; yellow is weak on white: last.
+# Okabe and Ito (2008), a colour-blind safe palette. Yellow is hard to see on white, so it is last.
 PALETTE = (
     "#0072B2",  # blue
     "#D55E00",  # vermilion
@@ -29,11 +29,11 @@ PALETTE = (
     "#000000",  # black
     "#F0E442",  # yellow
 )
-# Seven markers with eight colours: 56 levels before a pair of them returns.
+# Seven markers and eight colours give 56 levels before a combination repeats.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# Its lightness rises evenly, so it survives greyscale.
+# Lightness increases evenly, so the map remains readable in greyscale.
 COLORMAP = "viridis"
-# Longer names than this would push the data out of the picture.
+# Longer names would leave too little room for the data.
 LONGEST_NAME = 32
 
 # Typed loosely: older matplotlib takes any mapping, newer lists every key.
@@ -68,7 +68,11 @@ STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of repshape; settings are as they were afterwards.
+    """Use the style of repshape within a ``with`` block.
+
+    The settings that belong to the style are restored at the end of the block. All others,
+    interactive mode and the backend among them, are left alone: whatever sets them inside the
+    block (a notebook backend does so when it is loaded) keeps its effect.
 
     Examples
     --------
@@ -80,22 +84,28 @@ def style() -> Iterator[None]:
     >>> matplotlib.rcParams["font.size"] == before
     True
     """
-    with mpl.rc_context(STYLE):
+    # Not `matplotlib.rc_context`: it restores every setting, and so undoes what a backend that is
+    # loaded inside the block has set, such as interactive mode.
+    before: Any = {key: mpl.rcParams[key] for key in STYLE}
+    mpl.rcParams.update(STYLE)
+    try:
         yield
+    finally:
+        mpl.rcParams.update(before)
 
 
 def plain(text: object, longest: int | None = LONGEST_NAME) -> str:
-    r"""Return text that matplotlib shows as it stands, on one line and not too long.
+    r"""Return text that matplotlib shows literally, on one line and not too long.
 
-    A dollar would start a formula, a leading underscore would hide an entry of a legend, and
+    A dollar sign would start a formula, a leading underscore would hide a legend entry, and
     control characters have no glyph.
 
     Parameters
     ----------
     text : object
-        A name, or any value of metadata.
+        A name, or any value of the metadata.
     longest : int or None
-        Cut after this many characters, and say so by an ellipsis.
+        Maximum number of characters; longer text ends in an ellipsis. None means no limit.
 
     Examples
     --------
@@ -106,12 +116,12 @@ def plain(text: object, longest: int | None = LONGEST_NAME) -> str:
     """
     words = short(text, longest)
     if words.startswith("_"):
-        words = "\u200b" + words  # a space without width
+        words = "\u200b" + words  # a zero-width space
     return words.replace("$", r"\$")
 
 
 def short(text: object, longest: int | None = LONGEST_NAME) -> str:
-    r"""Return text on one line and not too long, as captions hold it.
+    r"""Return text on one line and not too long, for captions.
 
     >>> short("left\nright")
     'left right'
@@ -123,9 +133,9 @@ def short(text: object, longest: int | None = LONGEST_NAME) -> str:
 
 
 def dress(ax: Axes) -> None:
-    """Give axes, whoever made them, the sizes and colours of the style.
+    """Apply the sizes and colours of the style to axes that were made elsewhere.
 
-    Ticks are made when a figure is drawn, long after the style has ended, so it is told to them.
+    Ticks are created when the figure is drawn, after `style` has ended, so they are set here.
     """
     ax.tick_params(labelsize=SMALL_SIZE, colors=INK, length=2.5, width=0.6, pad=2)
     for label in (ax.xaxis.label, ax.yaxis.label, ax.title):

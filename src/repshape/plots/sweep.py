@@ -1,4 +1,4 @@
-"""The distance of one pair from covariances alone to means alone."""
+"""The distance of one pair as a function of alpha."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SweepPicture(Picture):
-    """Distances of one pair over alpha, and what they cannot fall below.
+    """Distances of one pair as a function of alpha, with two lower bounds.
 
     Attributes
     ----------
     alphas, distances : ndarray, shape (A,)
     interpolation_bounds : ndarray, shape (A,)
-        From the distances at 0 and 2 (Appendix E.2 of Duong et al., 2023).
+        Lower bounds from the distances at 0 and 2 (Appendix E.2 of Duong et al., 2023).
     lower_bounds : ndarray, shape (A,)
-        Certain, whatever the solver found.
+        Lower bounds that the solver proved.
     top : float
-        Upper end of the axis of distances; its lower end is 0.
+        Upper limit of the distance axis; the lower limit is 0.
     unit : str
     caption : str
 
@@ -54,13 +54,13 @@ class SweepPicture(Picture):
     def of(
         cls, sweep: Interpolation, pair: int | tuple[str, str] = 0, *, unit: str = UNIT
     ) -> SweepPicture:
-        """Decide how to draw a sweep; the parameters are those of `plot_sweep`."""
+        """Make the picture of one pair of a sweep; the parameters are those of `plot_sweep`."""
         k = find_pair(sweep, pair)
         first, second = (short(sweep.labels[int(i)]) for i in sweep.pairs[k])
         distances = sweep.distances[:, k]
         gap = float((distances - sweep.interpolation_bounds[:, k]).max())
         largest = float(distances.max())
-        share = f" (by at most {100 * gap / largest:.2g} % of the largest)" if largest > 0 else ""
+        share = f" by at most {100 * gap / largest:.2g} % of the largest" if largest > 0 else ""
         return cls(
             alphas=sweep.alphas,
             distances=distances,
@@ -69,11 +69,11 @@ class SweepPicture(Picture):
             top=1.08 * largest or 1.0,
             unit=plain(unit),
             caption=(
-                f"Gaussian Wasserstein shape distance of {first} and {second}, aligned anew at "
-                f"each of {len(sweep.alphas)} values of alpha, from covariances alone (0) to means "
-                "alone (2). Dashed: bound from both ends, which one alignment for means and "
-                f"covariances together cannot undercut; the distance exceeds it{share}. Dotted: "
-                "bound that holds whatever was found."
+                f"Gaussian Wasserstein shape distance between {first} and {second}, with a new "
+                f"alignment at each of {len(sweep.alphas)} values of alpha, from covariances only "
+                "(0) to means only (2). Dashed: lower bound from the distances at 0 and 2, which "
+                "is reached only if one alignment is optimal for means and for covariances; the "
+                f"distance exceeds it{share}. Dotted: lower bound that the solver proved."
             ),
         )
 
@@ -88,22 +88,21 @@ class SweepPicture(Picture):
             self.interpolation_bounds,
             linestyle="--",
             color=PALETTE[1],
-            label="bound from both ends",
+            label="bound from 0 and 2",
         )
-        ax.plot(self.alphas, self.lower_bounds, linestyle=":", color=INK, label="certain bound")
+        ax.plot(self.alphas, self.lower_bounds, linestyle=":", color=INK, label="proven bound")
         ax.set(xlim=(-0.04, 2.04), ylim=(0.0, self.top))
         ax.set_xticks([0, 0.5, 1, 1.5, 2], ["0\ncovariances", "0.5", "1", "1.5", "2\nmeans"])
         ax.set_xlabel("\N{GREEK SMALL LETTER ALPHA}")
         ax.set_ylabel(f"distance ({self.unit})")
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(loc="lower center")
 
 
 def find_pair(sweep: Interpolation, pair: int | tuple[str, str]) -> int:
-    """Return the position of a pair, given by position or by the names of its networks."""
+    """Return the index of a pair, given as an index or as the names of its networks."""
     if not isinstance(pair, tuple):
         if check_integer("pair", pair, 0) >= len(sweep.pairs):
-            raise InputError(f"There are {len(sweep.pairs)} pairs. Got position {pair}.")
+            raise InputError(f"There are {len(sweep.pairs)} pairs. Got index {pair}.")
         return int(pair)
     for name in pair:
         if name not in sweep.labels:
@@ -111,7 +110,9 @@ def find_pair(sweep: Interpolation, pair: int | tuple[str, str]) -> int:
     wanted = {sweep.labels.index(name) for name in pair}
     found = [k for k, row in enumerate(sweep.pairs.tolist()) if set(row) == wanted]
     if not found:
-        raise InputError(f"The 'pair' parameter must name two networks. Got {pair!r} instead.")
+        raise InputError(
+            f"The 'pair' parameter must name two different networks. Got {pair!r} instead."
+        )
     return found[0]
 
 
@@ -128,9 +129,9 @@ def plot_sweep(
     Parameters
     ----------
     sweep : Interpolation
-        What `repshape.analysis.interpolate` returned.
+        Result of `repshape.analysis.interpolate`.
     pair : int, or tuple of two str
-        Position of the pair in ``sweep.pairs``, or the names of its networks.
+        Index of the pair in ``sweep.pairs``, or the names of its networks.
     unit, ax, caption
         As in `plot_matrix`.
 

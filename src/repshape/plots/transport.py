@@ -1,4 +1,4 @@
-"""How the responses to one condition move from one network onto another, at least cost."""
+"""The optimal transport map between the responses of two networks to one condition."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from repshape.metrics.base import Alignment, check_same_conditions
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.alignment import LOOKS, as_aligned, draw_pair_key
 from repshape.plots.captions import UNIT, deviations
-from repshape.plots.picture import Picture
-from repshape.plots.planes import Ellipses, Limits, Plane, as_moments, limits_of
+from repshape.plots.picture import Limits, Picture, set_window
+from repshape.plots.planes import Ellipses, Plane, as_moments, limits_of
 from repshape.plots.style import COLUMN_WIDTH, FAINT, INK, plain, short
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
 
-# Where, between the start (0) and the end (1), distributions on the way are shown.
-ON_THE_WAY = (0.25, 0.5, 0.75)
+# Times, between the start (0) and the end (1), at which intermediate distributions are shown.
+BETWEEN = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
 class TransportPicture(Picture):
-    """Two Gaussians and the particles that move from one to the other.
+    """Two Gaussians and samples that the optimal map moves from one to the other.
 
     Attributes
     ----------
     plane : Plane
         First two principal components of both Gaussians together.
     ellipses : Ellipses
-        Of x and of y.
+        Ellipses of x and of y.
     between : Ellipses
-        Of the distributions on the way, a quarter, a half and three quarters of it.
+        Ellipses of the intermediate distributions at 1/4, 1/2 and 3/4 of the way.
     starts, ends : ndarray, shape (N, 2)
-        Particles drawn from x, and where the optimal map takes them.
+        Samples of x, and their images under the optimal map.
     mean_distance, covariance_distance : float
-        Between the means, and the Bures distance; the root of the sum of their squares is the
-        2-Wasserstein distance.
+        Distance between the means, and Bures distance between the covariances. The root of the
+        sum of their squares is the 2-Wasserstein distance.
     names : tuple of two str
     limits : tuple
     caption : str
@@ -70,7 +70,7 @@ class TransportPicture(Picture):
 
     @property
     def distance(self) -> float:
-        """The 2-Wasserstein distance of this condition."""
+        """The 2-Wasserstein distance for this condition."""
         return float(np.hypot(self.mean_distance, self.covariance_distance))
 
     @classmethod
@@ -88,7 +88,7 @@ class TransportPicture(Picture):
         unit: str = UNIT,
         random_state: int = 0,
     ) -> TransportPicture:
-        """Decide how to draw a condition; the parameters are those of `plot_transport`."""
+        """Make the picture of one condition; the parameters are those of `plot_transport`."""
         check_integer("n_particles", n_particles, 0)
         check_estimator(covariance)
         m, means, roots = _pair(x, y, condition, alignment, covariance)
@@ -98,12 +98,12 @@ class TransportPicture(Picture):
         centres = means @ flat - origin
         noise = np.random.default_rng(random_state).standard_normal((n_particles, A.shape[1]))
         starts, ends = (centres[k] + noise @ (one.T @ flat) for k, one in enumerate((A, C)))
-        ellipses = _on_the_way(centres, A.T @ flat, C.T @ flat, (0.0, 1.0), n_std)
+        ellipses = _between(centres, A.T @ flat, C.T @ flat, (0.0, 1.0), n_std)
         gaps = float(np.linalg.norm(means[0] - means[1])), float(np.linalg.norm(A - C))
         return cls(
             plane=plane,
             ellipses=ellipses,
-            between=_on_the_way(centres, A.T @ flat, C.T @ flat, ON_THE_WAY, n_std),
+            between=_between(centres, A.T @ flat, C.T @ flat, BETWEEN, n_std),
             starts=starts,
             ends=ends,
             mean_distance=gaps[0],
@@ -123,11 +123,7 @@ class TransportPicture(Picture):
             across, up = one.centres.T
             ax.scatter(across, up, s=24, color=colour, marker=marker, zorder=4, edgecolor="w")
         self._draw_arrows(ax)
-        ax.set(xlim=self.limits[0], ylim=self.limits[1], aspect="equal")
-        labels = self.plane.axis_labels()
-        ax.set_xlabel(labels[0])
-        ax.set_ylabel(labels[1])
-        ax.spines[["top", "right"]].set_visible(False)
+        set_window(ax, self.limits, self.plane.axis_labels())
         draw_pair_key(ax, self.names, loc="upper left", bbox_to_anchor=(1, 1))
 
     def _draw_arrows(self, ax: Axes) -> None:
@@ -146,11 +142,12 @@ class TransportPicture(Picture):
 
 
 def optimal_turn(A: FloatArray, C: FloatArray) -> FloatArray:
-    """Return the orthogonal W that brings C W closest to A, both (n, r).
+    """Return the orthogonal W that minimises |A - C W|_F, for factors A and C of shape (n, r).
 
-    For z standard normal, A z and C W z have covariances A A' and C C', and no coupling of the
-    two is closer: |A - C W|_F is the Bures distance. Where A is square and regular the coupling
-    is the map x -> C W A^-1 x, whose matrix is symmetric (Brenier); it needs no inverse here.
+    If z is standard normal, A z and C W z have covariances A A' and C C', and this coupling of
+    the two is optimal: |A - C W|_F is the Bures distance. If A is square and invertible, the
+    coupling is the map x -> C W A^-1 x, whose matrix is symmetric (Brenier); no inverse is needed
+    here.
     """
     U, _, Vt = np.linalg.svd(A.T @ C)
     return np.asarray(Vt.T @ U.T)
@@ -163,22 +160,22 @@ def _pair(
     alignment: Alignment | None,
     covariance: str | CovarianceEstimator,
 ) -> tuple[str, FloatArray, list[FloatArray]]:
-    """Return the condition's name, both means (2, n), and factors of equal width."""
+    """Return the name of the condition, both means, (2, n), and factors of equal width."""
     networks = as_network(x, "x"), as_network(y, "y")
     check_same_conditions(*networks)
     if alignment is not None:
         networks = as_aligned(*networks, alignment)
     elif networks[0].n_neurons != networks[1].n_neurons:
         raise InputError(
-            "Networks of different numbers of neurons need an alignment. "
-            f"Got {networks[0].n_neurons} and {networks[1].n_neurons} neurons and none."
+            "The 'alignment' parameter is required for networks with different numbers of neurons. "
+            f"Got {networks[0].n_neurons} and {networks[1].n_neurons} neurons and no alignment."
         )
     m = _position(networks[0], condition)
     one = [as_moments(network, covariance) for network in networks]
     means = [network.means[m] for network in one]
     roots = [_root(network, m) for network in one]
     if alignment is not None:
-        # The smaller network moves, so that what of the larger has no counterpart counts.
+        # The smaller network is moved, so that all dimensions of the larger one are kept.
         k = 0 if len(means[0]) < len(means[1]) else 1
         move = alignment._map.apply if k else alignment._map.reversed().apply
         means[k], roots[k] = move(means[k]), move(roots[k].T).T
@@ -189,7 +186,7 @@ def _pair(
 
 
 def _root(network: Gaussians, m: int) -> FloatArray:
-    """Return a factor A (n, r) of the covariance of condition m."""
+    """Return a factor A, (n, r), of the covariance of condition m."""
     part = slice(m, m + 1)
     single = Gaussians._trusted(network.means[part], network.stored[part], network.kind)
     found = factorise(single)
@@ -202,14 +199,17 @@ def _position(network: Trials | Gaussians, condition: int | str) -> int:
             raise InputError(f"There is no condition named {condition!r}.")
         return network.conditions.index(condition)
     if check_integer("condition", condition, 0) >= network.n_conditions:
-        raise InputError(f"There are {network.n_conditions} conditions. Got position {condition}.")
+        raise InputError(f"There are {network.n_conditions} conditions. Got index {condition}.")
     return int(condition)
 
 
-def _on_the_way(
+def _between(
     centres: FloatArray, A: FloatArray, C: FloatArray, times: tuple[float, ...], n_std: float
 ) -> Ellipses:
-    """Return the Gaussians at some times; A and C (r, 2) are transposed factors in the plane."""
+    """Return the interpolated Gaussians at some times.
+
+    A and C, (r, 2), are transposed factors in the plane.
+    """
     t = np.array(times)[:, None]
     roots = (1 - t[..., None]) * A + t[..., None] * C
     return Ellipses.of(
@@ -227,12 +227,14 @@ def _caption(
 ) -> str:
     words = f"Condition {short(condition)}, {'after' if aligned else 'without'} alignment"
     if n_neurons > 2:
-        words += f"; {n_neurons} neurons seen in the first two components of both"
+        words += (
+            f"; {n_neurons} neurons, projected onto the first two principal components of both "
+            "networks"
+        )
     return (
-        f"{words}. Arrows: the map that moves responses of one network to the other at least mean "
-        f"squared length; grey: distributions on the way. Ellipses: {deviations(n_std)}. "
-        f"2-Wasserstein distance {np.hypot(*gaps):.4g}: means {gaps[0]:.4g}, covariances "
-        f"{gaps[1]:.4g}. Axes in {unit}."
+        f"{words}. Arrows: optimal transport map, which minimises the mean squared displacement. "
+        f"Grey: intermediate distributions. Ellipses: {deviations(n_std)}. 2-Wasserstein distance "
+        f"{np.hypot(*gaps):.4g} (means {gaps[0]:.4g}, covariances {gaps[1]:.4g}). Axes in {unit}."
     )
 
 
@@ -251,32 +253,32 @@ def plot_transport(
     ax: Axes | None = None,
     caption: bool = False,
 ) -> Axes:
-    r"""Draw how the responses to one condition move from x onto y at least cost.
+    r"""Draw the optimal transport map between the responses of two networks to one condition.
 
-    Between Gaussians the optimal map is
+    Between Gaussians, the optimal map is
 
     .. math:: u \mapsto \mu_y + G (u - \mu_x), \qquad
               G = S_x^{-1/2} (S_x^{1/2} S_y S_x^{1/2})^{1/2} S_x^{-1/2}.
 
-    Particles are drawn from x and moved by it. It is found from factors, without an inverse:
-    covariances that are not of full rank are no special case.
+    Each arrow starts at a random sample of x and ends where the map takes it. The map is computed
+    from factors, without an inverse, so covariances may be rank deficient.
 
     Parameters
     ----------
     x, y : networks
     condition : int or str
-        Position or name of the condition.
+        Index or name of the condition.
     alignment : Alignment, optional
-        What ``metric.align(x, y)`` returned; y is aligned to x first, or x to y where y has more
-        neurons, so that what has no counterpart counts.
+        Result of ``metric.align(x, y)``. If given, y is aligned to x first; if y has more
+        neurons, x is aligned to y instead, so that all dimensions of y are kept.
     names : tuple of two str
-        What to call the networks.
+        Names of the networks, for the legend.
     n_particles : int
         Number of arrows.
     n_std, covariance, unit
         As in `plot_responses`.
     random_state : int
-        Seed of the particles.
+        Seed of the random samples.
     ax, caption
         As in `plot_matrix`.
 
