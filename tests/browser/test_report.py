@@ -53,10 +53,10 @@ class TestLoading:
     def test_it_says_what_was_measured(self, opened: Browser) -> None:
         shown = [part for part in opened.all(".matrix-part") if part.is_displayed()]
         assert len(shown) == 2
-        assert "α = 0: it sees noise covariances only" in shown[0].text
-        assert "Rotations and reflections of the neurons do not count" in shown[0].text
+        assert "Gaussian shape distance at α = 0" in shown[0].text
+        assert "ignores rotations and reflections of the neurons" in shown[0].text
         assert "seed 0" in shown[0].text
-        assert "triangle inequalities is broken" in shown[1].text
+        assert "triangle inequalities is violated" in shown[1].text
 
 
 class TestSelection:
@@ -125,9 +125,11 @@ class TestSelection:
             )
         )
         assert numbers["Distance"] == names[2]
-        assert {"At least", "Gap to the bound", "Solver", "Mean part", "Covariance part"} <= set(
-            numbers
-        )
+        bound = numbers["Proven lower bound of the minimum"]
+        assert re.fullmatch(r"[\d.]+ \(not a confidence limit\)", bound)
+        assert float(bound.split()[0]) <= float(numbers["Distance"])
+        others = {"Gap between distance and bound", "Solver", "Mean part", "Covariance part"}
+        assert others <= set(numbers)
         assert opened.find("#pair-picture").is_displayed()
         assert re.search(r"each ellipse .* standard deviation", opened.text("#pair-note"))
         shown = opened.pixels("#pair-picture")
@@ -224,7 +226,7 @@ class TestTables:
         assert (first, second) == ("net 03", "net 20")
         opened.find("#pairs-search").send_keys("zz")
         opened.until("return document.querySelector('#pairs-pager').textContent.includes('0 rows')")
-        assert rows(opened, "#pairs") == [["No pair matches."]]
+        assert rows(opened, "#pairs") == [["No matching pairs."]]
 
     def test_search_finds_networks_by_metadata(self, opened: Browser) -> None:
         opened.find("#networks-search").send_keys("LM")

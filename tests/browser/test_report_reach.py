@@ -50,7 +50,8 @@ class TestReach:
         canvas = opened.find("#heat")
         canvas.send_keys(Keys.ARROW_RIGHT)
         first = opened.until("return document.getElementById('live').textContent")
-        assert re.fullmatch(r"net \d\d and net \d\d: distance [\d.]+, at least [\d.]+", first)
+        bound = r"\(proven lower bound [\d.]+\)"
+        assert re.fullmatch(rf"net \d\d and net \d\d: distance [\d.]+ {bound}", first)
         canvas.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
         opened.until("return document.getElementById('live').textContent !== arguments[0]", first)
         canvas.send_keys(Keys.ENTER)
@@ -123,7 +124,7 @@ class TestIncomplete:
 
 class TestCoinciding:
     def test_rounding_is_shown_as_zero(self, browser: Browser, tmp_path: Path) -> None:
-        """A gap of 40 % between two numbers that are both rounding would frighten for nothing."""
+        """A gap of 40 % between two numbers that are both rounding errors would be misleading."""
         values = np.abs(np.subtract.outer([0.0, 1e-16, 1.0, 2.0], [0.0, 1e-16, 1.0, 2.0]))
         bounds = 0.6 * values
         D = rs.DistanceMatrix(values, lower_bounds=bounds)
@@ -143,7 +144,7 @@ class TestMany:
         points = rng.normal(size=(520, 3))
         D = rs.DistanceMatrix(np.linalg.norm(points[:, None] - points[None], axis=-1))
         browser.open(rs.write_report(D, tmp_path / "many.html").path)
-        assert "10 nearest of each network" in browser.find("aside").text
+        assert "10 nearest neighbours of each network" in browser.find("aside").text
         Select(browser.find("#first")).select_by_value("0")
         Select(browser.find("#second")).select_by_value(str(int(D.values[0].argmax())))
         says(browser, "distance about")

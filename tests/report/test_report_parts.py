@@ -1,4 +1,4 @@
-"""The parts of a report: which matrices, what is said of them, and which pairs are drawn."""
+"""The parts of a report: its input, what it says about matrices, and the pairs that it draws."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.registry import describe, restore
 from repshape.moments import CovarianceEstimator
+from repshape.report.page import settings_table, what_was_measured
 from repshape.report.pairs import choose_pairs, view_pairs
-from repshape.report.quality import assess
-from repshape.report.sources import Source, joint_metadata, read_sources
-from repshape.report.words import settings_table, short_name, what_was_measured
+from repshape.report.quality import check_matrix
+from repshape.report.sources import Source, read_inputs, short_name
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ class TestSources:
             rs.DistanceMatrix(D.values, description=describe(metric))
             for metric in (rs.GaussianShapeMetric(0.5), rs.EnergyShapeMetric(), max)
         ]
-        assert [one.name for one in read_sources([*made, made[0]])] == [
+        assert [one.name for one in read_inputs([*made, made[0]]).sources] == [
             "Gaussian, α = 0.5",
             "Energy, q = 1",
             "max",
@@ -53,26 +53,26 @@ class TestSources:
         ]
 
     def test_a_mapping_names_them(self) -> None:
-        found = read_sources({"first": line([0, 1]), "second": line([0, 2])})
-        assert [one.name for one in found] == ["first", "second"]
+        found = read_inputs({"first": line([0, 1]), "second": line([0, 2])})
+        assert [one.name for one in found.sources] == ["first", "second"]
 
     def test_files_of_one_metric_are_told_apart_by_name(self, tmp_path: Path) -> None:
         for name in ("a", "b"):
             line([0, 1]).save(tmp_path / f"{name}.csv")
-        found = read_sources([tmp_path / "a.csv", tmp_path / "b.csv"])
-        assert [one.name for one in found] == ["a", "b"]
+        found = read_inputs([tmp_path / "a.csv", tmp_path / "b.csv"])
+        assert [one.name for one in found.sources] == ["a", "b"]
 
     def test_a_folder_of_stores_stands_for_all(self, cohort: rs.Cohort, tmp_path: Path) -> None:
         metrics = {f"alpha-{a}": rs.GaussianShapeMetric(a) for a in (0.0, 2.0)}
         rs.pairwise_many(cohort, metrics, store=tmp_path / "sweep")
-        found = read_sources(tmp_path / "sweep")
+        found = read_inputs(tmp_path / "sweep").sources
         assert [one.name for one in found] == ["Gaussian, α = 0", "Gaussian, α = 2"]
         assert all(one.store is not None for one in found)
 
     def test_networks_that_coincide_are_judged_beside_other_matrices(self) -> None:
         tiny, whole = line([0, 1e-9, 2e-9]), line([0, 1, 2])
-        assert [one.coincide for one in read_sources([tiny, whole])] == [True, False]
-        assert [one.coincide for one in read_sources([tiny])] == [False]
+        assert [one.coincide for one in read_inputs([tiny, whole]).sources] == [True, False]
+        assert [one.coincide for one in read_inputs([tiny]).sources] == [False]
 
     @pytest.mark.parametrize(
         ("given", "words"),
@@ -85,18 +85,18 @@ class TestSources:
     )
     def test_bad_input_is_one_sentence(self, given: Any, words: str) -> None:
         with pytest.raises((InputError, InputTypeError), match=words):
-            read_sources(given)
+            read_inputs(given)
 
     def test_other_networks_are_refused(self) -> None:
         with pytest.raises(InputError, match="Got 2 and 3 networks"):
-            read_sources([line([0, 1]), line([0, 1, 2])])
+            read_inputs([line([0, 1]), line([0, 1, 2])])
         other = rs.DistanceMatrix([[0, 1], [1, 0]], labels=["0", "x"])
         with pytest.raises(InputError, match="Network 1 is '1' in one and 'x' in another"):
-            read_sources([line([0, 1]), other])
+            read_inputs([line([0, 1]), other])
 
     def test_metadata_is_joined(self) -> None:
         first, second = line([0, 1], area=["a", "b"]), line([0, 1], depth=[1.0, 2.0])
-        frame = joint_metadata(read_sources([first, second]), [None, None])
+        frame = read_inputs([first, second]).metadata
         assert frame.columns.tolist() == ["area", "depth"]
 
 
@@ -117,7 +117,7 @@ class TestWords:
         found = restore(description)
         assert found is not None
         assert describe(found) == describe(metric)
-        topics = dict(what_was_measured(description))
+        topics = dict(what_was_measured(found, description))
         assert topics["Invariances"]
         assert topics["Preprocessing"]
 
@@ -132,7 +132,8 @@ class TestWords:
     def test_settings_that_are_not_ours_are_not_guessed(self) -> None:
         assert restore({}) is None
         assert restore({"metric": "GaussianShapeMetric", "parameters": {"alpha": 9}}) is None
-        assert what_was_measured({}) == [("Distance", "The file does not say how it was measured.")]
+        words = "The file does not name the metric."
+        assert what_was_measured(None, {}) == [("Distance", words)]
         assert short_name({}, Path("mine.csv")) == "mine"
 
     def test_all_settings_are_listed(self) -> None:
@@ -143,7 +144,7 @@ class TestWords:
 
 class TestPairs:
     def test_nearest_neighbours_are_chosen_first(self) -> None:
-        D = line([0, 1, 10, 12, 30])
+        D = line([0, 1, 10, 12, 30]).values
         assert choose_pairs(D, 10).tolist() == np.column_stack(np.triu_indices(5, 1)).tolist()
         few = {tuple(pair) for pair in choose_pairs(D, 4).tolist()}
         assert {(0, 1), (2, 3), (3, 4)} < few
@@ -152,7 +153,7 @@ class TestPairs:
 
     def test_aligned_means_come_closer(self, cohort: rs.Cohort) -> None:
         D = rs.pairwise(cohort, rs.GaussianShapeMetric(2.0))
-        view = view_pairs(Source("a", D), cohort, 100, False)
+        view = view_pairs(Source("a", D, cohort=cohort), 100, False)
         gap = {
             when: np.linalg.norm((getattr(view, when) - view.own[view.index[:, 0]])[..., :2])
             for when in ("before", "after")
@@ -164,7 +165,7 @@ class TestPairs:
         toy = toy_networks(3, 2)
         cohort = rs.Cohort.from_networks(toy)
         D = rs.pairwise(toy, rs.GaussianShapeMetric())
-        view = view_pairs(Source("a", D), cohort, 100, False)
+        view = view_pairs(Source("a", D, cohort=cohort), 100, False)
         gaps = view.after - view.own[view.index[:, 0]]
         means = np.sqrt((gaps[..., :2] ** 2).sum(-1).mean(-1))
         np.testing.assert_allclose(means, view.parts[:, 2], atol=1e-9)
@@ -173,11 +174,11 @@ class TestPairs:
         np.testing.assert_allclose(traces[:5], np.repeat(2 * scales[:, None], 5, axis=1))
 
     def test_stored_alignments_give_the_same_picture(self, cohort: rs.Cohort, stored: Path) -> None:
-        (source,) = read_sources(stored)
-        kept = view_pairs(source, cohort, 100, False)
-        anew = view_pairs(Source("anew", source.matrix), cohort, 100, False)
-        assert "store kept" in kept.note
-        assert "found anew" in anew.note
+        (source,) = read_inputs(stored, cohort).sources
+        kept = view_pairs(source, 100, False)
+        anew = view_pairs(Source("anew", source.matrix, cohort=cohort), 100, False)
+        assert "read from the store" in kept.note
+        assert "computed again" in anew.note
         i, j = kept.index.T
         np.testing.assert_allclose(kept.parts[:, 0], source.matrix.values[i, j], rtol=1e-9)
         shorter = kept.parts[:, 0] < anew.parts[:, 0] - 1e-9  # by the polish
@@ -185,24 +186,26 @@ class TestPairs:
         np.testing.assert_allclose(kept.parts[~shorter, 2:], anew.parts[~shorter, 2:], atol=1e-5)
 
     def test_parts_make_the_distance(self, cohort: rs.Cohort, stored: Path) -> None:
-        (source,) = read_sources(stored)
-        parts = view_pairs(source, cohort, 100, False).parts
+        (source,) = read_inputs(stored, cohort).sources
+        parts = view_pairs(source, 100, False).parts
         np.testing.assert_allclose(parts[:, 0] ** 2, parts[:, 2] ** 2 + parts[:, 3] ** 2, rtol=1e-9)
 
     def test_many_conditions_are_thinned_and_said(self) -> None:
         cohort = rs.Cohort.from_networks(toy_networks(2, 2, n_conditions=40))
         D = rs.pairwise(cohort, rs.GaussianShapeMetric())
-        view = view_pairs(Source("a", D), cohort, 100, False)
+        view = view_pairs(Source("a", D, cohort=cohort), 100, False)
         assert view.own.shape == (4, 16, 5)
         assert "16 of 40 conditions" in view.note
 
     def test_absence_is_explained(self, cohort: rs.Cohort) -> None:
         D = rs.pairwise(cohort, rs.GaussianShapeMetric())
-        assert "not given" in view_pairs(Source("a", D), None, 9, False).note
-        assert "no alignment" in view_pairs(Source("a", line([0, 1])), None, 9, False).note
+        assert "without the responses" in view_pairs(Source("a", D), 9, False).note
+        assert "no alignment" in view_pairs(Source("a", line([0, 1])), 9, False).note
         exact = rs.Cohort.from_networks(toy_networks(2, 2))
         E = rs.pairwise(toy_networks(2, 2, n_trials=4), rs.EnergyShapeMetric())
-        assert "compares single trials" in view_pairs(Source("a", E), exact, 9, False).note
+        note = view_pairs(Source("a", E, cohort=exact), 9, False).note
+        assert note.startswith("Alignments are not drawn: ")
+        assert "single trials" in note
 
     def test_other_responses_are_refused(self, cohort: rs.Cohort, stored: Path) -> None:
         other = rs.Cohort()
@@ -211,7 +214,7 @@ class TestPairs:
         with pytest.raises(InputError, match="'net 0' in the cohort are not those"):
             rs.write_report(stored, "x.html", cohort=other)
         D = rs.DistanceMatrix.load(stored)
-        with pytest.raises(InputError, match="where the matrix says"):
+        with pytest.raises(InputError, match=r"in the cohort, but [\d.]+ in the matrix"):
             rs.write_report(D, "x.html", cohort=other)
         with pytest.raises(InputError, match="Got 2 for 1 matrices"):
             rs.write_report(D, "x.html", cohort=[cohort, cohort])
@@ -228,18 +231,18 @@ class TestQuality:
             one[np.triu_indices(3, 1)] = entries
             one += one.T
         D = rs.DistanceMatrix(square[0], lower_bounds=square[1])
-        checks = assess(Source("one", D, None), 0).checks
+        checks = check_matrix(Source("one", D), 0).checks
         return next((verdict, said) for topic, verdict, said in checks if topic == "Bounds")
 
     def test_a_gap_of_rounding_is_not_a_gap(self) -> None:
-        """Two networks that coincide are as close as can be, whatever their bound."""
+        """A distance of zero is minimal, whatever its lower bound."""
         assert self.words([1e-16, 2.0, 2.0], [0.0, 2.0, 2.0]) == (
             "good",
-            "All 2 distances above zero proven the smallest.",
+            "All 2 distances above zero are proven to be minimal.",
         )
 
     def test_a_gap_is_told(self) -> None:
         verdict, said = self.words([1.0, 2.0, 2.0], [0.5, 2.0, 2.0])
         assert verdict == "note"
-        assert "2 of 3 distances" in said
-        assert "within 50 % of their lower bound" in said
+        assert "2 of 3 distances are proven to be minimal" in said
+        assert "within 50 % of their proven lower bound (not a confidence limit)" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from repshape import write_report
 from repshape.cli import run
 from repshape.cli.report import report
 from repshape.errors import InputError, StorageError
-from repshape.report.data import _near, aligned_points, page_data
+from repshape.report.data import aligned_points, near_pairs, page_data
+from repshape.report.page import ESCAPES, SCRIPTS, STYLE, inert_json, read_static
 from repshape.report.pairs import no_views, view_pairs
-from repshape.report.quality import FULL, assess
-from repshape.report.render import ESCAPES, SCRIPTS, STYLE, _static, inert_json
-from repshape.report.sources import Source, read_sources
+from repshape.report.quality import FULL, assess, check_matrix
+from repshape.report.sources import Source, read_inputs
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +45,17 @@ def stored(cohort: rs.Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class TestQuality:
     def test_a_metric_needs_no_repair(self) -> None:
-        checks = {
-            topic: verdict for topic, verdict, _ in assess(Source("a", line([0, 1, 3])), 0).checks
-        }
+        found = check_matrix(Source("a", line([0, 1, 3])), 0)
+        checks = {topic: verdict for topic, verdict, _ in found.checks}
         assert checks["Triangles"] == checks["Repair"] == checks["Complete"] == "good"
 
     def test_broken_triangles_are_reported_and_repaired_for_the_plane(self) -> None:
         broken = rs.DistanceMatrix([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
-        found = assess(Source("a", broken), 0)
+        found = check_matrix(Source("a", broken), 0)
         checks = {topic: (verdict, words) for topic, verdict, words in found.checks}
         assert checks["Triangles"] == (
             "bad",
-            "1 of 3 triangle inequalities are broken, by up to 40 % of the largest distance.",
+            "1 of 3 triangle inequalities are violated, by up to 40 % of the largest distance.",
         )
         assert checks["Repair"][0] == "note"
         assert found.embedding is not None
@@ -63,13 +63,28 @@ class TestQuality:
 
     def test_a_matrix_in_the_making_has_no_plane(self) -> None:
         D = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
-        found = assess(Source("a", D), 0)
+        found = check_matrix(Source("a", D), 0)
         assert found.embedding is None
         assert found.checks[0] == ("Complete", "bad", "1 of 1 pair are not computed yet.")
 
     def test_clusters_lie_beside_each_other(self) -> None:
-        order = assess(Source("a", line([0, 10, 1, 11, 2, 12])), 0).order.tolist()
+        order = check_matrix(Source("a", line([0, 10, 1, 11, 2, 12])), 0).order.tolist()
         assert sorted(order[:3]) in ([0, 2, 4], [1, 3, 5])
+
+    def test_every_column_is_predicted_from_every_matrix(self) -> None:
+        places = [0.0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]
+        near = line(places, place=places, group=list("aaaabbbbcccc"), same=["x"] * 12)
+        inputs = read_inputs({"near": near, "far": line(places[::-1])})
+        found = [quality.predictions for quality in assess(inputs, 0, False)]
+        assert [[one.source for one in row] for row in found] == [["near"] * 3, ["far"] * 3]
+        assert [one.column for one in found[0]] == ["place", "group", "same"]
+        for row in found:
+            place, group, same = row
+            assert place.found is not None
+            assert place.found.score == "R2"
+            assert group.found is not None
+            assert group.found.score == "accuracy"
+            assert (same.found, same.reason) == (None, "All networks have the same value.")
 
 
 class TestData:
@@ -86,9 +101,9 @@ class TestData:
 
     def test_pictures_are_kept_to_sixteen_bits(self, cohort: rs.Cohort) -> None:
         D = rs.pairwise(cohort, rs.GaussianShapeMetric())
-        sources = read_sources([D])
-        view = view_pairs(sources[0], cohort, 100, False)
-        data = page_data(sources, D.metadata, [assess(sources[0], 0)], [view])
+        inputs = read_inputs(D, cohort)
+        view = view_pairs(inputs.sources[0], 100, False)
+        data = page_data(inputs, assess(inputs, 0, False), [view])
         pairs = data["matrices"][0]["pairs"]
         back = unpack(pairs["drawn"]).reshape(10, -1) * unpack(pairs["unit"])[:, None]
         exact = np.concatenate([view.before, view.after], axis=1).reshape(10, -1)
@@ -99,7 +114,7 @@ class TestData:
         points = rng.normal(size=(12, 2))
         turned = points @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
         planes = [
-            assess(Source("a", rs.DistanceMatrix(_distances(one))), 0)
+            check_matrix(Source("a", rs.DistanceMatrix(_distances(one))), 0)
             for one in (points, np.zeros((12, 2)), turned)
         ]
         first, _, last = aligned_points(planes)
@@ -108,8 +123,8 @@ class TestData:
 
     def test_columns_are_numbers_or_levels(self) -> None:
         frame = pd.DataFrame({"depth": [1.0, np.nan, 3.0], "area": ["b", None, "a"], "on": True})
-        (source,) = read_sources(line([0, 1, 3]))
-        data = page_data([source], frame, [assess(source, 0)], [no_views("")])
+        inputs = replace(read_inputs(line([0, 1, 3])), metadata=frame)
+        data = page_data(inputs, [check_matrix(inputs.sources[0], 0)], [no_views("")])
         depth, area, on = data["columns"]
         np.testing.assert_array_equal(unpack(depth["values"]), [1.0, np.nan, 3.0])
         assert (area["levels"], unpack(area["codes"]).tolist()) == (["a", "b"], [1, -1, 0])
@@ -117,7 +132,7 @@ class TestData:
 
     def test_near_pairs_are_those_of_a_sort(self) -> None:
         D = line(np.random.default_rng(1).normal(size=40).tolist())
-        rows, columns = (index[_near(D)] for index in np.triu_indices(40, 1))
+        rows, columns = (index[near_pairs(D.values)] for index in np.triu_indices(40, 1))
         expected = set()
         for i in range(40):
             order = [j for j in np.argsort(D.values[i], kind="stable") if j != i][:10]
@@ -127,9 +142,9 @@ class TestData:
     def test_many_networks_are_simplified_and_said(self, tmp_path: Path) -> None:
         D = line(np.arange(FULL + 1.0).tolist())
         report = rs.write_report(D, tmp_path / "a.html")
-        assert "10 nearest" in report.left_out[0]
+        assert "10 nearest neighbours of each network" in report.left_out[0]
         page = report.path.read_text(encoding="utf-8")
-        assert "10 nearest of each network" in page
+        assert "10 nearest neighbours of each network" in page
         data = read_data(page)
         assert data["full"] is False
         levels = unpack(data["matrices"][0]["levels"])
@@ -181,10 +196,10 @@ class TestPage:
     def test_our_code_writes_text_and_never_markup(self) -> None:
         for script in SCRIPTS:
             assert not re.search(
-                r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", _static(script)
+                r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", read_static(script)
             )
-        assert "@import" not in _static(STYLE)
-        assert "url(" not in _static(STYLE)
+        assert "@import" not in read_static(STYLE)
+        assert "url(" not in read_static(STYLE)
 
     def test_the_same_input_gives_the_same_bytes(self, tmp_path: Path) -> None:
         D = line([0, 1, 3, 4, 9, 11], depth=[0.0, 1, 2, 3, 4, 5])

@@ -1,4 +1,4 @@
-"""The data of a report page: compact arrays and plain values, ready for JSON."""
+"""The data of a report page, as compact arrays and plain values that are ready for JSON."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ import pandas as pd
 
 from repshape.analysis.distortion import DistortionCurve
 from repshape.analysis.panels import align_embeddings
-from repshape.matrix.distances import DistanceMatrix
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL, Quality
-from repshape.report.sources import Source
+from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
 
-# How arrays are called in the page: name of the JavaScript array, and the dtype that fills it.
+# NumPy dtypes and the JavaScript arrays that read them.
 DTYPES = {"f8": "Float64Array", "i4": "Int32Array", "i2": "Int16Array", "u1": "Uint8Array"}
-# In a page with many networks: neighbours whose distances are kept in full, and grey levels of the
-# others (255 is "not computed").
+# On a page with many networks: the number of neighbours whose distances are kept in full, and the
+# number of levels for all other distances (255 means "not computed").
 NEIGHBOURS = 10
 LEVELS = 254
-# Sequential, readable in print and with any kind of colour vision. Those of points are cut where
-# they would fade into a light or a dark page.
+# Sequential and colour-blind safe. The maps for points are cut where the colours would be hard to
+# see on a light or a dark page.
 MAPS = {
     "heat": ("viridis", 0.0, 1.0),
     "light": ("plasma", 0.0, 0.88),
@@ -35,30 +34,28 @@ MAPS = {
 
 
 def page_data(
-    sources: Sequence[Source],
-    metadata: pd.DataFrame,
-    qualities: Sequence[Quality],
-    views: Sequence[PairViews],
+    inputs: Inputs, qualities: Sequence[Quality], views: Sequence[PairViews]
 ) -> dict[str, Any]:
     """Return everything that the page draws."""
-    points = aligned_points(qualities)
+    metadata = inputs.metadata
+    matrices = zip(inputs.sources, qualities, aligned_points(qualities), views, strict=True)
     return {
-        "labels": list(sources[0].matrix.labels),
+        "labels": list(inputs.labels),
         "columns": [_column(str(name), metadata[name]) for name in metadata.columns],
-        "full": len(sources[0].matrix) <= FULL,
+        "full": len(inputs.labels) <= FULL,
         "matrices": [
             {"name": source.name, "coincide": source.coincide}
-            | _distances(source.matrix)
-            | _plane(quality, where)
+            | _distances(source)
+            | _plane(quality, points)
             | {"order": _packed(quality.order, "i4"), "pairs": _pairs(view)}
-            for source, quality, where, view in zip(sources, qualities, points, views, strict=True)
+            for source, quality, points, view in matrices
         ],
         "colours": {name: _colours(*how) for name, how in MAPS.items()},
     }
 
 
 def aligned_points(qualities: Sequence[Quality]) -> list[FloatArray | None]:
-    """Return the planes, each turned onto the one before it, so that the eye can follow."""
+    """Return the embeddings, each aligned with the one before it, so that they are comparable."""
     found: list[FloatArray | None] = []
     target: FloatArray | None = None
     for quality in qualities:
@@ -69,7 +66,7 @@ def aligned_points(qualities: Sequence[Quality]) -> list[FloatArray | None]:
         if target is not None and np.abs(target).max() > 0.0:
             points = align_embeddings(points, target).points
         found.append(points)
-        # Points that coincide give no direction to follow.
+        # Points that coincide cannot serve as a target.
         target = points if target is None or _spread(points) > 1e-6 * _spread(target) else target
     return found
 
@@ -79,13 +76,13 @@ def _spread(points: FloatArray) -> float:
 
 
 def _packed(array: npt.ArrayLike, kind: str) -> dict[str, str]:
-    """Return an array as text: little-endian bytes in base64, and the type to read them with."""
+    """Return an array as base64 text of little-endian bytes, with its JavaScript type."""
     raw = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
     return {"type": DTYPES[kind], "data": base64.b64encode(raw).decode("ascii")}
 
 
 def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    """Return a column as numbers, or as levels with a code for each network (-1: unknown)."""
+    """Return a column as numbers, or as levels and the level of each network (-1: unknown)."""
     if column.dtype.kind in "iuf":
         numbers = column.to_numpy(dtype=np.float64)
         known = np.where(np.isfinite(numbers), numbers, np.nan)
@@ -99,21 +96,23 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     }
 
 
-def _distances(D: DistanceMatrix) -> dict[str, Any]:
-    """Return all distances, or of many networks the nearest in full and the others as levels."""
-    rows, columns = np.triu_indices(len(D), 1)
-    known = D.condensed()[~np.isnan(D.condensed())]
+def _distances(source: Source) -> dict[str, Any]:
+    """Return all distances; with many networks, only the nearest in full, the others as levels."""
+    D, distances = source.matrix, source.distances
+    size = len(D.values)
+    rows, columns = np.triu_indices(size, 1)
+    known = distances[~np.isnan(distances)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    content: dict[str, Any] = {"low": low, "high": high, "missing": D.n_missing}
-    if len(D) <= FULL:
+    content: dict[str, Any] = {"low": low, "high": high, "missing": source.n_missing}
+    if size <= FULL:
         chosen = np.arange(len(rows))
     else:
-        chosen = _near(D)
-        scaled = (D.condensed() - low) / ((high - low) or 1.0) * LEVELS
+        chosen = near_pairs(D.values)
+        scaled = (distances - low) / ((high - low) or 1.0) * LEVELS
         content["levels"] = _packed(np.nan_to_num(np.rint(scaled), nan=LEVELS + 1), "u1")
         content["rows"] = _packed(rows[chosen], "i4")
         content["columns"] = _packed(columns[chosen], "i4")
-    content["distances"] = _packed(D.condensed()[chosen], "f8")
+    content["distances"] = _packed(distances[chosen], "f8")
     i, j = rows[chosen], columns[chosen]
     if D.lower_bounds is not None:
         content["bounds"] = _packed(D.lower_bounds[i, j], "f8")
@@ -122,15 +121,16 @@ def _distances(D: DistanceMatrix) -> dict[str, Any]:
     return content
 
 
-def _near(D: DistanceMatrix) -> npt.NDArray[np.intp]:
-    """Return the pairs, as positions of the upper triangle, of each network's nearest."""
-    filled = np.where(np.isnan(D.values), np.inf, D.values)
+def near_pairs(values: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the pairs of nearest neighbours, as indices into the upper triangle."""
+    size = len(values)
+    filled = np.where(np.isnan(values), np.inf, values)
     np.fill_diagonal(filled, np.inf)
     nearest = np.argsort(filled, axis=1, kind="stable")[:, :NEIGHBOURS]
-    own = np.repeat(np.arange(len(D)), nearest.shape[1])
+    own = np.repeat(np.arange(size), nearest.shape[1])
     i, j = np.unique(np.sort([own, nearest.ravel()], axis=0), axis=1)
-    place = i * (2 * len(D) - i - 1) // 2 + j - i - 1  # in the upper triangle, row by row
-    known: npt.NDArray[np.intp] = place[~np.isnan(D.condensed()[place])]
+    place = i * (2 * size - i - 1) // 2 + j - i - 1  # in the upper triangle, row by row
+    known: npt.NDArray[np.intp] = place[~np.isnan(values[i, j])]
     return known
 
 
@@ -155,7 +155,7 @@ def _curve(curve: DistortionCurve) -> dict[str, Any]:
 
 
 def _pairs(view: PairViews) -> dict[str, Any]:
-    """Return the pictures of pairs, to 16 bits of the size of each."""
+    """Return the drawings of pairs, each rounded to 16 bits of its size."""
     width = 10 * len(view.conditions)
     drawn = np.concatenate([view.before, view.after], axis=1).reshape(len(view.index), width)
     unit = np.abs(drawn).max(axis=1, initial=0.0, keepdims=True) / 32767.0
@@ -172,8 +172,8 @@ def _pairs(view: PairViews) -> dict[str, Any]:
 
 
 def _colours(name: str, start: float, stop: float) -> str:
-    """Return 256 colours as hexadecimal digits, six each."""
-    from matplotlib import colormaps  # slow to import: not with the package
+    """Return 256 colours as six hexadecimal digits each."""
+    from matplotlib import colormaps  # slow to import, so only when it is needed
 
     table = colormaps[name](np.linspace(start, stop, 256))[:, :3]
     return bytes(np.rint(255 * table).astype(np.uint8).ravel().tolist()).hex()

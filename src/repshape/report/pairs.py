@@ -1,4 +1,4 @@
-"""The pair view: two networks before and after alignment, in the first components of one."""
+"""Drawings of pairs: two networks before and after alignment, in the components of the first."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.io.cohort import Cohort
-from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import NativeShapeMetric
-from repshape.metrics.registry import restore
 from repshape.moments import estimate_moments
 from repshape.pairwise.store import Store
 from repshape.preprocess import Preprocess
@@ -30,34 +28,34 @@ from repshape.responses import Gaussians, Trials
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
-# Ellipses of more conditions than this cover each other.
+# The ellipses of more conditions would cover each other.
 MOST_CONDITIONS = 16
-# Memory for networks that are kept ready, each taking several times what its responses do.
+# Memory for prepared networks; each takes several times the memory of its responses.
 READY_BYTES = 2**30
 READY_COPIES = 6
-# Pairs drawn by one thread at a time.
+# Number of pairs that a thread draws at a time.
 BATCH = 32
-# A distance found again may differ from the stored one by the solver's tolerance and no more.
+# A distance that is computed again may differ from the stored one by the tolerance of the solver.
 SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class PairViews:
-    """What the page draws of pairs.
+    """Drawings of pairs, in the first two principal components of the first network.
 
     Attributes
     ----------
     index : ndarray of int, shape (P, 2)
         The pairs (x, y) that are drawn, x < y.
     own : ndarray, shape (K, C, 5)
-        Means (two numbers) and covariances (xx, xy, yy) of every x in its own two components;
-        NaN for networks that are the first of no pair.
+        Means (two numbers) and covariances (xx, xy, yy) of every x in its own components; NaN for
+        networks that are not the first of any pair.
     before, after : ndarray, shape (P, C, 5)
-        The same of y in the components of x, before and after alignment.
+        The same for y in the components of x, before and after alignment.
     parts : ndarray, shape (P, 4)
         Distance of the drawn alignment, its lower bound, and its mean and covariance parts.
     conditions : tuple of str
-        Names of the C conditions drawn.
+        Names of the C conditions that are drawn.
     note : str
         What is drawn and what is left out.
     """
@@ -72,124 +70,128 @@ class PairViews:
 
 
 def no_views(note: str) -> PairViews:
-    """Return that nothing is drawn, and why."""
+    """Return no drawings, and a note that says why."""
     none = np.zeros((0, 0, 5))
     index = np.zeros((0, 2), dtype=np.intp)
     return PairViews(index, none, none, none, np.zeros((0, 4)), (), note)
 
 
-def view_pairs(
-    source: Source, cohort: Cohort | None, limit: int, progress: bool | None
-) -> PairViews:
-    """Return the pictures of at most ``limit`` pairs, or why there is none."""
-    metric = restore(source.matrix.description)
+def view_pairs(source: Source, limit: int, progress: bool | None) -> PairViews:
+    """Return drawings of at most ``limit`` pairs, or a note that says why there are none."""
+    metric, cohort = source.metric, source.cohort
     if metric is None:
-        return no_views("This measure has no alignment that could be drawn.")
+        return no_views("This metric has no alignment to draw.")
     if cohort is None:
         return no_views(
-            "The responses were not given to the report, so alignments are not drawn. "
-            "Make it with the cohort to see them."
+            "Alignments are not drawn because the report was made without the responses. "
+            "Pass the cohort to include them."
         )
-    index = choose_pairs(source.matrix, limit)
+    index = choose_pairs(source.matrix.values, limit)
     if not len(index):
-        return no_views("No pair is computed yet, or none was asked for.")
-    stage = _Stage(metric, cohort)
+        return no_views("No pairs are drawn: none is computed yet, or none was requested.")
+    projector = _PairProjector(metric, cohort)
     try:
-        stage.check()
+        projector.check()
     except (InputError, InputTypeError) as error:
-        return no_views(f"Alignments are not drawn. {error}")
+        return no_views(f"Alignments are not drawn: {error}")
     kept = _stored_transforms(source.store, metric, index)
 
-    def draw(part: IndexArray) -> list[_Drawn]:
-        return [stage.draw(i, j, None if kept is None else kept[i, j]) for i, j in part.tolist()]
+    def draw(part: IndexArray) -> list[_PairDrawing]:
+        return [
+            projector.draw(i, j, None if kept is None else kept[i, j]) for i, j in part.tolist()
+        ]
 
     parts_of = [index[k : k + BATCH] for k in range(0, len(index), BATCH)]
     what = f"{BATCH} pairs of {source.name}"
     drawn = [one for some in run_all(draw, parts_of, what=what, progress=progress) for one in some]
     parts = np.array([one.parts for one in drawn])
-    own = np.full((len(cohort), len(stage.shown), 5), np.nan)
+    own = np.full((len(source.matrix.labels), len(projector.shown), 5), np.nan)
     for (i, _), one in zip(index, drawn, strict=True):
         own[i] = one.own
-    _check_cohort_fits(source.matrix, index, parts, float(np.nanmax(np.abs(own))))
+    _check_cohort_fits(source, index, parts, float(np.nanmax(np.abs(own))))
     return PairViews(
         index,
         own,
         np.array([one.before for one in drawn]),
         np.array([one.after for one in drawn]),
         parts,
-        stage.names(),
-        _note(source.matrix, index, stage, kept is not None),
+        projector.conditions,
+        _note(len(index), source.distances.size, projector, kept is not None),
     )
 
 
-def choose_pairs(D: DistanceMatrix, limit: int) -> IndexArray:
-    """Return at most ``limit`` known pairs: nearest neighbours first, then evenly by distance.
+def choose_pairs(values: FloatArray, limit: int) -> IndexArray:
+    """Return at most ``limit`` known pairs of a matrix of distances.
 
-    >>> D = DistanceMatrix([[0, 1, 5], [1, 0, 6], [5, 6, 0]])
-    >>> choose_pairs(D, 2).tolist()
+    Nearest neighbours come first; the other pairs are spread evenly over the range of distances.
+
+    >>> choose_pairs(np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 6.0], [5.0, 6.0, 0.0]]), 2).tolist()
     [[0, 1], [0, 2]]
     """
-    rows, columns = np.triu_indices(len(D), 1)
-    known = np.flatnonzero(~np.isnan(D.condensed()))
+    size = len(values)
+    rows, columns = np.triu_indices(size, 1)
+    distances = values[rows, columns]
+    known = np.flatnonzero(~np.isnan(distances))
     if len(known) > limit:
-        filled = np.where(np.isnan(D.values), np.inf, D.values)
+        filled = np.where(np.isnan(values), np.inf, values)
         np.fill_diagonal(filled, np.inf)
         nearest = filled.argmin(axis=1)
-        wanted = np.sort(np.column_stack([np.arange(len(D)), nearest]), axis=1)
-        at = np.flatnonzero(np.isin(rows * len(D) + columns, wanted @ [len(D), 1]))
+        wanted = np.sort(np.column_stack([np.arange(size), nearest]), axis=1)
+        at = np.flatnonzero(np.isin(rows * size + columns, wanted @ [size, 1]))
         first = np.intersect1d(at, known)
-        first = first[np.argsort(D.condensed()[first], kind="stable")][:limit]
+        first = first[np.argsort(distances[first], kind="stable")][:limit]
         others = np.setdiff1d(known, first)
-        ranked = others[np.argsort(D.condensed()[others], kind="stable")]
+        ranked = others[np.argsort(distances[others], kind="stable")]
         places = np.linspace(0, len(ranked) - 1, limit - len(first)).astype(np.intp)
         known = np.union1d(first, ranked[places])
     return np.column_stack([rows[known], columns[known]])
 
 
 @dataclass(frozen=True, eq=False)
-class _Ready:
-    """A network as one metric sees it, and what is drawn of it."""
+class _Projected:
+    """A network prepared for one metric, and what is needed to draw it."""
 
     prepared: Any
     means: FloatArray
-    spread: Callable[[FloatArray], FloatArray]  # W (n, 2) to the covariances (C, 2, 2) of rows @ W
+    spread: Callable[[FloatArray], FloatArray]  # W, (n, 2) -> covariances W' S W, (C, 2, 2)
     basis: FloatArray
     offset: FloatArray
     network: Trials | Gaussians
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _PairDrawing:
+    """Moments of both networks of a pair, shape (C, 5), as `PairViews` holds them."""
+
     own: FloatArray
     before: FloatArray
     after: FloatArray
     parts: tuple[float, float, float, float]
 
 
-class _Stage:
-    """Networks made ready for one metric, the last few of them kept."""
+class _PairProjector:
+    """Projects pairs of networks onto a plane; keeps the networks that were used last."""
 
     def __init__(self, metric: ShapeMetric[Any], cohort: Cohort) -> None:
         self._metric, self._cohort = metric, cohort
-        self._kept: OrderedDict[int, _Ready] = OrderedDict()
+        self._kept: OrderedDict[int, _Projected] = OrderedDict()
         self._lock = Lock()
-        largest = max(record.n_bytes for record in cohort.records)
+        records = cohort.records
+        largest = max(record.n_bytes for record in records)
         self._most = max(READY_BYTES // (READY_COPIES * largest + 1), 4)
-        M = cohort.n_conditions
+        M = records[0].n_conditions
         self.n_conditions = M
         self.shown = np.unique(np.linspace(0, M - 1, min(M, MOST_CONDITIONS)).astype(int))
+        given = records[0].conditions
+        names = range(M) if given is None else given
+        self.conditions = tuple(str(names[m]) for m in self.shown.tolist())
 
     def check(self) -> None:
-        """Raise if the metric cannot use such responses."""
+        """Raise if the metric does not accept these responses."""
         self._ready(0)
 
-    def names(self) -> tuple[str, ...]:
-        """Return what the drawn conditions are called."""
-        given = self._cohort.records[0].conditions
-        return tuple(str(m) if given is None else given[m] for m in self.shown.tolist())
-
-    def draw(self, i: int, j: int, core: FloatArray | None) -> _Drawn:
-        """Draw the pair (i, j), with the given transform between coordinates or by solving it."""
+    def draw(self, i: int, j: int, core: FloatArray | None) -> _PairDrawing:
+        """Draw the pair (i, j) with the given transform between coordinates, or solve it first."""
         x, y = self._ready(i), self._ready(j)
         if core is None:
             found = self._metric.align_prepared(x.prepared, y.prepared)
@@ -200,7 +202,7 @@ class _Stage:
             rotation = getattr(self._metric, "group", "") == "rotation" and square
             moved = Transform(core, y.prepared.basis, x.prepared.basis, rotation)
             four = self._parts(x, y, moved)
-        still = np.zeros((len(y.offset), 2))  # neuron k on neuron k, as far as there are both
+        still = np.zeros((len(y.offset), 2))  # neuron k of y on neuron k of x, if there is one
         shared = min(len(y.offset), len(x.offset))
         still[:shared] = x.basis[:shared]
         turned = moved.reversed().apply(x.basis.T).T  # T @ basis, without forming T
@@ -208,13 +210,15 @@ class _Stage:
         own = _flat(x.means @ x.basis - shift, x.spread(x.basis))
         before = _flat(y.means @ still - shift, y.spread(still))
         after = _flat(y.means @ turned - shift, y.spread(turned))
-        return _Drawn(own, before, after, four)
+        return _PairDrawing(own, before, after, four)
 
-    def _parts(self, x: _Ready, y: _Ready, moved: Transform) -> tuple[float, float, float, float]:
+    def _parts(
+        self, x: _Projected, y: _Projected, moved: Transform
+    ) -> tuple[float, float, float, float]:
         whole = self._metric._evaluate(x.network, y.network, moved)
         if not isinstance(self._metric, GaussianShapeMetric):
             return whole, np.nan, np.nan, np.nan
-        # d_2^2 is twice the mean part squared, and d_0^2 twice that of the covariances.
+        # d_2^2 is twice the squared mean part, and d_0^2 twice the squared covariance part.
         means, covariances = (
             GaussianShapeMetric(
                 alpha, covariance=self._metric.covariance, weights=self._metric.weights
@@ -224,7 +228,7 @@ class _Stage:
         )
         return whole, np.nan, means, covariances
 
-    def _ready(self, k: int) -> _Ready:
+    def _ready(self, k: int) -> _Projected:
         with self._lock:
             if k not in self._kept:
                 self._kept[k] = self._make(k)
@@ -233,17 +237,17 @@ class _Stage:
             self._kept.move_to_end(k)
             return self._kept[k]
 
-    def _make(self, k: int) -> _Ready:
+    def _make(self, k: int) -> _Projected:
         prepared = self._metric.prepare(self._cohort[k])
         network = self._cohort[k]
         if prepared.phi is not None:
             network = prepared.phi.apply(network)
         drawn = _moments(network, self._metric)
-        axes = Preprocess(n_components=min(2, network.n_neurons)).fit(network)
+        axes = Preprocess(n_components=min(2, drawn.means.shape[1])).fit(network)
         assert axes.linear is not None
         basis = np.pad(axes.linear, ((0, 0), (0, 2 - axes.linear.shape[1])))
         means = drawn.means[self.shown]
-        return _Ready(prepared, means, self._spread(drawn), basis, axes.offset, network)
+        return _Projected(prepared, means, self._spread(drawn), basis, axes.offset, network)
 
     def _spread(self, moments: Gaussians) -> Callable[[FloatArray], FloatArray]:
         stored = moments.stored[self.shown]
@@ -255,7 +259,7 @@ class _Stage:
 
 
 def _moments(network: Trials | Gaussians, metric: ShapeMetric[Any]) -> Gaussians:
-    """Return the moments that the metric sees; of a metric of whole trials, the plug-in ones."""
+    """Return the moments that the metric uses, or maximum likelihood ones if it uses trials."""
     if isinstance(network, Gaussians):
         return network
     if isinstance(metric, GaussianShapeMetric):
@@ -268,7 +272,7 @@ def _gram(rows: FloatArray) -> FloatArray:
 
 
 def _flat(means: FloatArray, covariances: FloatArray) -> FloatArray:
-    """Return (C, 5): both means, then xx, xy and yy."""
+    """Return shape (C, 5): both means, then xx, xy and yy."""
     three = covariances[:, [0, 0, 1], [0, 1, 1]]
     return np.concatenate([means, three], axis=1)
 
@@ -294,35 +298,35 @@ def _read_transforms(
             yield from ((p, one) for p, one in zip(pairs, found, strict=True) if p in wanted)
 
 
-def _check_cohort_fits(
-    D: DistanceMatrix, index: IndexArray, parts: FloatArray, size: float
-) -> None:
-    """Raise if what was found contradicts the matrix: then the responses are not those of it.
+def _check_cohort_fits(source: Source, index: IndexArray, parts: FloatArray, size: float) -> None:
+    """Raise if the responses contradict the matrix: then it was computed from others.
 
-    Rounding enters distances in units of the ``size`` of the responses.
+    Rounding errors of distances are proportional to the ``size`` of the responses.
     """
+    D = source.matrix
     i, j = index.T
     given, slack = D.values[i, j], SLACK * (np.abs(D.values[i, j]) + size)
-    wrong = parts[:, 1] > given + slack  # no transform gets below a lower bound
+    wrong = parts[:, 1] > given + slack  # no distance is below a lower bound
     if D.lower_bounds is not None:
         wrong |= parts[:, 0] < D.lower_bounds[i, j] - slack
     if wrong.any():
         k = int(np.argmax(wrong))
         raise InputError(
             "The 'cohort' parameter must hold the responses that the matrix was computed from. "
-            f"Those of {D.labels[i[k]]!r} and {D.labels[j[k]]!r} are {parts[k, 0]:.6g} apart, "
-            f"where the matrix says {given[k]:.6g}."
+            f"The distance between {D.labels[i[k]]!r} and {D.labels[j[k]]!r} is "
+            f"{parts[k, 0]:.6g} in the cohort, but {given[k]:.6g} in the matrix."
         )
 
 
-def _note(D: DistanceMatrix, index: IndexArray, stage: _Stage, stored: bool) -> str:
-    total = D.condensed().size
-    words = "Alignments are those that the store kept." if stored else "Alignments were found anew."
-    if len(index) < total:
+def _note(n_drawn: int, n_pairs: int, projector: _PairProjector, stored: bool) -> str:
+    where = "read from the store" if stored else "computed again for this page"
+    words = f"Alignments were {where}."
+    if n_drawn < n_pairs:
         words += (
-            f" {len(index)} of {count(total, 'pair')} can be drawn: nearest neighbours, "
-            "and others evenly over all distances."
+            f" {n_drawn} of {count(n_pairs, 'pair')} can be shown: nearest neighbours, and others "
+            "spread evenly over the range of distances."
         )
-    if len(stage.shown) < stage.n_conditions:
-        words += f" {len(stage.shown)} of {stage.n_conditions} conditions are drawn."
+    shown = len(projector.shown)
+    if shown < projector.n_conditions:
+        words += f" {shown} of {projector.n_conditions} conditions are drawn."
     return words

@@ -1,55 +1,78 @@
-"""The matrices of a report: read, checked to be of the same networks, and named."""
+"""The input of a report: matrices of the same networks, their responses and their metadata."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from repshape.errors import InputError, InputTypeError
 from repshape.io.cohort import Cohort
 from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.registry import restore, short_title
 from repshape.pairwise.store import FORMAT as STORE
 from repshape.pairwise.store import Store
-from repshape.report.words import short_name
 
+FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 MatrixLike = DistanceMatrix | PathLike
 CohortLike = Cohort | PathLike
-# The page keeps a number for each pair of networks; beyond this it would not open on a laptop.
+# The page holds a number for each pair of networks; with more networks it would be too large for
+# a laptop to open.
 MOST_NETWORKS = 5000
-# Rounding enters a distance through a square root, as 1e-8 of the responses. Where no distance of a
-# matrix reaches this share of the largest in another, its networks coincide.
+# Rounding enters a distance through a square root, as 1e-8 of the size of the responses. If the
+# largest distance of a matrix is below this fraction of the largest in any matrix, its networks
+# coincide.
 COINCIDE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One matrix of the report.
+    """One matrix of the report, with what is known about it.
 
     Attributes
     ----------
     name : str
-        What the page calls it; unique.
+        The unique name of the matrix on the page.
     matrix : DistanceMatrix
-        The distances, complete or not.
+        The distances; some pairs may be missing.
     path : pathlib.Path or None
-        Where it was read from.
+        The file or store that the matrix was read from.
     coincide : bool
-        Whether all networks coincide but for rounding, judged beside the other matrices.
+        Whether all distances are zero up to rounding, compared with the other matrices.
+    cohort : Cohort or None
+        The responses that the distances were computed from.
+    distances : ndarray, shape (K * (K - 1) / 2,)
+        The upper triangle of the matrix.
+    n_missing : int
+        Number of pairs that are not computed yet.
+    metric : ShapeMetric or None
+        The metric; None if it is not one of ours.
     """
 
     name: str
     matrix: DistanceMatrix
     path: Path | None = None
     coincide: bool = False
+    cohort: Cohort | None = None
+    distances: FloatArray = field(init=False)
+    n_missing: int = field(init=False)
+    metric: ShapeMetric[Any] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        distances = self.matrix.condensed()
+        object.__setattr__(self, "distances", distances)  # the class is frozen
+        object.__setattr__(self, "n_missing", int(np.isnan(distances).sum()))
+        object.__setattr__(self, "metric", restore(self.matrix.description))
 
     @property
     def store(self) -> Store | None:
@@ -57,43 +80,86 @@ class Source:
         return Store(self.path) if self.path is not None and self.path.is_dir() else None
 
 
-def read_sources(
-    matrices: MatrixLike | Sequence[MatrixLike] | Mapping[str, MatrixLike],
-) -> tuple[Source, ...]:
-    """Return the matrices with a name each, or raise one clear sentence.
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Everything that a report is made from.
 
-    A folder of stores, as a sweep leaves it, stands for all of them.
+    Attributes
+    ----------
+    sources : tuple of Source
+        The matrices, at least one, all of the same networks in the same order.
+    labels : tuple of str
+        Names of the networks.
+    metadata : pandas.DataFrame
+        A row for each network, with the columns of all matrices and cohorts.
+    """
+
+    sources: tuple[Source, ...]
+    labels: tuple[str, ...]
+    metadata: pd.DataFrame
+
+
+def read_inputs(
+    matrices: MatrixLike | Sequence[MatrixLike] | Mapping[str, MatrixLike],
+    cohort: CohortLike | Sequence[CohortLike] | None = None,
+) -> Inputs:
+    """Read and check the matrices and their responses.
+
+    A folder of stores, as `pairwise_many` leaves it, stands for all of them. One cohort serves
+    all matrices; several cohorts belong to one matrix each.
 
     >>> D = DistanceMatrix([[0, 1], [1, 0]])
-    >>> [source.name for source in read_sources([D, D])]
+    >>> [source.name for source in read_inputs([D, D]).sources]
     ['matrix', 'matrix (2)']
     """
-    if isinstance(matrices, DistanceMatrix | str | os.PathLike):
-        matrices = [matrices]
-    if isinstance(matrices, Mapping):
-        given = [(str(name), one) for name, one in matrices.items()]
-    elif isinstance(matrices, Sequence):
-        given = [("", one) for one in matrices]
-    else:
-        raise InputTypeError(
-            "The 'matrices' parameter must be one or several matrices of distances, or their "
-            f"files. Got {type(matrices).__name__} instead."
-        )
-    found = [source for name, one in given for source in _read(name, one)]
+    found = [one for name, given in _listed(matrices) for one in _read(name, given)]
     if not found:
         raise InputError("The 'matrices' parameter must hold at least one matrix. Got none.")
     for other in found[1:]:
-        _check_same(found[0], other)
-    if len(found[0].matrix) > MOST_NETWORKS:
+        _check_same(found[0].matrix.labels, other.matrix.labels)
+    if len(found[0].matrix.labels) > MOST_NETWORKS:
         raise InputError(
-            f"A report shows at most {MOST_NETWORKS} networks. Got {len(found[0].matrix)}."
+            "The 'matrices' parameter must hold at most "
+            f"{MOST_NETWORKS} networks. Got {len(found[0].matrix.labels)}."
         )
-    return _judged(_named(found))
+    sizes = [float(np.nanmax(np.abs(one.matrix.values))) for one in found]
+    cohorts = _read_cohorts(cohort, len(found))
+    sources = tuple(
+        Source(name, one.matrix, one.path, size <= COINCIDE * max(sizes), responses)
+        for name, one, size, responses in zip(_names(found), found, sizes, cohorts, strict=True)
+    )
+    for source in sources:
+        if source.cohort is not None:
+            _check_cohort(source, source.cohort)
+    return Inputs(sources, sources[0].matrix.labels, _joint_metadata(sources))
 
 
-def _read(name: str, given: Any) -> list[Source]:
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A matrix as it was read; the name is empty if the user gave none."""
+
+    name: str
+    matrix: DistanceMatrix
+    path: Path | None = None
+
+
+def _listed(matrices: Any) -> list[tuple[str, Any]]:
+    """Return a name, which may be empty, and a matrix or path for each entry."""
+    if isinstance(matrices, DistanceMatrix | str | os.PathLike):
+        return [("", matrices)]
+    if isinstance(matrices, Mapping):
+        return [(str(name), one) for name, one in matrices.items()]
+    if isinstance(matrices, Sequence):
+        return [("", one) for one in matrices]
+    raise InputTypeError(
+        "The 'matrices' parameter must be one or several distance matrices, or paths to them. "
+        f"Got {type(matrices).__name__} instead."
+    )
+
+
+def _read(name: str, given: Any) -> list[_Read]:
     if isinstance(given, DistanceMatrix):
-        return [Source(name, given)]
+        return [_Read(name, given)]
     if not isinstance(given, str | os.PathLike):
         raise InputTypeError(
             "Each matrix must be a DistanceMatrix or the path of one. "
@@ -105,21 +171,19 @@ def _read(name: str, given: Any) -> list[Source]:
     if path.is_dir() and (read_attributes(path) or {}).get("format") is None:
         inside = [one for one in sorted(path.iterdir()) if _is_store(one)]
         if not inside:
-            raise InputError(f"{path} holds no distance store.")
-        prefix = f"{name}: " if name else ""
+            raise InputError(f"{path} contains no distance store.")
         return [
-            Source(prefix + one.name if prefix else "", DistanceMatrix.load(one), one)
+            _Read(f"{name}: {one.name}" if name else "", DistanceMatrix.load(one), one)
             for one in inside
         ]
-    return [Source(name, DistanceMatrix.load(path), path)]
+    return [_Read(name, DistanceMatrix.load(path), path)]
 
 
 def _is_store(path: Path) -> bool:
     return path.is_dir() and (read_attributes(path) or {}).get("format") == STORE
 
 
-def _check_same(first: Source, other: Source) -> None:
-    mine, theirs = first.matrix.labels, other.matrix.labels
+def _check_same(mine: tuple[str, ...], theirs: tuple[str, ...]) -> None:
     if mine == theirs:
         return
     words = "All matrices must have the same networks in the same order."
@@ -129,63 +193,58 @@ def _check_same(first: Source, other: Source) -> None:
     raise InputError(f"{words} Network {k} is {mine[k]!r} in one and {theirs[k]!r} in another.")
 
 
-def _named(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Give each a name from what was measured, told apart by file and number where they clash."""
-    drafts = [(one, one.name or short_name(one.matrix.description, one.path)) for one in sources]
-    times = Counter(name for _, name in drafts)
-    taken: set[str] = set()
-    named = []
-    for source, draft in drafts:
-        stem = source.path.stem if source.path is not None else ""
-        name = f"{draft} ({stem})" if times[draft] > 1 and stem and not source.name else draft
+def _names(found: Sequence[_Read]) -> list[str]:
+    """Return a unique name for each: given, or the metric's, with the file name if they clash."""
+    drafts = [one.name or short_name(one.matrix.description, one.path) for one in found]
+    times = Counter(drafts)
+    names: list[str] = []
+    for one, draft in zip(found, drafts, strict=True):
+        stem = one.path.stem if one.path is not None else ""
+        name = f"{draft} ({stem})" if times[draft] > 1 and stem and not one.name else draft
         unique, number = name, 2
-        while unique in taken:
+        while unique in names:
             unique, number = f"{name} ({number})", number + 1
-        taken.add(unique)
-        named.append(replace(source, name=unique))
-    return tuple(named)
+        names.append(unique)
+    return names
 
 
-def _judged(sources: Sequence[Source]) -> tuple[Source, ...]:
-    sizes = [float(np.nanmax(np.abs(source.matrix.values))) for source in sources]
-    pairs = zip(sources, sizes, strict=True)
-    return tuple(replace(one, coincide=size <= COINCIDE * max(sizes)) for one, size in pairs)
+def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:
+    """Return a short name for a matrix.
+
+    >>> short_name({"metric": "GaussianShapeMetric", "parameters": {"alpha": 0.5}})
+    'Gaussian, α = 0.5'
+    """
+    repaired = ", repaired" if description.get("repaired") else ""
+    return (short_title(description) or (path.stem if path is not None else "matrix")) + repaired
 
 
-def joint_metadata(sources: Sequence[Source], cohorts: Sequence[Cohort | None]) -> pd.DataFrame:
-    """Return all columns that any matrix or cohort has; the first to have one counts."""
+def _joint_metadata(sources: Sequence[Source]) -> pd.DataFrame:
+    """Return the columns of all matrices and cohorts; of equal names, the first is used."""
     frame = pd.DataFrame(index=list(sources[0].matrix.labels))
     tables = [source.matrix.metadata for source in sources]
-    for table in [*tables, *(cohort.metadata for cohort in cohorts if cohort is not None)]:
+    cohorts = [source.cohort for source in sources]
+    for table in [*tables, *(one.metadata for one in cohorts if one is not None)]:
         for at, column in enumerate(table.columns):
             if str(column) not in frame:
                 frame[str(column)] = table.iloc[:, at].to_numpy()
     return frame
 
 
-def read_cohorts(
-    sources: Sequence[Source], cohort: CohortLike | Sequence[CohortLike] | None
+def _read_cohorts(
+    cohort: CohortLike | Sequence[CohortLike] | None, n_matrices: int
 ) -> list[Cohort | None]:
-    """Return the responses behind each matrix, or raise one sentence unless they fit.
-
-    One cohort serves all matrices; several are one for each.
-    """
+    """Return the responses of each matrix, or None where none were given."""
     if cohort is None:
-        return [None] * len(sources)
-    if isinstance(cohort, Cohort | str | os.PathLike):
-        opened = cohort if isinstance(cohort, Cohort) else Cohort.open(cohort)
-        cohorts = [opened] * len(sources)
-    else:
-        cohorts = [one if isinstance(one, Cohort) else Cohort.open(one) for one in cohort]
+        return [None] * n_matrices
+    given = [cohort] if isinstance(cohort, Cohort | str | os.PathLike) else cohort
+    cohorts = [one if isinstance(one, Cohort) else Cohort.open(one) for one in given]
     if len(cohorts) == 1:
-        cohorts *= len(sources)
-    if len(cohorts) != len(sources):
+        cohorts *= n_matrices
+    if len(cohorts) != n_matrices:
         raise InputError(
             "The 'cohort' parameter must be one cohort, or one for each matrix. "
-            f"Got {len(cohorts)} for {len(sources)} matrices."
+            f"Got {len(cohorts)} for {n_matrices} matrices."
         )
-    for source, one in zip(sources, cohorts, strict=True):
-        _check_cohort(source, one)
     return list(cohorts)
 
 
@@ -195,7 +254,7 @@ def _check_cohort(source: Source, cohort: Cohort) -> None:
         differing = [a for a, b in zip(cohort.labels, labels, strict=False) if a != b]
         got = f"{len(cohort)} networks" + (f", among them {differing[0]!r}" if differing else "")
         raise InputError(
-            "The 'cohort' parameter must hold the networks of the matrices in the same order. "
+            "The 'cohort' parameter must hold the networks of the matrices, in the same order. "
             f"Got {got}, for {len(labels)} networks."
         )
     store = source.store

@@ -1,4 +1,4 @@
-// Data, state and small tools that everything else uses.
+// The data, the state of the page, and helper functions.
 
 performance.mark('start');
 const $ = (id) => document.getElementById(id);
@@ -7,7 +7,7 @@ const LABELS = DATA.labels;
 const K = LABELS.length;
 const ARRAYS = { Float64Array, Int32Array, Int16Array, Uint8Array };
 
-/** Read an array from its base64 text. */
+/** Decode an array from base64 text. */
 function unpack(packed) {
   const text = atob(packed.data);
   const bytes = new Uint8Array(text.length);
@@ -15,7 +15,7 @@ function unpack(packed) {
   return new ARRAYS[packed.type](bytes.buffer);
 }
 
-/** A property that is computed when it is first asked for. */
+/** Define a property that is computed when it is first read. */
 function lazy(object, name, make) {
   Object.defineProperty(object, name, {
     configurable: true,
@@ -38,10 +38,10 @@ for (const column of DATA.columns) {
   lazy(column, column.kind === 'number' ? 'values' : 'codes', () => unpack(packed));
 }
 
-/** Where pair i < j stands in the upper triangle. */
+/** Index of the pair i < j in the upper triangle. */
 const place = (i, j) => (i * (2 * K - i - 1)) / 2 + j - i - 1;
 
-/** Distance of two networks; in a page of many networks to 1 part in 254 of the range. */
+/** Distance between two networks; on a page with many networks, rounded to 1/254 of the range. */
 function distance(matrix, i, j) {
   if (i === j) return 0;
   const at = i < j ? place(i, j) : place(j, i);
@@ -52,7 +52,7 @@ function distance(matrix, i, j) {
   return level === 255 ? NaN : matrix.low + (level / 254) * (matrix.high - matrix.low);
 }
 
-/** The row of the table of pairs that holds a pair, or -1. */
+/** The row of a pair in the table of pairs, or -1. */
 function rowOf(matrix, i, j) {
   const [a, b] = i < j ? [i, j] : [j, i];
   if (a === b) return -1;
@@ -64,7 +64,7 @@ function rowOf(matrix, i, j) {
   return matrix.lookup.get(a * K + b) ?? -1;
 }
 
-/** Both networks of every row of the table of pairs. */
+/** The two networks of each row in the table of pairs. */
 function ends(matrix) {
   if (!DATA.full) return [matrix.rows, matrix.columns];
   if (!ends.all) {
@@ -82,26 +82,26 @@ function ends(matrix) {
   return ends.all;
 }
 
-// Characters that turn the direction of text or have no shape of their own could make one label
-// look like another: they are shown as a box.
+// Invisible characters, and those that change the direction of text, could make one label look like
+// another. They are shown as a box.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 const tidy = (text, most = 60) => {
   const seen = String(text).slice(0, 4 * most).replace(UNSEEN, '\u25a1');
   return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
 };
 const name = (k, most = 40) => tidy(LABELS[k], most);
-/** A label for a narrow place: what tells names apart is often at their end. */
+/** A shortened label that keeps both ends, because names often differ at the end. */
 const brief = (k, most) => {
   const whole = tidy(LABELS[k], 200);
   const half = Math.floor((most - 1) / 2);
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
 
-/** How far a distance lies above its bound, as a share of it; a bound below zero says nothing. */
+/** Gap between a distance and its lower bound, relative to the distance; NaN if uninformative. */
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
-const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none: proven' : `${digits(100 * share, 2)} %`);
+const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none (proven minimal)' : `${digits(100 * share, 2)} %`);
 
-/** A number in a few digits, as a reader wants it. */
+/** A number with a few significant digits. */
 function digits(value, count = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return 'unknown';
   if (value === 0) return '0';
@@ -110,10 +110,10 @@ function digits(value, count = 4) {
   const text = small ? value.toExponential(Math.max(count - 2, 0)) : size >= 10 ** (count - 1) ? value.toFixed(0) : value.toPrecision(count);
   return text.replace('-', '\u2212');
 }
-// What is smaller than this share of a distance is the rounding of a square root.
+// Anything below this fraction of a distance is rounding error, because distances are square roots.
 const VANISHES = 1e-7;
 const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs(far) ? '\u2248 0' : digits(value, count));
-/** Whether a distance is rounding beside the largest; where all are, they are shown as they came. */
+/** Whether a distance is rounding error compared with the largest. If all are, they are shown as they are. */
 const vanishes = (matrix, far) => !matrix.coincide && Math.abs(far) < VANISHES * matrix.high;
 const distanceWords = (matrix, far, count = 4) => (vanishes(matrix, far) ? '\u2248 0' : digits(far, count));
 const boundWords = (matrix, bound, far) => (vanishes(matrix, far) ? '\u2248 0' : beside(bound, far));
@@ -126,7 +126,7 @@ function element(tag, text, attributes = {}) {
   return made;
 }
 
-// State: what is shown, and who wants to know when it changes.
+// The state of the page, and the functions to call when it changes.
 const state = { matrix: 0, column: DATA.columns.length ? 0 : -1, order: 'clusters', selected: [], hover: [] };
 const listeners = [];
 const onChange = (listen) => listeners.push(listen);
@@ -159,7 +159,7 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const about = !DATA.full && row < 0 ? 'about ' : '';
-  const bound = row >= 0 && matrix.bounds && !vanishes(matrix, far) && matrix.bounds[row] > VANISHES * far ? `, at least ${digits(matrix.bounds[row])}` : '';
+  const bound = row >= 0 && matrix.bounds && !vanishes(matrix, far) && matrix.bounds[row] > VANISHES * far ? ` (proven lower bound ${digits(matrix.bounds[row])})` : '';
   return `${name(i)} and ${name(j)}: distance ${about}${distanceWords(matrix, far)}${bound}`;
 }
 function describeNetwork(k) {
@@ -177,17 +177,17 @@ function say(words) {
   speaking = setTimeout(() => ($('live').textContent = words), 120);
 }
 
-/** Whole numbers, which may be dates or names, in full; others to six digits. */
+/** Integers, which may be dates or identifiers, in full; other numbers with six digits. */
 const plainNumber = (value) => (Number.isNaN(value) ? '\u2013' : String(Number.isInteger(value) ? value : +value.toPrecision(6)));
 
-/** What a column of the metadata says of a network, as text. */
+/** The value of a metadata column for a network, as text. */
 function cell(column, k, most = 60) {
   if (column.kind === 'number') return plainNumber(column.values[k]);
   return column.codes[k] < 0 ? '\u2013' : tidy(column.levels[column.codes[k]], most);
 }
 
-// Colours. The qualitative ones are those of Okabe and Ito, told apart by all kinds of colour vision;
-// shapes tell the same once more.
+// Colours. The qualitative ones are the colour-blind safe palette of Okabe and Ito; marker shapes carry
+// the same information.
 const QUALITATIVE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#7f7f7f'];
 const SHAPES = ['circle', 'square', 'triangle', 'diamond', 'cross'];
 const ramp = (hex) => Array.from({ length: 256 }, (_, k) => `#${hex.slice(6 * k, 6 * k + 6)}`);
@@ -224,7 +224,7 @@ function levelLook(code) {
   return { colour: QUALITATIVE[code % round], shape: SHAPES[(code + Math.floor(code / round)) % SHAPES.length] };
 }
 
-/** The order in which the map has the networks. */
+/** The order of the networks in the map. */
 function networkOrder() {
   const natural = Array.from({ length: K }, (_, k) => k);
   if (state.order === 'given') return natural;

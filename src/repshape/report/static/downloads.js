@@ -1,4 +1,4 @@
-// Files: pictures as PNG and SVG, numbers as CSV; drawn on white whatever the page looks like.
+// Downloads: figures as PNG and SVG on a white background, and numbers as CSV.
 
 function save(content, type, file) {
   const link = element('a', null, { href: URL.createObjectURL(new Blob([content], { type })), download: file });
@@ -34,7 +34,7 @@ const PICTURES = {
 const MARGIN = 16;
 const TITLE = 26;
 
-/** The size of a file's picture, and how to draw it: on white, with a margin and what it shows. */
+/** Size of a figure to save, and how to draw it: on white, with a margin and a title. */
 function framed(what) {
   const { width, height, draw } = PICTURES[what];
   const size = [width + 2 * MARGIN, height(PAPER) + 2 * MARGIN + TITLE];

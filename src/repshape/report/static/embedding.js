@@ -1,10 +1,10 @@
-// The plane of networks, and the way from one matrix to the next.
+// The embedding of the networks, and the animation from one matrix to the next.
 
 const plane = { canvas: $('plane'), points: null, from: null, started: 0, cursor: null, view: null };
-const WALK = 700; // milliseconds from one matrix to the next
-const SMALL = 1e-4; // a plane smaller than this share of the largest is drawn to the scale of that
+const WALK = 700; // duration of the animation from one matrix to the next, in milliseconds
+const SMALL = 1e-4; // an embedding smaller than this fraction of the largest is drawn at the scale of the largest
 
-/** How far the points of a matrix reach from their centre, in each direction. */
+/** Largest distance of the points from the origin along each axis. */
 function reach(points) {
   let [x, y] = [0, 0];
   for (let k = 0; k < points.length; k += 2) {
@@ -16,7 +16,7 @@ function reach(points) {
 const reaches = DATA.matrices.map((matrix) => (matrix.points ? reach(matrix.points) : [0, 0]));
 const widest = Math.max(...reaches.flat(), 0);
 
-/** The window of a matrix: its own, unless its networks all but coincide. */
+/** The axis limits of a matrix: its own, unless its networks almost coincide. */
 function windowOf(number) {
   const [x, y] = reaches[number];
   const coincide = Math.max(x, y) <= SMALL * widest;
@@ -29,7 +29,7 @@ function planeLayout(width, t) {
   return { width, picture: side, height: side + 34 + below };
 }
 
-/** Where the networks are drawn, between two matrices while the picture moves. */
+/** Where the networks are drawn; during an animation, between their places in two matrices. */
 function places(box, share) {
   const { width, picture } = box;
   const fit = ({ x, y }) => Math.min((width / 2 - 22) / x, (picture / 2 - 22) / y);
@@ -54,7 +54,7 @@ function drawPlane(pen, width, t, live, share = 1) {
   const box = planeLayout(width, t);
   pen.rect(0.5, 0.5, width - 1, box.picture - 1, { stroke: t.line });
   if (!matrixNow().points) {
-    pen.text(width / 2, box.picture / 2, 'No plane: pairs are missing.', { size: 14, fill: t.soft, anchor: 'middle', font: t.font });
+    pen.text(width / 2, box.picture / 2, 'No embedding: pairs are missing.', { size: 14, fill: t.soft, anchor: 'middle', font: t.font });
     plane.view = null;
     return;
   }
@@ -88,13 +88,13 @@ function drawMarked(pen, found, k, radius, width, t, taken) {
   const shift = right ? -radius - 7 : radius + 7;
   const left = x + (right ? shift - wide - 3 : shift - 3);
   const clear = (dy) => taken.every(([u, v, w]) => Math.abs(v - y - dy) >= 15 || left > u + w || left + wide + 6 < u);
-  const dy = [0, -15, 15, -30, 30].find(clear) ?? 0; // so that labels of near points do not cover each other
+  const dy = [0, -15, 15, -30, 30].find(clear) ?? 0; // so that the labels of nearby points do not overlap
   taken.push([left, y + dy, wide + 6]);
   pen.rect(left, y + dy - 8, wide + 6, 15, { fill: t.back, opacity: 0.82 });
   pen.text(x + shift, y + dy, text, { size: 12, weight: 600, fill: chosen ? t.accent : t.ink, anchor: right ? 'end' : 'start', font: t.font });
 }
 
-/** A bar of a round length, so that distances can be read off the plane. */
+/** A scale bar of a round length, to read distances off the figure. */
 function scaleBar(pen, box, scale, t) {
   const rough = 90 / scale;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -116,12 +116,12 @@ function showPlane() {
   const past = plane.from ? (performance.now() - plane.started) / WALK : 1;
   const eased = past >= 1 ? 1 : past * past * (3 - 2 * past);
   drawPlane(new CanvasPen(plane.canvas, width, height, devicePixelRatio || 1), width, t, true, eased);
-  plane.canvas.setAttribute('aria-label', `Plane of ${plural(K, 'network')} by ${tidy(matrixNow().name)}`);
+  plane.canvas.setAttribute('aria-label', `Embedding of ${plural(K, 'network')}, ${tidy(matrixNow().name)}`);
   if (past < 1) schedule('plane');
   else plane.from = null;
 }
 
-/** Start the walk from the matrix that was shown. */
+/** Start the animation from the matrix that was shown before. */
 function walkFrom(number) {
   const points = DATA.matrices[number].points;
   if (!points || !matrixNow().points || calm()) return;
@@ -177,7 +177,7 @@ function planeKey(event) {
   return event.preventDefault();
 }
 
-/** Go to the nearest point in a direction; those off to the side count as farther. */
+/** Go to the nearest point in a direction; points to the side count as farther away. */
 function goTowards([dx, dy]) {
   const { found } = plane.view;
   const [x, y] = [found[2 * plane.cursor], found[2 * plane.cursor + 1]];
@@ -189,7 +189,7 @@ function goTowards([dx, dy]) {
     const cost = along + 2 * aside;
     if (k !== plane.cursor && along > 0.5 && cost < best) [best, at] = [cost, k];
   }
-  if (at === null) say('No network farther that way.');
+  if (at === null) say('There is no network further in this direction.');
   else goTo(at);
 }
 function goTo(k) {

@@ -1,11 +1,11 @@
-// The map of distances: a pixel for each pair, in an order that the reader chooses.
+// The map of distances: one pixel per pair, in the order that the reader chooses.
 
 const heat = { canvas: $('heat'), order: [], position: new Int32Array(K), image: null, cursor: null, box: null };
 
-/** The distance of the last colour; where all networks coincide, that of the other matrices. */
+/** Upper limit of the colour map; if all networks coincide, that of the other matrices. */
 const heatTop = (matrix) => Math.max(matrix.coincide ? Math.max(...DATA.matrices.map((one) => one.high)) : matrix.high, 0) || 1;
 
-/** Paint the distances once for a matrix and an order; hovering only lays lines over it. */
+/** Paint the distances once for a matrix and an order; hovering only draws lines on top. */
 function paintHeat() {
   const matrix = matrixNow();
   heat.order = networkOrder();
@@ -21,7 +21,7 @@ function paintHeat() {
     const [r, g, b] = [rgb >> 16, (rgb >> 8) & 255, rgb & 255];
     return little ? ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0 : ((r << 24) | (g << 16) | (b << 8) | 255) >>> 0;
   });
-  // Distances may be negative where they are estimates: those take the colour of zero.
+  // Estimated distances may be negative; they get the colour of zero.
   const top = heatTop(matrix);
   const { distances, levels } = matrix;
   const full = DATA.full;
@@ -42,7 +42,7 @@ function paintHeat() {
   heat.image = image;
 }
 
-/** The metadata of the networks in the order of the map, a pixel each, across or down. */
+/** The metadata of the networks in the order of the map, one pixel each, as a row or a column. */
 function strip(t, across) {
   const made = document.createElement('canvas');
   made.width = across ? K : 1;
@@ -57,7 +57,7 @@ function strip(t, across) {
 
 function heatLayout(width, t) {
   const names = K <= 32;
-  const room = width > 420 ? 20 : 13; // characters of a name beside the map
+  const room = width > 420 ? 20 : 13; // number of characters for a name beside the map
   const longest = names ? Math.max(...LABELS.map((_, k) => textWidth(brief(k, room), 11, t.font, 700))) + 8 : 0;
   const left = longest + (columnNow() ? 14 : 0);
   const top = columnNow() ? 14 : 2;
@@ -89,7 +89,7 @@ function drawHeat(pen, width, t, live) {
   return box;
 }
 
-/** Slanted lines where a distance is not computed yet; the image is transparent there. */
+/** Hatching for distances that are not computed yet, where the image is transparent. */
 function drawMissing(pen, left, top, side, t) {
   pen.rect(left, top, side, side, { fill: t.back });
   for (let d = 6; d < 2 * side; d += 6) {
@@ -134,7 +134,7 @@ function showHeat() {
   const { height } = heatLayout(width, t);
   heat.canvas.style.height = `${height}px`;
   heat.box = drawHeat(new CanvasPen(heat.canvas, width, height, scale), width, t, true);
-  heat.canvas.setAttribute('aria-label', `Distances of ${plural(K, 'network')} by ${tidy(matrixNow().name)}, from ${digits(matrixNow().low)} to ${digits(matrixNow().high)}`);
+  heat.canvas.setAttribute('aria-label', `Distances between ${plural(K, 'network')}, ${tidy(matrixNow().name)}, from ${digits(matrixNow().low)} to ${digits(matrixNow().high)}`);
 }
 const pad = (card) => parseFloat(getComputedStyle(card).paddingLeft);
 

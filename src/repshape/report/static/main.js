@@ -1,10 +1,10 @@
-// Controls, redrawing, and the start.
+// Controls, redrawing and initialisation.
 
 const CURVE_HEIGHT = 240;
 function drawCurve(pen, width, t) {
   const { curve } = matrixNow();
   const [left, right, top, bottom] = [62, width - 12, 12, CURVE_HEIGHT - 40];
-  // A logarithmic scale from 1 to the largest, which may be infinite where points coincide.
+  // A logarithmic scale from 1 to the largest value, which is infinite if points coincide.
   const finite = curve.values.flat().filter((v) => v !== null);
   const high = Math.max(1.05, Math.min(Math.max(...finite), 16));
   const [low, last] = [curve.dimensions[0], curve.dimensions.at(-1)];
@@ -40,7 +40,7 @@ function showCurve() {
   canvas.setAttribute('aria-label', `Median distortion by dimension: ${curve.dimensions.map((d, k) => `${d}: ${digits(median[k], 3)}`).join(', ')}`);
 }
 
-// Redrawing happens once a frame, whatever changed.
+// Figures are redrawn at most once per frame.
 const SHOWS = { heat: showHeat, plane: showPlane, pair: showPair, curve: showCurve };
 const waiting = new Set();
 let frame = 0;
@@ -56,7 +56,7 @@ function schedule(...names) {
 }
 const redraw = () => schedule('heat', 'plane', 'pair', 'curve');
 
-/** Mark networks in both pictures; show what is under the pointer beside it. */
+/** Highlight networks in both figures, and show a tooltip at the pointer. */
 function hover(networks, event, lines) {
   const tip = $('tip');
   tip.hidden = !event || !lines.length;
@@ -126,7 +126,7 @@ function listen() {
   addEventListener('afterprint', () => paper(false));
 }
 
-/** Print on white, whatever the page looks like. */
+/** Print on white, whatever the theme. */
 let kept = null;
 function paper(start) {
   const root = document.documentElement;
@@ -142,7 +142,7 @@ function makeControls() {
   const colour = $('colour');
   colour.append(element('option', 'nothing', { value: -1 }));
   const order = $('order');
-  order.append(element('option', 'clusters', { value: 'clusters' }), element('option', 'as given', { value: 'given' }));
+  order.append(element('option', 'clustering', { value: 'clusters' }), element('option', 'input', { value: 'given' }));
   DATA.columns.forEach((column, at) => {
     colour.append(element('option', tidy(column.name, 40), { value: at }));
     order.append(element('option', tidy(column.name, 40), { value: at }));

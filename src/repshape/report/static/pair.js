@@ -1,8 +1,8 @@
-// The pair: two networks before and after alignment, their distance, its bound and its parts.
+// A pair of networks before and after alignment, with its distance, lower bound and parts.
 
 const picture = { canvas: $('pair-picture') };
 
-/** The pictures of pairs of a matrix, unpacked when first asked for. */
+/** The drawings of the pairs of a matrix, decoded when they are first needed. */
 function drawings(matrix) {
   const { pairs } = matrix;
   if (!pairs.ready) {
@@ -14,7 +14,7 @@ function drawings(matrix) {
   return pairs;
 }
 
-/** What is drawn of a pair: moments of x, and of y before and after, a row of five each. */
+/** The drawing of a pair: moments of x, and of y before and after alignment, five numbers per condition. */
 function drawing(matrix, i, j) {
   const pairs = drawings(matrix);
   const [x, y] = i < j ? [i, j] : [j, i];
@@ -26,13 +26,13 @@ function drawing(matrix, i, j) {
   return { x, y, own, before: scaled.subarray(0, width), after: scaled.subarray(width), parts: pairs.parts.subarray(4 * p, 4 * p + 4) };
 }
 
-/** Half axes and direction of the ellipse of one standard deviation. */
+/** Semi-axes and angle of the ellipse of one standard deviation. */
 function ellipseOf(xx, xy, yy) {
   const [middle, half] = [(xx + yy) / 2, Math.hypot((xx - yy) / 2, xy)];
   return { long: Math.sqrt(Math.max(middle + half, 0)), short: Math.sqrt(Math.max(middle - half, 0)), angle: 0.5 * Math.atan2(2 * xy, xx - yy) };
 }
 
-/** How large to draw ellipses: as chosen, or so that half of them do not hide the means. */
+/** Size of the ellipses: as chosen, or such that at least half of them do not hide the means. */
 function ellipseSize(shown) {
   const chosen = $('ellipses').value;
   if (chosen !== 'auto') return Number(chosen);
@@ -111,14 +111,14 @@ function numbersOf(i, j, shown) {
   const far = distance(matrix, i, j);
   const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + distanceWords(matrix, far, 5)]];
   if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
-    lines.push(['At least', boundWords(matrix, matrix.bounds[row], far)]);
-    lines.push(['Gap to the bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
+    lines.push(['Proven lower bound of the minimum', `${boundWords(matrix, matrix.bounds[row], far)} (not a confidence limit)`]);
+    lines.push(['Gap between distance and bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
   for (const [part, at] of [['Mean part', 2], ['Covariance part', 3]]) {
     if (shown && !Number.isNaN(shown.parts[at])) lines.push([part, beside(shown.parts[at], shown.parts[0])]);
   }
-  if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Alignment drawn', `distance ${digits(shown.parts[0], 5)}`]);
+  if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
   for (const column of DATA.columns.slice(0, 8)) lines.push([tidy(column.name, 30), `${cell(column, i, 30)} | ${cell(column, j, 30)}`]);
   return lines;
 }
@@ -153,9 +153,9 @@ function showPair() {
 function pairNote(pair, shown, matrix) {
   const { note } = matrix.pairs;
   if (!pair) return note;
-  if (!shown) return matrix.pairs.conditions.length ? `The alignment of this pair is not in the file. ${note}` : note;
+  if (!shown) return matrix.pairs.conditions.length ? `The alignment of this pair is not included in this page. ${note}` : note;
   const size = ellipseSize(shown);
-  const what = `Each mark is the mean response to a condition, ${size ? `each ellipse ${SIZES[size]} of its noise, ` : ''}in the first two principal components of ${name(shown.x)}.`;
+  const what = `Each mark is the mean response to a condition${size ? `, and each ellipse ${SIZES[size]} of the noise` : ''}, in the first two principal components of ${name(shown.x)}.`;
   return `${what} ${note}`;
 }
 

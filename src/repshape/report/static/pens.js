@@ -1,5 +1,5 @@
-// Two pens with the same strokes: one draws on a canvas, one writes SVG. Every picture is drawn once,
-// for the screen and for the file.
+// Two classes with the same methods: one draws on a canvas, the other writes SVG. The same code draws a
+// figure on the screen and to a file.
 
 const ruler = document.createElement('canvas').getContext('2d');
 function textWidth(text, size, font, weight = 400) {
@@ -147,7 +147,7 @@ function marker(pen, x, y, shape, r, paint) {
   else pen.path(corners(shape, r).map(([dx, dy]) => [x + dx, y + dy]), paint, true);
 }
 
-/** A bar of colours with its ends written beside it. */
+/** A colour bar with its limits below it. */
 function colourBar(pen, x, y, w, colours, low, high, t) {
   const steps = 64;
   for (let k = 0; k < steps; k++) {
@@ -158,7 +158,7 @@ function colourBar(pen, x, y, w, colours, low, high, t) {
   pen.text(x + w, y + 18, high, { ...style, anchor: 'end' });
 }
 
-/** Draw the meaning of the colours from y on; return its height. With no pen, only measure. */
+/** Draw the legend of the colours, starting at y, and return its height. Without a pen, only measure it. */
 function legend(pen, x, y, width, t) {
   const column = columnNow();
   if (!column) return 0;

@@ -1,8 +1,8 @@
-// Tables of networks and of pairs: searched, sorted, and shown a page at a time.
+// Tables of networks and pairs, with search, sorting and pages.
 
 const PAGE = 20;
 
-/** A table over `count()` rows; `columns` say how to read, write and compare a cell. */
+/** A table of `rows()` rows; `columns` define how to show and compare cells. */
 class Table {
   constructor(id, columns, { rows, matches, picked, pick, empty }) {
     Object.assign(this, { id, columns, rows, matches, picked, pick, empty, page: 0, sort: null, down: false, filter: '' });
@@ -37,7 +37,7 @@ class Table {
     say(`Sorted by ${this.columns[at].title}, ${this.down ? 'largest' : 'smallest'} first.`);
   }
 
-  /** Find which rows are shown, in which order. */
+  /** Choose the rows to show and their order. */
   arrange() {
     const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
@@ -72,7 +72,7 @@ class Table {
     }
     const held = this.table.tBodies[0].contains(document.activeElement) ? document.activeElement.closest('tr').dataset.row : null;
     this.table.tBodies[0].replaceChildren(...lines);
-    // Whoever chose by keyboard stays where they were.
+    // The keyboard focus stays on the same row.
     if (held !== null) (lines.find((line) => line.dataset.row === held) ?? lines[0]).querySelector('button')?.focus({ preventScroll: true });
     this.count.textContent = `${plural(this.order.length, 'row')}, page ${this.page + 1} of ${pages}`;
     this.back.disabled = this.page === 0;
@@ -117,7 +117,7 @@ class Table {
 const COLLATE = new Intl.Collator('en', { numeric: true });
 const LOWER = LABELS.map((label) => label.toLowerCase());
 
-/** The nearest other network of each, by the matrix that is shown. */
+/** The nearest neighbour of each network in a matrix. */
 function nearest(matrix) {
   if (!matrix.nearest) {
     const best = new Float64Array(K).fill(Infinity);
@@ -144,8 +144,8 @@ function networkColumns() {
       key: (k) => (column.kind === 'number' ? column.values[k] : column.levels[column.codes[k]] ?? ''),
       show: (k) => cell(column, k, 60),
     })),
-    { title: 'Nearest', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
-    { title: 'Its distance', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
+    { title: 'Nearest neighbour', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
+    { title: 'Distance to it', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
   ];
 }
 
@@ -161,7 +161,7 @@ function pairColumns() {
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
-    { title: 'At least', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
+    { title: 'Proven lower bound', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
     { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
   ];
@@ -174,7 +174,7 @@ function makeTables() {
     matches: (k, words) => words.every((word) => LOWER[k].includes(word) || DATA.columns.some((column) => cell(column, k).toLowerCase().includes(word))),
     picked: (k) => state.selected.includes(k),
     pick: (k) => toggle(k),
-    empty: () => 'No network matches.',
+    empty: () => 'No matching networks.',
   });
   const only = $('pairs-selected');
   tables.pairs = new Table('pairs', pairColumns(), {
@@ -189,7 +189,7 @@ function makeTables() {
       return Boolean(pair) && rowOf(matrixNow(), ...pair) === p;
     },
     pick: (p) => choosePair(ends(matrixNow())[0][p], ends(matrixNow())[1][p]),
-    empty: () => (only.checked && !state.selected.length ? 'Nothing is selected.' : 'No pair matches.'),
+    empty: () => (only.checked && !state.selected.length ? 'Nothing is selected.' : 'No matching pairs.'),
   });
   tables.pairs.sort = 2;
   only.addEventListener('change', () => tables.pairs.arrange());
