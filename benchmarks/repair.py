@@ -1,7 +1,7 @@
-"""Time `repair` and `triangle_violations`: python benchmarks/repair.py [--quick] [--osqp].
+"""Time `repair` and `triangle_violations`: python -m benchmarks.repair [--quick] [--osqp].
 
-Writes benchmarks/results/repair.json (not with --quick). With --osqp, the same lazy rounds are also
-solved by OSQP, at the sizes where that ends.
+Writes benchmarks/results/repair.json, except with --quick. With --osqp, the same rounds of active
+constraints are also solved with OSQP, at the sizes for which it finishes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from repshape.matrix.triangles import scan_triangles
 FloatArray = npt.NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "repair.json"
 OSQP_SIZES = (40, 100)
-# A thousand noisy points on a line were still being repaired after 13 processor minutes.
+# A thousand noisy points on a line were not repaired within 13 minutes of processor time.
 LARGEST = {"line, 5 % noise": 300}
 
 
 def noisy(dimension: int, noise: float, count: int) -> FloatArray:
-    """Distances of Gaussian points, with noise as a fraction of the mean distance."""
+    """Return distances between Gaussian points, with noise relative to the mean distance."""
     rng = np.random.default_rng(0)
     exact = pdist(rng.normal(size=(count, dimension)))
     matrix: FloatArray = squareform(exact + noise * exact.mean() * rng.normal(size=len(exact)))
@@ -91,7 +91,7 @@ def solve_with_osqp(given: FloatArray, rows: npt.NDArray[np.int64], tol: float) 
 
 
 def osqp_rounds(D: FloatArray, tol: float = 1e-7) -> tuple[FloatArray, int]:
-    """The same rounds, each solved by OSQP: for comparison."""
+    """Solve the same rounds with OSQP, for comparison."""
     upper, scale = np.triu_indices(len(D), 1), np.abs(D).max()
     pair = squareform(np.arange(len(upper[0])))
     given = solution = D[upper] / scale

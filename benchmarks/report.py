@@ -1,12 +1,13 @@
-"""How long a report takes to make and to open, and how quickly it answers, in headless Chromium.
+"""Time to write a report, to open it, and to respond to actions, in headless Chromium.
 
-    python -m benchmarks.report            # 100, 300, 500 and 2000 networks; saves its results
-    python -m benchmarks.report 300        # some sizes, printed only
+    python -m benchmarks.report            # 100, 300, 500 and 2000 networks; saves the results
+    python -m benchmarks.report 300        # other sizes; prints the results only
 
-Each page has four matrices and three columns of metadata, and as many pairs drawn as `repshape
-report` draws by default where it can. Opening is measured by the page itself, from the start of
-the navigation until everything is drawn; an answer is the time from a click until the second frame
-after it. Needs chromium and chromedriver.
+Each page has four matrices, three columns of metadata, and the default number of drawn pairs. The
+page itself measures the time to open, from the start of the navigation until everything is drawn.
+The time to respond is from a click until the second frame after it.
+
+Needs chromium and chromedriver.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ ACTIONS = {
 
 
 def cohort_and_matrices(size: int) -> tuple[rs.Cohort, list[rs.DistanceMatrix]]:
-    """Networks of three neurons, and their exact distances of means at several exponents."""
+    """Return networks of three neurons, and four matrices of distances."""
     rng = np.random.default_rng(size)
     places = rng.normal(size=(size, 6))
     frame = pd.DataFrame(
@@ -73,7 +74,7 @@ def browser(folder: str) -> webdriver.Chrome:
 
 
 def opening(driver: webdriver.Chrome, page: Path) -> float:
-    """Open a page afresh and return the milliseconds until it was drawn."""
+    """Open a page and return the time until it is drawn, in milliseconds."""
     driver.get("about:blank")
     driver.get(page.as_uri())
     WebDriverWait(driver, 120).until(
@@ -83,7 +84,7 @@ def opening(driver: webdriver.Chrome, page: Path) -> float:
 
 
 def answers(driver: webdriver.Chrome) -> dict[str, float]:
-    """Return the median milliseconds of each kind of action, until it is seen."""
+    """Return the median response time of each kind of action, in milliseconds."""
     found = {}
     for name, action in ACTIONS.items():
         script = (

@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md, taken in headless Chromium from the page of the demo.
+"""Screenshots for docs/report.md, taken in headless Chromium from the page of the demo.
 
 make demo && python -m benchmarks.report_pictures demo-output/report.html docs/images/report
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.report import browser, opening
 
-# Name, width, height of the part that is shown, colour scheme.
+# Name, width and height of the screenshot, and colour scheme.
 PICTURES = (
     ("desktop-light", 1280, 1500, "light"),
     ("desktop-dark", 1280, 870, "dark"),

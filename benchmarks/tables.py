@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the saved results, so that no number is copied by hand.
+"""Write docs/benchmarks.md from the saved results.
 
 python -m benchmarks.tables
 """
@@ -19,7 +19,7 @@ def load(name: str) -> Any:
 
 
 def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Markdown table of the given keys under the given headings."""
+    """Return a Markdown table; ``columns`` maps keys of the rows to headings."""
     lines = ["| " + " | ".join(columns.values()) + " |", "|" + "---|" * len(columns)]
     for row in rows:
         cells = [row.get(key, "") for key in columns]
@@ -70,51 +70,54 @@ def page() -> str:
         "added_MB": "added, MB",
         "peak_over_inputs": "peak / inputs",
     }
-    return f"""# How fast, and how good
+    return f"""# Speed and accuracy of the solver
 
-Every number on this page was written by `python -m benchmarks.tables` from results that the
-commands beside it saved. One core, one BLAS thread, medians; rivals are timed in the same run.
-`netrep` is the public reference code (`NETREP_PATH` names a checkout); plain alternation is our own
-textbook version.
+`python -m benchmarks.tables` wrote this page from the results that the commands below saved. All
+times are medians on one core with one BLAS thread, and all methods are timed in the same run.
+`netrep` is the public reference implementation (set `NETREP_PATH` to a checkout of it); plain
+alternation is our own textbook implementation.
 
 ## One pair
 
-`python -m benchmarks.solver`: alpha = 1, from moments to distance, one start on both sides. The
-tiny networks are timed as a cohort, each prepared once for all of its pairs. Excess is our distance
-over netrep's, less one: below 1e-6 means never worse.
+`python -m benchmarks.solver`: time from moments to distance at alpha = 1, with one start in each
+method. The smallest networks are timed as a cohort, in which each network is prepared once for all
+of its pairs. The excess is our distance divided by that of netrep, minus 1; values below 1e-6 mean
+that our distance is never larger.
 
 {table(solver["pairs"], speed)}
 
-The default, which races many starts:
+The default settings, which screen many starts:
 
 {table(solver["pairs"], default)}
 
 ## The kernel
 
-Floating-point operations of the gradient as they are done (from n = 12 on factors are triangular,
-and products with them count half), against `dgemm` of this core (`python -m benchmarks.solver`).
+`python -m benchmarks.solver`: floating-point operations per second of the gradient, compared with
+`dgemm` on the same core. Only operations that are carried out are counted; from n = 12 on, factors
+are triangular, and products with them count half.
 
 {table(solver["kernel"], kernel)}
 
 ## The optimum
 
 `python -m benchmarks.optimum --pairs 12`: excess of a distance over the best of 100 random
-restarts, all finished. *Related* networks are rotated copies of one, each perturbed by half
-(M = 60, n = 14); *nearly isotropic* ones are independent, with noise within 40 % of
-isotropic and weak means (M = 60, n = 12).
+restarts, all of them run to convergence. *Related* networks are rotated copies of the same network,
+each with a perturbation of half its size (M = 60, n = 14). *Nearly isotropic* networks are
+independent, with noise within 40 % of isotropic and weak means (M = 60, n = 12).
 
 {table(optimum, quality)}
 
-Harder still are independent networks with covariances of rank one or two, as from two or three
-trials: there the default is within a few percent of 100 restarts, and `n_starts=100` is worth its
-time.
+Independent networks with covariances of rank one or two, as estimated from two or three trials, are
+even harder. For these, the default is within a few percent of 100 restarts; use `n_starts=100` if
+that matters.
 
 ## Threads, memory, width
 
 `python -m benchmarks.resources`
 
-- Two pairs on two threads take {threads["ratio"]:.2f} times as long as one pair on one.
-- {wide["responses"]} responses of {wide["neurons"]} neurons: {wide["seconds"]:.1f} s for a pair.
+- Two pairs on two threads take {threads["ratio"]:.2f} times as long as one pair on one thread.
+- A pair of networks with {wide["responses"]} responses of {wide["neurons"]} neurons takes
+  {wide["seconds"]:.1f} s.
 
 {table(resources["memory"], memory)}
 """

@@ -1,4 +1,4 @@
-"""The picture of the README: python -m docs_tools.banner writes docs/images/banner.png."""
+"""The figure of the README: ``python -m docs_tools.banner`` writes docs/images/banner.png."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.toy import panels
-from experiments.toy.data import FULL, ToyData
+from experiments.toy.data import SCALES, ToyData
 from experiments.toy.figure2 import aligned_planes, draw_grid, shown_networks
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
@@ -15,16 +15,18 @@ from repshape.plots import EmbeddingPicture, grid_colours
 
 PATH = Path(__file__).parents[1] / "docs" / "images" / "banner.png"
 SIZE, DPI = (8.4, 3.5), 200  # inches
-MARGIN = 0.25  # of the plane, in units of the responses
+MARGIN = 0.25  # around the embedding, in units of the responses
 HALO: dict[str, Any] = {"path_effects": [withStroke(linewidth=1.8, foreground="white")]}
-GIVEN = "16 of 99 networks: two neurons, five conditions,\nnoise. Each is rotated at random."
-FOUND = "Their distances, as a plane: means and covariances together\ngive back the grid of noise."
+GIVEN = (
+    "16 of 99 networks with two neurons and five\nconditions, each with its own noise and rotation"
+)
+FOUND = "Embedding of the distances: means and covariances\ntogether recover the grid of noise"
 
 
 def draw() -> Figure:
-    """Draw toy networks as they are given, and the plane that their distances make."""
-    data = ToyData(FULL)
-    shown = shown_networks(data)
+    """Draw the toy networks, and the embedding of the distances between them."""
+    data = ToyData(SCALES["paper"])
+    shown = shown_networks(data.settings)
     figure = Figure(figsize=SIZE, layout="constrained")
     given, found = figure.subplots(1, 2, width_ratios=[1, 1.3])
     draw_grid(given, data.exact, shown)

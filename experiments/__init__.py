@@ -1,1 +1,1 @@
-"""The paper's figures, through the public surface of repshape."""
+"""Reproductions of published figures, through the public interface of repshape."""

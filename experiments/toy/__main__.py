@@ -1,8 +1,9 @@
-"""Command line: ``python -m experiments.toy --out DIR [--only fig2] [--quick]``."""
+"""Command line: ``python -m experiments.toy [measure | figures | all] --scale paper --out DIR``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,41 +12,67 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from experiments.toy.data import FULL, QUICK
+from experiments.toy.data import SCALES
 from experiments.toy.page import check_words
-from experiments.toy.run import FIGURES, RESULTS, all_claims, run_figures
+from experiments.toy.run import RESULTS, all_claims, chosen, draw_figures, measure
 from repshape.errors import InputError
 
-INTERRUPTED = 130  # what shells expect of a program that Ctrl-C has stopped
+INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+
+
+class Step(StrEnum):
+    """What to do."""
+
+    measure = "measure"
+    figures = "figures"
+    all = "all"
+
+
+class Scale(StrEnum):
+    """How large the experiment is."""
+
+    small = "small"
+    paper = "paper"
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Folder for pictures and results.json.")],
+    step: Annotated[
+        Step,
+        typer.Argument(help="Measure and store the results, draw the stored results, or both."),
+    ] = Step.all,
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for results and figures.")],
+    scale: Annotated[
+        Scale, typer.Option(help="The grid of the paper, or a smaller one that takes seconds.")
+    ] = Scale.paper,
     only: Annotated[list[str] | None, typer.Option(help="Only this figure; repeatable.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller grid, in seconds.")] = False,
 ) -> None:
-    """Make the paper's toy figures, and check what it says about them."""
+    """Reproduce the toy figures of the paper, and check its claims about them."""
     console = Console(stderr=True)
-    steps = len([name for name in FIGURES if not only or name in only])
-    columns = (TextColumn("{task.description:6}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description:14}"), BarColumn(), MofNCompleteColumn())
     try:
+        names, results = chosen(only or ()), None
         with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-            task = progress.add_task("", total=steps, completed=-1)
-            results = run_figures(
-                out,
-                QUICK if quick else FULL,
-                only or (),
-                lambda name: progress.update(task, advance=1, description=name),
-            )
-            progress.update(task, completed=steps)
+            for one in (Step.measure, Step.figures) if step is Step.all else (step,):
+                task = progress.add_task(one, total=len(names), completed=-1)
+
+                def show(name: str, task: Any = task, verb: str = one) -> None:
+                    progress.update(task, advance=1, description=f"{verb} {name}")
+
+                if one is Step.measure:
+                    results = measure(out, SCALES[scale], names, show)
+                else:
+                    results = draw_figures(out, only or (), show)
+                progress.update(task, completed=len(names))
     except KeyboardInterrupt:
-        console.print(f"Stopped. Figures that were finished are in {out}.", highlight=False)
+        console.print(f"Interrupted. Finished results are in {out}.", highlight=False)
         raise typer.Exit(INTERRUPTED) from None
     except InputError as error:
         console.print(str(error), highlight=False)
         raise typer.Exit(2) from None
-    print_claims(console, results)
-    console.print(f"Pictures and {RESULTS} are in {out}.", highlight=False)
+    if results is not None:
+        print_claims(console, results)
+    console.print(f"{RESULTS} and the figures are in {out}.", highlight=False)
 
 
 def print_claims(console: Console, results: Mapping[str, Any]) -> None:

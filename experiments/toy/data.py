@@ -1,4 +1,4 @@
-"""Settings, and the distances that several figures share, each computed once."""
+"""Settings, and the networks and distances that several figures share."""
 
 from __future__ import annotations
 
@@ -9,46 +9,47 @@ import numpy as np
 
 import repshape as rs
 from repshape.datasets import ToyNetworks
-from repshape.matrix import Repaired
 
-# What the paper does not state, and what was chosen instead.
+# What the paper does not state, and what we chose.
 CHOSEN = {
     "noise correlations": "-0.9 to 0.9, evenly spaced (the paper gives their number, 11)",
     "noise scales": "variances 0.5 to 2, evenly spaced (the paper gives their number, 9)",
     "means": "five points from (-2, -2) to (2, 2), evenly spaced along the identity line",
-    "trials": "200 for each condition wherever trials are drawn (energy and classical measures)",
-    "energy estimator": "unbiased (distinct pairs of trials), then the square root of equation 5; "
-    "the root of a negative estimate is taken of its size, and negative",
-    "minor in Supplementary Figure 4 B": "below a tenth: of the norm, what repair moves; of the "
-    "largest distance, the largest violation. These were two claims when they were first run; "
-    "the paper makes one, so they are one",
-    "Wasserstein side of Supplementary Figure 4 D": "exact moments, alpha = 1",
-    "Figure 1 C-E": "the paper's panels are sketches: Gaussian noise of correlation 0.8 and -0.8, "
-    "means two standard deviations apart along the identity line; the networks of E are ours",
+    "trials": "200 per condition wherever trials are drawn (energy and classical measures)",
+    "energy estimator": "unbiased (over distinct pairs of trials), then the square root as in "
+    "equation 5; for a negative estimate, minus the square root of its absolute value",
+    "minor in Supplementary Figure 4 B": "below 10 %: the change by repair, relative to the norm "
+    "of the matrix, and the largest violation, relative to the largest distance. At first these "
+    "were two claims; they are one now, as in the paper",
+    "Wasserstein distances of Supplementary Figure 4 D": "exact moments, alpha = 1",
+    "Figure 1 C-E": "the paper's panels are sketches. Here: Gaussian noise with correlations 0.8 "
+    "and -0.8, and means two standard deviations apart along the identity line; the networks of E "
+    "are our own",
     "Supplementary Figure 1": "networks of two neurons, 60 trials for each of five conditions",
-    "Supplementary Figure 2": "a triangle of means and three ellipses of axes 0.9 and 0.27, at 0, "
-    "30 and 60 degrees; the second network has its means, and only them, turned by 90 degrees. The "
-    "pair was picked by eye, after several were swept, to be clear and to need rotations only: for "
-    "one of the others the best map at some alphas was a reflection, so claim D is of this pair",
+    "Supplementary Figure 2": "means in a triangle, and three ellipses with axes 0.9 and 0.27 at "
+    "0, 30 and 60 degrees; in the second network the means, but not the ellipses, are rotated by "
+    "90 degrees. The pair was chosen by eye from several that were tried, because it is clear and "
+    "its best maps are rotations; for one of the others the best map was a reflection at some "
+    "alphas, so claim D is about this pair only",
 }
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How large the toy experiment is.
+    """Sizes and seed of the toy experiment.
 
     Attributes
     ----------
     n_correlations, n_scales, n_conditions : int
-        The grid of toy networks and its conditions.
+        The grid of toy networks, and the number of conditions.
     n_trials : int
-        Trials for each condition, wherever trials are drawn from toy networks.
+        Number of trials per condition, wherever trials are drawn from toy networks.
     fewer_trials : tuple of int
-        Ascending; how the energy distance behaves with less data.
+        Smaller numbers of trials, in ascending order, for the energy distance.
     n_alphas : int
-        Length of the sweep of Supplementary Figure 2.
+        Number of values of alpha in Supplementary Figure 2.
     seed : int
-        Of everything that is random.
+        Seed of all random numbers.
     """
 
     n_correlations: int = 11
@@ -60,19 +61,21 @@ class Settings:
     seed: int = 0
 
 
-FULL = Settings()
-QUICK = Settings(n_correlations=7, n_scales=5, n_alphas=11)
+SCALES = {
+    "small": Settings(n_correlations=7, n_scales=5, n_alphas=11),
+    "paper": Settings(),
+}
 
 
 class ToyData:
-    """The toy networks, and what was computed of them."""
+    """The toy networks, and distances between them, each computed when it is first needed."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._sampled: dict[int, ToyNetworks] = {}
 
     def rng(self, stream: int) -> np.random.Generator:
-        """Return random numbers of a figure's own, so that figures can be made one by one."""
+        """Return a generator for one figure, so that figures do not depend on each other."""
         return np.random.default_rng([self.settings.seed, stream])
 
     def networks(self, *, rotate: bool = True, n_trials: int | None = None) -> ToyNetworks:
@@ -101,7 +104,7 @@ class ToyData:
 
     @cached_property
     def planes(self) -> dict[float, rs.analysis.Embedding]:
-        """A plane for each of `distances`."""
+        """A two-dimensional embedding of each of `distances`."""
         return {
             alpha: rs.embed(matrix, random_state=self.settings.seed)
             for alpha, matrix in self.distances.items()
@@ -112,9 +115,3 @@ class ToyData:
         if n_trials not in self._sampled:
             self._sampled[n_trials] = self.networks(n_trials=n_trials)
         return self._sampled[n_trials]
-
-    def energy(self, n_trials: int) -> tuple[rs.DistanceMatrix, Repaired]:
-        """Return energy distances (q = 1) as estimated, and repaired."""
-        metric = rs.EnergyShapeMetric(q=1.0, estimator="u", random_state=self.settings.seed)
-        raw = rs.pairwise(self.sampled(n_trials), metric, progress=False)
-        return raw, rs.repair(raw)

@@ -1,4 +1,4 @@
-"""Small networks of two neurons for the figures that explain."""
+"""Small networks of two neurons, for the explanatory figures."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def rotation(degrees: float) -> FloatArray:
-    """Return the rotation of the plane by an angle, (2, 2); columns are responses."""
+    """Return the rotation matrix of an angle, (2, 2), which acts on columns."""
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     return np.array([[cos, -sin], [sin, cos]])
 
 
 def ellipse(degrees: float, major: float, minor: float) -> FloatArray:
-    """Return the covariance whose axes, as standard deviations, are turned by an angle."""
+    """Return a covariance with the given standard deviations along axes rotated by an angle."""
     Q = rotation(degrees)
     covariance: FloatArray = Q @ np.diag([major**2, minor**2]) @ Q.T
     return (covariance + covariance.T) / 2.0
 
 
 def turned(network: rs.Gaussians, degrees: float) -> rs.Gaussians:
-    """Return a network under a rotation."""
+    """Return a rotated copy of a network."""
     Q = rotation(degrees)
     covariances = Q @ network.covariances @ Q.T
     return rs.Gaussians(network.means @ Q.T, (covariances + covariances.transpose(0, 2, 1)) / 2)
@@ -39,7 +39,7 @@ def draw_trials(network: rs.Gaussians, n_trials: int, rng: np.random.Generator) 
 
 
 def arc_network() -> rs.Gaussians:
-    """Five conditions along an arc, with noise that turns along it."""
+    """Return five conditions along an arc, with noise whose orientation follows the arc."""
     angles = np.linspace(20.0, 200.0, 5)
     means = 2.2 * np.column_stack([np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))])
     means = (means - means.mean(axis=0)) * [1.3, 0.8]
@@ -48,7 +48,7 @@ def arc_network() -> rs.Gaussians:
 
 
 def other_network() -> rs.Gaussians:
-    """Similar to `arc_network`, but flatter, with rounder noise, and turned by 110 degrees."""
+    """Return a network like `arc_network`, but flatter, with rounder noise, and rotated."""
     angles = np.linspace(20.0, 200.0, 5)
     means = arc_network().means * [1.1, 0.75]
     covariances = [ellipse(a + 10.0, 0.5, 0.32) for a in angles]
@@ -56,10 +56,10 @@ def other_network() -> rs.Gaussians:
 
 
 def conflicting_networks() -> tuple[rs.Gaussians, rs.Gaussians]:
-    """Two networks whose means agree after 90 degrees, and whose covariances after 0 or 180.
+    """Return networks whose means agree after 90 degrees, and covariances after 0 or 180.
 
-    Three ellipses at different angles leave no mirror symmetry, and three means off a line leave
-    none to them: no other orthogonal map aligns either.
+    The three ellipses have different angles and the three means are not on a line, so neither has
+    a mirror symmetry, and no other orthogonal map aligns them.
     """
     means = 0.7 * np.array([[0.0, 2.0], [-1.7, -1.0], [1.7, -1.0]])
     covariances = np.array([ellipse(angle, 0.9, 0.27) for angle in (0.0, 30.0, 60.0)])

@@ -1,4 +1,4 @@
-"""Figure 1 C-E: what noise correlations do, and what does not count as a difference."""
+"""Figure 1 C-E: effects of noise correlations, and networks that differ by a rotation."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import repshape as rs
 from experiments.toy import panels
-from experiments.toy.data import ToyData
+from experiments.toy.data import Settings, ToyData
 from experiments.toy.examples import arc_network, draw_trials, ellipse, turned
-from experiments.toy.result import FigureResult
+from experiments.toy.result import Arrays, FigureResult
 from repshape.datasets import Check, Finding
 
 FloatArray = npt.NDArray[np.float64]
 
 CORRELATION = 0.8
-HALF_DISTANCE = 1.0  # of the class means from the origin, in standard deviations of a neuron
-TRIALS = 4000  # for each class: an accuracy then errs by less than 0.01
+HALF_DISTANCE = 1.0  # between class mean and origin, in standard deviations of a neuron
+TRIALS = 4000  # per class, so that the standard error of an accuracy is below 0.01
 SHOWN = 150
-# Accuracy must change by more than its error for a correlation to have had an effect.
+# A correlation has an effect if the accuracy changes by more than this, several standard errors.
 EFFECT = 0.02
 COINCIDE = 1e-6
 TURN = 130.0
@@ -30,59 +31,74 @@ TURN = 130.0
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Two classes of trials, and how well a linear readout tells them apart."""
+    """Two classes of trials, and the accuracy of a linear readout.
 
-    model: rs.Gaussians
+    Attributes
+    ----------
+    trials : ndarray, shape (2, TRIALS, 2)
+    accuracy, shuffled_accuracy : float
+        On held-out trials, with the noise correlations and without.
+    boundary : ndarray, shape (3,)
+        Weights and intercept of the readout.
+    """
+
     trials: FloatArray
     accuracy: float
     shuffled_accuracy: float
-    boundary: tuple[FloatArray, float]
+    boundary: FloatArray
 
     @property
     def gain(self) -> float:
-        """Accuracy with the correlations, less that without."""
+        """Accuracy with the correlations minus accuracy without."""
         return self.accuracy - self.shuffled_accuracy
 
 
-def make_figure(data: ToyData) -> FigureResult:
-    """Draw Figure 1 C-E and decide its claims."""
+def measure(data: ToyData) -> FigureResult:
+    """Measure Figure 1 C-E and decide its claims."""
     rng = data.rng(1)
     worse, better = (two_classes(sign * CORRELATION, rng) for sign in (1.0, -1.0))
-    first = arc_network()
-    second = turned(first, TURN)
-    figure, axes = panels.row(5, 1.75)
-    for axis, letter, case, words in (
-        (axes[0], "C", worse, "impair"),
-        (axes[1], "D", better, "improve"),
-    ):
-        draw_classes(axis, case)
-        panels.title(axis, letter, f"Correlations {words}")
-    numbers = draw_equivalent(axes[2:], first, second, rng)
+    first, second = rotated_pair()
+    x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
+    found = rs.GaussianShapeMetric().align(x, y)
+    arrays = {"x": x, "y": y, "aligned": y @ found.transform}
+    for letter, case in (("C", worse), ("D", better)):
+        arrays[f"{letter}_trials"] = case.trials[:, :SHOWN]
+        arrays[f"{letter}_boundary"] = case.boundary
+        arrays[f"{letter}_accuracy"] = np.array([case.accuracy, case.shuffled_accuracy])
     return FigureResult(
-        "fig1",
         "Figure 1 C-E",
-        "Two classes of responses (colours) of two neurons whose noise is correlated along (C) or "
-        "across (D) the line between the classes; the dashed line is the best linear readout, and "
-        "its accuracy on held-out trials is given with the noise as it is, and with trials "
-        "shuffled for each neuron. E: a network, its rotated copy, and both after alignment. "
-        "Ellipses are one standard deviation.",
-        figure,
+        "Two classes of responses (colours) of two neurons, with noise that is correlated along "
+        "(C) or across (D) the line between the class means. The dashed line is the best linear "
+        "readout. Its accuracy on held-out trials is given with the noise as it is, and after "
+        "shuffling the trials of each neuron. E: a network, a rotated copy of it, and both after "
+        "alignment. Ellipses are one standard deviation.",
         (impair(worse), improve(better), equivalent(first, second)),
-        {"gain_C": worse.gain, "gain_D": better.gain, **numbers},
+        {"gain_C": worse.gain, "gain_D": better.gain, "E_distance_of_trials": found.distance},
+        arrays,
     )
+
+
+def class_model(correlation: float) -> rs.Gaussians:
+    """Return two classes with the same noise correlation."""
+    # The axes of [[1, c], [c, 1]] are at 45 degrees, with variances 1 + c and 1 - c.
+    noise = ellipse(45.0, np.sqrt(1 + correlation), np.sqrt(1 - correlation))
+    along = HALF_DISTANCE * np.array([1.0, 1.0]) / np.sqrt(2.0)
+    return rs.Gaussians(np.array([-along, along]), np.array([noise, noise]))
+
+
+def rotated_pair() -> tuple[rs.Gaussians, rs.Gaussians]:
+    """Return the networks of panel E: the second is a rotated copy of the first."""
+    network = arc_network()
+    return network, turned(network, TURN)
 
 
 def two_classes(correlation: float, rng: np.random.Generator) -> Classes:
     """Draw two classes with a noise correlation, and read them out with and without it."""
-    # The axes of [[1, c], [c, 1]] lie at 45 degrees, with variances 1 + c and 1 - c.
-    noise = ellipse(45.0, np.sqrt(1 + correlation), np.sqrt(1 - correlation))
-    along = HALF_DISTANCE * np.array([1.0, 1.0]) / np.sqrt(2.0)
-    model = rs.Gaussians(np.array([-along, along]), np.array([noise, noise]))
-    trials = draw_trials(model, TRIALS, rng)
-    shuffled = rng.permuted(trials, axis=1)  # each neuron by itself: correlations are gone
+    trials = draw_trials(class_model(correlation), TRIALS, rng)
+    shuffled = rng.permuted(trials, axis=1)  # each neuron separately, which removes correlations
     accuracy, readout = linear_accuracy(trials)
-    weights, offset = readout.coef_[0], float(readout.intercept_[0])
-    return Classes(model, trials, accuracy, linear_accuracy(shuffled)[0], (weights, offset))
+    boundary = np.append(readout.coef_[0], readout.intercept_[0])
+    return Classes(trials, accuracy, linear_accuracy(shuffled)[0], boundary)
 
 
 def linear_accuracy(trials: FloatArray) -> tuple[float, LinearDiscriminantAnalysis]:
@@ -126,10 +142,23 @@ def equivalent(first: rs.Gaussians, second: rs.Gaussians) -> Finding:
     )
 
 
-def draw_classes(axis: Axes, case: Classes) -> None:
-    """Draw both classes, and the line that the readout draws between them."""
-    panels.responses(axis, case.model, case.trials[:, :SHOWN])
-    weights, offset = case.boundary
+def draw(stored: Arrays, settings: Settings) -> Figure:
+    """Draw the panels from stored arrays."""
+    figure, axes = panels.row(5, 1.75)
+    for axis, letter, sign, words in (
+        (axes[0], "C", 1.0, "impair"),
+        (axes[1], "D", -1.0, "improve"),
+    ):
+        panels.responses(axis, class_model(sign * CORRELATION), stored[f"{letter}_trials"])
+        draw_readout(axis, stored[f"{letter}_boundary"], stored[f"{letter}_accuracy"])
+        panels.title(axis, letter, f"Correlations {words}")
+    draw_equivalent(axes[2:], stored)
+    return figure
+
+
+def draw_readout(axis: Axes, boundary: FloatArray, accuracy: FloatArray) -> None:
+    """Draw the decision boundary of the readout, and write its accuracies."""
+    weights, offset = boundary[:2], float(boundary[2])
     ends = np.array([-3.2, 3.2])
     normal = weights / np.linalg.norm(weights)
     line = -offset / np.linalg.norm(weights) * normal + np.outer(ends, [-normal[1], normal[0]])
@@ -137,7 +166,7 @@ def draw_classes(axis: Axes, case: Classes) -> None:
     axis.text(
         0.97,
         0.04,
-        f"accuracy {case.accuracy:.2f}\nshuffled {case.shuffled_accuracy:.2f}",
+        f"accuracy {accuracy[0]:.2f}\nshuffled {accuracy[1]:.2f}",
         transform=axis.transAxes,
         fontsize=6,
         ha="right",
@@ -146,24 +175,17 @@ def draw_classes(axis: Axes, case: Classes) -> None:
     panels.label_neurons(axis)
 
 
-def draw_equivalent(
-    axes: list[Axes], first: rs.Gaussians, second: rs.Gaussians, rng: np.random.Generator
-) -> dict[str, float]:
-    """Draw both networks and their alignment, found from trials of each."""
-    x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
-    found = rs.GaussianShapeMetric().align(x, y)
-    aligned = y @ found.transform
-    for axis, network, trials, words in (
-        (axes[0], first, x, "Network 1"),
-        (axes[1], second, y, "Network 2"),
-    ):
+def draw_equivalent(axes: list[Axes], stored: Arrays) -> None:
+    """Draw a network, its rotated copy, and both after alignment."""
+    for axis, network, trials, letter, words in zip(
+        axes, rotated_pair(), (stored["x"], stored["y"]), ("E", ""), ("Network 1", "Network 2"),
+        strict=False,
+    ):  # fmt: skip
         panels.responses(axis, network, trials)
-        panels.title(axis, "E" if axis is axes[0] else "", words)
-    moments = rs.estimate_moments(aligned)
-    panels.responses(axes[2], rs.estimate_moments(x), x, filled=False)
-    panels.responses(axes[2], moments, aligned)
+        panels.title(axis, letter, words)
+    panels.responses(axes[2], rs.estimate_moments(stored["x"]), stored["x"], filled=False)
+    panels.responses(axes[2], rs.estimate_moments(stored["aligned"]), stored["aligned"])
     panels.title(axes[2], "", "Both, aligned")
     for axis in axes:
         panels.square(axis, 4.4)
         panels.label_neurons(axis)
-    return {"E_distance_of_trials": found.distance}

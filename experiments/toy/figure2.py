@@ -1,4 +1,4 @@
-"""Figure 2: the toy networks, and what means, covariances and both of them recover."""
+"""Figure 2: the toy networks, and what is recovered from means, covariances and both."""
 
 from __future__ import annotations
 
@@ -9,53 +9,57 @@ from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.toy import panels
-from experiments.toy.data import ToyData
-from experiments.toy.result import FigureResult
+from experiments.toy.data import Settings, ToyData
+from experiments.toy.result import Arrays, FigureResult
 from repshape.datasets import Check, Finding, ToyNetworks, grid_recovery, toy_findings
-from repshape.plots.style import dress
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 COINCIDE = 1e-6
-SHOWN = 4  # of the correlations, and of the scales
-SPACING = 10.4  # between the networks of panels A and B, in units of the responses
+SHOWN = 4  # number of correlations, and of scales, in panels A and B
+SPACING = 10.4  # distance between networks in panels A and B, in units of the responses
 MINUS = "\N{MINUS SIGN}"
 MEANING = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
 
 
-def make_figure(data: ToyData) -> FigureResult:
-    """Draw Figure 2 A-E and decide its claims."""
-    plain, rotated = data.networks(rotate=False), data.exact
-    shown = shown_networks(data)
-    points = aligned_planes(data)
-    figure, axes = new_figure()
-    for axis, letter, toy, words in (
-        (axes["A"], "A", plain, "Toy networks"),
-        (axes["B"], "B", rotated, "The same, rotated"),
-    ):
-        draw_grid(axis, toy, shown)
-        panels.title(axis, letter, words)
-    reach = 1.12 * max(float(np.abs(one).max()) for one in points.values())
-    for letter, (alpha, words) in zip("CDE", MEANING.items(), strict=True):
-        panels.plane(axes[letter], data.distances[alpha], points[alpha], reach, shown)
-        panels.title(axes[letter], letter, rf"$\alpha$ = {alpha:g}: {words}")
+def measure(data: ToyData) -> FigureResult:
+    """Measure Figure 2 A-E and decide its claims."""
     return FigureResult(
-        "fig2",
         "Figure 2 A-E",
-        "A: 16 of the toy networks; colours are conditions, ellipses one standard deviation. B: "
-        "the same under a random rotation each, as measured in C-E: planes by metric scaling of "
-        "the distances at three values of alpha, turned onto the grid of A. Colour tells "
-        "correlation and scale; numbers are those of B. Large discs are negative correlations: "
-        "where two networks coincide, both colours show.",
-        figure,
+        "A: 16 of the toy networks. Colours are conditions, and ellipses are one standard "
+        "deviation. B: the same networks, each under its own random rotation. C-E: embeddings by "
+        "metric scaling of the distances between the rotated networks at three values of alpha, "
+        "aligned with the grid of A. Colours show correlation and scale; numbers are those of B. "
+        "Large discs are negative correlations: where two networks coincide, both colours show.",
         (rotation_invariance(data), *toy_findings(data.distances, data.planes), needs_both(data)),
         {f"alpha_{alpha:g}": measured(data, alpha) for alpha in MEANING},
+        {f"alpha_{alpha:g}": points for alpha, points in aligned_planes(data).items()},
     )
 
 
+def draw(stored: Arrays, settings: Settings) -> Figure:
+    """Draw the panels from stored embeddings: A and B above, C to E below."""
+    data = ToyData(settings)
+    shown = shown_networks(settings)
+    figure = Figure(figsize=(panels.WIDTH, 6.2), layout="constrained")
+    axes = figure.subplot_mosaic("AAABBB\nCCDDEE", height_ratios=[1.45, 1.0])
+    for letter, toy, words in (
+        ("A", data.networks(rotate=False), "Toy networks"),
+        ("B", data.exact, "The same, rotated"),
+    ):
+        draw_grid(axes[letter], toy, shown)
+        panels.title(axes[letter], letter, words)
+    points = {alpha: stored[f"alpha_{alpha:g}"] for alpha in MEANING}
+    reach = 1.12 * max(float(np.abs(one).max()) for one in points.values())
+    for letter, (alpha, words) in zip("CDE", MEANING.items(), strict=True):
+        panels.plane(axes[letter], data.exact.metadata, points[alpha], reach, shown)
+        panels.title(axes[letter], letter, rf"$\alpha$ = {alpha:g}: {words}")
+    return figure
+
+
 def rotation_invariance(data: ToyData) -> Finding:
-    """Decide what panel B is there to show."""
+    """Decide the claim of panel B."""
     plain, rotated = data.networks(rotate=False), data.exact
     fixed = rs.GaussianShapeMetric(group="identity")
     effect = np.median([fixed.distance(x, y) for x, y in zip(plain, rotated, strict=True)])
@@ -77,9 +81,9 @@ def needs_both(data: ToyData) -> Finding:
     apart = {a: float((D.condensed() > COINCIDE).mean()) for a, D in data.distances.items()}
     return Finding(
         "Figure 2 C-E",
-        "Only means and covariances together tell all networks apart.",
+        "Only means and covariances together distinguish all networks.",
         (
-            Check("share of pairs told apart by both", apart[1.0], "==", 1.0),
+            Check("fraction of pairs distinguished by both", apart[1.0], "==", 1.0),
             Check("by covariances alone", apart[0.0], "<", 1.0),
             Check("by means alone", apart[2.0], "<", 1.0),
         ),
@@ -87,7 +91,7 @@ def needs_both(data: ToyData) -> Finding:
 
 
 def measured(data: ToyData, alpha: float) -> dict[str, float]:
-    """Return the numbers of one plane."""
+    """Return the numbers of one embedding."""
     seen = grid_recovery(data.distances[alpha], data.planes[alpha])
     return {
         "r2_correlation": seen.r2_correlation,
@@ -101,7 +105,7 @@ def measured(data: ToyData, alpha: float) -> dict[str, float]:
 
 
 def aligned_planes(data: ToyData) -> dict[float, FloatArray]:
-    """Turn the plane of alpha = 1 so that correlation runs to the right; the others onto it."""
+    """Align the embedding at alpha = 1 with the true grid, and the others with it."""
     truth = data.exact.metadata[["correlation", "scale"]].to_numpy(dtype=np.float64)
     target = (truth - truth.mean(axis=0)) / truth.std(axis=0)
     first = rs.analysis.align_embeddings(data.planes[1.0], target).points
@@ -111,22 +115,15 @@ def aligned_planes(data: ToyData) -> dict[float, FloatArray]:
     }
 
 
-def shown_networks(data: ToyData) -> IntArray:
-    """Return the networks of panels A and B, (scales from high to low, correlations)."""
-    size = data.settings
+def shown_networks(size: Settings) -> IntArray:
+    """Return the indices of the networks in A and B, (scales from high to low, correlations)."""
     correlations = np.linspace(0, size.n_correlations - 1, SHOWN).round().astype(np.intp)
     scales = np.linspace(0, size.n_scales - 1, SHOWN).round().astype(np.intp)[::-1]
     return correlations[None, :] * size.n_scales + scales[:, None]
 
 
-def new_figure() -> tuple[Figure, dict[str, Axes]]:
-    """Return the figure: A and B above, C to E below."""
-    figure = Figure(figsize=(panels.WIDTH, 6.2), layout="constrained")
-    return figure, figure.subplot_mosaic("AAABBB\nCCDDEE", height_ratios=[1.45, 1.0])
-
-
 def draw_grid(axis: Axes, toy: ToyNetworks, shown: IntArray) -> None:
-    """Draw networks at their places on the grid, numbered as read."""
+    """Draw networks at their places on the grid, numbered row by row."""
     for place, k in enumerate(shown.ravel()):
         down, right = divmod(place, shown.shape[1])
         centre = SPACING * np.array([right, -down], dtype=np.float64)
@@ -147,6 +144,6 @@ def draw_grid(axis: Axes, toy: ToyNetworks, shown: IntArray) -> None:
     correlations, scales = toy.metadata["correlation"], toy.metadata["scale"]
     axis.set_xticks(places, [f"{correlations.iloc[k]:.2g}".replace("-", MINUS) for k in shown[0]])
     axis.set_yticks(-places, [f"{scales.iloc[k]:.2g}" for k in shown[:, 0]])
-    dress(axis)
+    panels.dress(axis)
     axis.set_xlabel("noise correlation")
     axis.set_ylabel("noise scale")

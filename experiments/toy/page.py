@@ -1,18 +1,17 @@
-"""The page of the toy experiment, from the results of a run.
+"""Write the documentation page of the toy experiment from the results of a run.
 
 python -m experiments.toy.page DIR [--docs docs]
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from experiments.toy.run import RESULTS, all_claims
+from experiments.toy.run import RESULTS, all_claims, read_results
 from repshape.datasets.findings import Check, number_words
 from repshape.io.writing import atomic_write
 
@@ -21,30 +20,31 @@ IMAGES = Path("images") / "toy"
 
 INTRODUCTION = """# The toy results
 
-The figures of Duong et al. (2023) that need no recordings and no trained networks, made anew
-through the public surface of `repshape`: Figure 1 C-E, Figure 2, and Supplementary Figures 1 to 4.
-What the paper says about each of them is put as a claim, with numbers that decide whether it holds
-here.
+This page reproduces the figures of Duong et al. (2023) that need neither recordings nor trained
+networks: Figure 1 C-E, Figure 2, and Supplementary Figures 1 to 4. It uses the public interface of
+`repshape` only. Each statement of the paper about a figure is a claim, with numbers that decide
+whether it holds here.
 
-How to read the verdicts: no threshold was changed after a run, but not all were set blindly.
-Earlier results for the toy networks (recovery of the grid; violations, repair and correlation of
-the energy distance) were known when thresholds for them were set, and where the paper is
-qualitative ("minor") the threshold is ours. What was changed after numbers were seen is told in
-the last table.
+How to read the verdicts: no threshold was changed after a run, but not all of them were chosen
+blindly. Earlier results for the toy networks (recovery of the grid; violations, repair and
+correlation of the energy distance) were known when their thresholds were chosen. Where the paper is
+qualitative ("minor"), the threshold is ours. The last table lists what was changed after results
+were known.
 
 ```sh
-python -m experiments.toy --out toy-output
+python -m experiments.toy all --scale paper --out toy-output
 ```
 
-makes all of it in about {minutes}; `--only fig2` makes one figure, and `--quick` a smaller grid.
-This page was written by `python -m experiments.toy.page toy-output` from that run
-(seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials where trials
-are drawn. **{held} of {count} claims hold.**
+makes all figures in about {minutes}. The step `measure` stores the results, and `figures` draws
+them from what is stored; `all` does both. `--only fig2` selects one figure, and `--scale small` is
+a smaller grid. `python -m experiments.toy.page toy-output` wrote this page from such a run
+(seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials per condition
+where trials are drawn. **{held} of {count} claims hold.**
 """
 
 
 def check_words(check: Mapping[str, Any]) -> str:
-    """Return a check that was saved, in words."""
+    """Return a stored check as text."""
     return str(Check(check["name"], check["value"], check["relation"], check["bound"]))
 
 
@@ -94,14 +94,14 @@ def figure_text(name: str, figure: Mapping[str, Any]) -> str:
 
 
 def chosen_text(chosen: Mapping[str, str]) -> str:
-    """Return what the paper does not state."""
+    """Return the table of choices that the paper does not state."""
     lines = ["## What the paper does not state", "", "| | chosen here |", "|---|---|"]
     lines += [f"| {name} | {words} |" for name, words in chosen.items()]
     return "\n".join([*lines, ""])
 
 
 def duration(seconds: float) -> str:
-    """Return a time to the nearest ten seconds, or in minutes.
+    """Return a duration, rounded to ten seconds or to minutes.
 
     >>> duration(34.0), duration(130.0)
     ('30 s', '2 minutes')
@@ -112,8 +112,8 @@ def duration(seconds: float) -> str:
 
 
 def write_page(run: Path, docs: Path) -> list[Path]:
-    """Write the page and copy its pictures, from the folder of a run; return the files."""
-    results = json.loads((run / RESULTS).read_text(encoding="utf-8"))
+    """Write the page and copy its figures from the folder of a run; return the files."""
+    results = read_results(run)
     files = [docs / PAGE]
     contents = [page_text(results).encode()]
     for name in results["figures"]:
@@ -132,7 +132,7 @@ def main(
     run: Annotated[Path, typer.Argument(help="Folder of a run of python -m experiments.toy.")],
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
 ) -> None:
-    """Write the page of the toy experiment and copy its pictures."""
+    """Write the page of the toy experiment and copy its figures."""
     for file in write_page(run, docs):
         typer.echo(f"wrote {file}", err=True)
 

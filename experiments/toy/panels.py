@@ -1,4 +1,4 @@
-"""Drawing that the figures share, on top of `repshape.plots`."""
+"""Drawing functions that the figures share, based on `repshape.plots`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import repshape as rs
 from repshape.plots import PALETTE, Ellipses, EmbeddingPicture, MatrixPicture, grid_colours
-from repshape.plots.style import INK, SMALL_SIZE
+from repshape.plots.style import FAINT, INK, SMALL_SIZE, dress
 
 __all__ = [
+    "FAINT",
     "INK",
     "PALETTE",
     "WIDTH",
     "Figure",
     "dots",
+    "dress",
     "heat_map",
     "label_neurons",
     "plane",
@@ -32,9 +35,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 WIDTH = 7.2  # inches: two columns of a journal
-# Negative correlations are larger discs, underneath: where two networks coincide, both show.
+# Negative correlations are larger discs behind the others: where two networks coincide, both show.
 AREAS = (26.0, 9.0)
-# Points closer than this share of the window lie on each other, for the eye.
+# Points closer than this fraction of the window look as if they coincide.
 TOGETHER = 0.01
 
 
@@ -45,7 +48,7 @@ def row(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 
 def title(axis: Axes, letter: str, words: str) -> None:
-    """Write a panel's letter in bold, and its title beside it."""
+    """Write the letter of a panel in bold, and its title beside it."""
     axis.set_title(letter, loc="left", fontsize=10, fontweight="bold", pad=4)
     axis.annotate(
         words,
@@ -60,12 +63,12 @@ def title(axis: Axes, letter: str, words: str) -> None:
 
 
 def square(axis: Axes, reach: float) -> None:
-    """Show a square around the origin, equal units on both axes."""
+    """Show a square around the origin, with equal units on both axes."""
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
 
 def label_neurons(axis: Axes) -> None:
-    """Name the axes of a space of responses, without ticks."""
+    """Label the axes of a space of responses, without ticks."""
     axis.set(xticks=[], yticks=[])
     axis.set_xlabel("neuron 1", fontsize=SMALL_SIZE)
     axis.set_ylabel("neuron 2", fontsize=SMALL_SIZE)
@@ -80,7 +83,7 @@ def dots(
     filled: bool = True,
     opacity: float = 0.5,
 ) -> None:
-    """Draw trials, filled or hollow."""
+    """Draw trials as filled or hollow points."""
     axis.scatter(
         points[:, 0],
         points[:, 1],
@@ -102,7 +105,7 @@ def responses(
     filled: bool = True,
     offset: npt.ArrayLike = (0.0, 0.0),
 ) -> None:
-    """Draw a network's responses: a colour and an ellipse for each condition, and its trials."""
+    """Draw the responses of a network: an ellipse of its own colour per condition, and trials."""
     colours = [PALETTE[m % len(PALETTE)] for m in range(len(network.means))]
     for colour, cloud in zip(colours, () if trials is None else trials, strict=False):
         dots(axis, cloud, colour, filled=filled)
@@ -114,7 +117,7 @@ def responses(
 
 def plane(
     axis: Axes,
-    D: rs.DistanceMatrix,
+    metadata: pd.DataFrame,
     points: FloatArray,
     reach: float,
     numbered: IntArray | None = None,
@@ -122,10 +125,11 @@ def plane(
     lines: bool = True,
 ) -> None:
     """Draw an embedding of the grid: a colour for each network, and lines along the grid."""
-    correlation, scale = D.metadata["correlation"], D.metadata["scale"]
+    correlation, scale = metadata["correlation"], metadata["scale"]
+    named = rs.DistanceMatrix(np.zeros((len(points), len(points))), metadata=metadata)
     picture = EmbeddingPicture.of(
         points,
-        D,
+        named,
         colour=grid_colours(correlation, scale),
         connect=("correlation", "scale") if lines else (),
         areas=np.where(correlation < 0, *AREAS),
@@ -140,9 +144,9 @@ def plane(
     axis.set_ylabel("MDS 2", fontsize=SMALL_SIZE)
 
 
-def heat_map(axis: Axes, matrix: rs.DistanceMatrix, limits: tuple[float, float]) -> None:
-    """Draw distances as a matrix, with the given ends of the colours."""
-    picture = MatrixPicture.of(matrix)
+def heat_map(axis: Axes, distances: FloatArray, limits: tuple[float, float]) -> None:
+    """Draw a matrix of distances, with the given limits of the colours."""
+    picture = MatrixPicture.of(distances)
     replace(picture, names=(), limits=limits, label="").draw(axis)
     axis.set_yticks([])
 
@@ -150,7 +154,7 @@ def heat_map(axis: Axes, matrix: rs.DistanceMatrix, limits: tuple[float, float])
 def _numbers(
     points: FloatArray, numbered: IntArray | None, near: float
 ) -> list[tuple[str, tuple[float, float]]]:
-    """Return what to write where: the numbers of networks that coincide stand together."""
+    """Return labels and their places; networks that coincide share a label."""
     groups: list[tuple[list[int], FloatArray]] = []
     for number, k in enumerate(() if numbered is None else numbered.ravel(), start=1):
         for members, place in groups:

@@ -1,46 +1,47 @@
-"""What every figure function returns."""
+"""What the measurement of a figure returns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.figure import Figure
+import numpy.typing as npt
 
 from repshape.datasets import Finding
+
+Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class FigureResult:
-    """A picture with its numbers, and the paper's claims about it.
+    """The numbers behind a figure, and the paper's claims about it.
 
     Attributes
     ----------
-    name : str
-        File name and the word for ``--only``.
     title : str
         Which figure of the paper.
     caption : str
-        What is shown, in our words.
-    figure : matplotlib.figure.Figure
+        What the figure shows.
     claims : tuple of Finding
-        What the paper says of this figure, each with the numbers that decide.
+        What the paper says about the figure, each with the numbers that decide whether it holds.
     numbers : dict
         Everything else that was measured, ready for JSON.
+    arrays : mapping of str to ndarray
+        What is needed to draw the figure.
     note : str
-        What a reader should know about the verdicts, if anything.
+        A remark about the verdicts, if one is needed.
     """
 
-    name: str
     title: str
     caption: str
-    figure: Figure
     claims: tuple[Finding, ...]
     numbers: dict[str, Any]
+    arrays: Arrays
     note: str = ""
 
     def summary(self) -> dict[str, Any]:
-        """Return all but the picture, ready for JSON."""
+        """Return everything but the arrays, ready for JSON."""
         return {
             "title": self.title,
             "caption": self.caption,

@@ -1,4 +1,7 @@
-"""Make the figures one by one, and keep files complete whenever a run is stopped."""
+"""Measure the figures one by one, and draw them from what was stored.
+
+A run can be stopped at any time: every file is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -6,69 +9,85 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.figure import Figure
+
 import repshape as rs
 from experiments.toy import figure1, figure2, supplement1, supplement2, supplement3, supplement4
 from experiments.toy.data import CHOSEN, Settings, ToyData
-from experiments.toy.result import FigureResult
-from repshape.errors import check_choice
+from experiments.toy.result import Arrays, FigureResult
+from repshape.errors import InputError, check_choice
 from repshape.io.writing import atomic_write
-from repshape.plots.style import style
 
-FIGURES: dict[str, Callable[[ToyData], FigureResult]] = {
-    "fig1": figure1.make_figure,
-    "fig2": figure2.make_figure,
-    "supp1": supplement1.make_figure,
-    "supp2": supplement2.make_figure,
-    "supp3": supplement3.make_figure,
-    "supp4": supplement4.make_figure,
+
+@dataclass(frozen=True)
+class Steps:
+    """The two steps that make a figure."""
+
+    measure: Callable[[ToyData], FigureResult]
+    draw: Callable[[Arrays, Settings], Figure]
+
+
+FIGURES = {
+    "fig1": Steps(figure1.measure, figure1.draw),
+    "fig2": Steps(figure2.measure, figure2.draw),
+    "supp1": Steps(supplement1.measure, supplement1.draw),
+    "supp2": Steps(supplement2.measure, supplement2.draw),
+    "supp3": Steps(supplement3.measure, supplement3.draw),
+    "supp4": Steps(supplement4.measure, supplement4.draw),
 }
 RESULTS = "results.json"
-DOTS_PER_INCH = 200
-# Dates would make equal figures differ.
+# Dates and versions would make equal figures differ.
 FORMATS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": DOTS_PER_INCH, "metadata": {"Software": None}},
+    "png": {"dpi": 200, "metadata": {"Software": None}},
     "pdf": {"dpi": 300, "metadata": {"CreationDate": None}},
 }
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 
 
-def run_figures(
+def measure(
     out: Path,
     settings: Settings,
     only: Iterable[str] = (),
     on_step: Callable[[str], None] = lambda name: None,
 ) -> dict[str, Any]:
-    """Make figures and write them to a folder, with their numbers; return what was written.
+    """Measure figures and write ``results.json`` and one ``.npz`` file of arrays for each.
 
-    ``results.json`` is written anew after each figure, so that a run that is stopped leaves what
-    it has finished. Equal settings give equal results, but for ``seconds``.
+    ``results.json`` is written after each figure, so that an interrupted run leaves what it has
+    finished. The same settings give the same results, except for ``seconds``.
 
     Parameters
     ----------
     out : Path
-        Folder for the files; it is made if it is missing.
+        Folder for the files. It is created if it does not exist.
     settings : Settings
-        How large, and which seed.
+        Sizes and seed.
     only : iterable of str
-        Names of figures; all if empty.
+        Names of figures; by default all.
     on_step : callable
-        Called with the name of a figure before it is made.
+        Called with the name of each figure before it is measured.
+
+    Returns
+    -------
+    dict
+        The content of ``results.json``.
     """
-    names = [check_choice("only", name, FIGURES) for name in only] or list(FIGURES)
+    names = chosen(only)
     out.mkdir(parents=True, exist_ok=True)
     data = ToyData(settings)
     results = header(settings)
-    for name in (name for name in FIGURES if name in names):
+    for name in names:
         on_step(name)
         start = time.perf_counter()
-        with style():
-            found = FIGURES[name](data)
-            save_figure(found, out)
+        found = FIGURES[name].measure(data)
+        arrays: dict[str, Any] = dict(found.arrays)
+        with atomic_write(out / f"{name}.npz") as handle:
+            np.savez_compressed(handle, **arrays)
         results["figures"][name] = found.summary()
         results["seconds"][name] = round(time.perf_counter() - start, 2)
         with atomic_write(out / RESULTS) as handle:
@@ -76,8 +95,44 @@ def run_figures(
     return results
 
 
+def draw_figures(
+    out: Path, only: Iterable[str] = (), on_step: Callable[[str], None] = lambda name: None
+) -> dict[str, Any]:
+    """Draw the figures that `measure` stored in a folder, and return its results."""
+    wanted = chosen(only)
+    results = read_results(out)
+    sizes = dict(results["settings"])
+    settings = Settings(**sizes | {"fewer_trials": tuple(sizes["fewer_trials"])})
+    for name in wanted if only else results["figures"]:
+        if name not in results["figures"]:
+            raise InputError(f"{out} has no results for {name}. Run the step 'measure' first.")
+        on_step(name)
+        with np.load(out / f"{name}.npz", allow_pickle=False) as stored, rs.plots.style():
+            figure = FIGURES[name].draw(stored, settings)
+            for suffix, options in FORMATS.items():
+                with atomic_write(out / f"{name}.{suffix}") as handle:
+                    figure.savefig(handle, format=suffix, **options)
+    return results
+
+
+def chosen(only: Iterable[str]) -> list[str]:
+    """Return the names of the chosen figures, in order; by default all."""
+    names = [check_choice("only", name, FIGURES) for name in only]
+    return [name for name in FIGURES if name in names or not names]
+
+
+def read_results(out: Path) -> dict[str, Any]:
+    """Read what `measure` wrote."""
+    try:
+        text = (out / RESULTS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{out} has no {RESULTS}. Run the step 'measure' first.") from None
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 def header(settings: Settings) -> dict[str, Any]:
-    """Return what is known before anything is measured."""
+    """Return the part of the results that is known before anything is measured."""
     versions = {"repshape": rs.__version__, "python": platform.python_version()}
     return {
         "settings": asdict(settings) | {"fewer_trials": list(settings.fewer_trials)},
@@ -88,13 +143,6 @@ def header(settings: Settings) -> dict[str, Any]:
     }
 
 
-def save_figure(found: FigureResult, out: Path) -> None:
-    """Write a picture in every format, each whole or not at all."""
-    for suffix, options in FORMATS.items():
-        with atomic_write(out / f"{found.name}.{suffix}") as handle:
-            found.figure.savefig(handle, format=suffix, **options)
-
-
 def all_claims(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of all figures in a run."""
+    """Return the claims of all figures of a run."""
     return [claim for figure in results["figures"].values() for claim in figure["claims"]]

@@ -8,40 +8,40 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist
 
 import repshape as rs
 from experiments.toy import panels
-from experiments.toy.data import ToyData
+from experiments.toy.data import Settings, ToyData
 from experiments.toy.examples import arc_network, draw_trials, other_network
-from experiments.toy.result import FigureResult
+from experiments.toy.result import Arrays, FigureResult
 from repshape.datasets import Check, Finding
-from repshape.plots import PALETTE
 
 FloatArray = npt.NDArray[np.float64]
 
 TRIALS = 60
-LINES = 14  # trials whose independent plan is drawn; all lines would fill the picture
-HIGHLIGHTED = 2  # the condition in green, as in the paper
+LINES = 14  # number of trials in the drawing of the independent plan, which would be full otherwise
+HIGHLIGHTED = 2  # the condition drawn in green, as in the paper
 RANDOM_PLANS = 1000
-# Two formulas for one number agree up to rounding and the solver's tolerance.
+# Two formulas for the same number agree up to rounding and the tolerance of the solver.
 EQUAL = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """Costs of moving the trials of one network onto those of another, condition by condition.
+    """Costs of transporting the trials of one network to those of another, for each condition.
 
     Attributes
     ----------
     pairs : ndarray of int, shape (M, L)
         The partner of each trial in the optimal plan.
     optimal, independent : ndarray, shape (M,)
-        Mean squared distance under the optimal plan, and under the plan that pairs every trial
-        with every other (the one of largest entropy).
+        Mean squared distance under the optimal plan, and under the plan of maximum entropy, which
+        pairs every trial with every other.
     random : ndarray, shape (RANDOM_PLANS,)
-        Mean squared distance of the highlighted condition under random partners.
+        Mean squared distance in the highlighted condition with random partners.
     energy : float
         Squared energy distance, from the independent plan (q = 1).
     """
@@ -53,8 +53,8 @@ class Plans:
     energy: float
 
 
-def make_figure(data: ToyData) -> FigureResult:
-    """Draw Supplementary Figure 1 A-E and decide its claims."""
+def measure(data: ToyData) -> FigureResult:
+    """Measure Supplementary Figure 1 A-E and decide its claims."""
     rng = data.rng(3)
     first, second = arc_network(), other_network()
     x, y = (draw_trials(network, TRIALS, rng) for network in (first, second))
@@ -64,14 +64,12 @@ def make_figure(data: ToyData) -> FigureResult:
     at_energy = transport_plans(x, y @ energy.transform, rng)
     fixed = rs.WassersteinShapeMetric(group="identity").distance(x, y)
     return FigureResult(
-        "supp1",
         "Supplementary Figure 1",
-        "A, B: two networks (colours are conditions). C: the second after the alignment that "
-        "minimises their Wasserstein distance; hollow points and dashed ellipses are the first. D: "
-        "the optimal plan of one condition moves each trial of B onto one of A. E: the energy "
-        f"distance rests on the plan of largest entropy, which pairs every trial with every other "
-        f"({LINES} of the trials are drawn).",
-        draw(x, y, y @ wasserstein.transform, plans),
+        "A, B: two networks; colours are conditions. C: the second network after the alignment "
+        "that minimises the Wasserstein distance, on top of the first (hollow points, dashed "
+        "ellipses). D: for one condition, the optimal plan moves each trial of B to a trial of A. "
+        "E: the energy distance is based on the plan of maximum entropy, which pairs every trial "
+        f"with every other ({LINES} trials of each network are drawn).",
         (
             aligned(wasserstein.distance, fixed),
             optimal(wasserstein.distance, plans),
@@ -84,11 +82,12 @@ def make_figure(data: ToyData) -> FigureResult:
             "optimal_cost": plans.optimal.tolist(),
             "independent_cost": plans.independent.tolist(),
         },
+        {"x": x, "y": y, "moved": y @ wasserstein.transform, "pairs": plans.pairs},
     )
 
 
 def transport_plans(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Plans:
-    """Find the optimal plan of each condition, and cost it beside others."""
+    """Find the optimal plan of each condition, and compare its cost with that of others."""
     squared = np.array([cdist(a, b, "sqeuclidean") for a, b in zip(x, y, strict=True)])
     pairs = np.array([linear_sum_assignment(costs)[1] for costs in squared])
     rows = np.arange(x.shape[1])
@@ -109,8 +108,8 @@ def aligned(distance: float, fixed: float) -> Finding:
     """Decide claim C."""
     return Finding(
         "Supplementary Figure 1 C",
-        "Alignment over rotations removes what does not count as a difference.",
-        (Check("aligned distance, of the unaligned", distance / fixed, "<", 0.5),),
+        "Alignment removes differences between networks that are due to a rotation.",
+        (Check("aligned distance / unaligned distance", distance / fixed, "<", 0.5),),
         {"aligned": distance, "unaligned": fixed},
     )
 
@@ -120,11 +119,11 @@ def optimal(distance: float, plans: Plans) -> Finding:
     cost = float(plans.optimal.mean())
     return Finding(
         "Supplementary Figure 1 D",
-        "The Wasserstein distance is the smallest cost of moving one density onto the other.",
+        "The Wasserstein distance is the smallest cost of transporting one density to the other.",
         (
-            Check("distance squared against cost of the plans", abs(distance**2 / cost - 1), "<",
-                  EQUAL),
-            Check("optimal cost, of the cheapest of 1000 random plans",
+            Check("relative difference of squared distance and cost",
+                  abs(distance**2 / cost - 1), "<", EQUAL),
+            Check("optimal cost / cheapest of 1000 random plans",
                   float(plans.optimal[HIGHLIGHTED] / plans.random.min()), "<", 1.0),
         ),
         {"cost": cost},
@@ -136,19 +135,20 @@ def independent(distance: float, at_energy: Plans, plans: Plans) -> Finding:
     ratio = plans.optimal / plans.independent
     return Finding(
         "Supplementary Figure 1 E",
-        "The energy distance rests on the plan of largest entropy, which costs more than needed.",
+        "The energy distance is based on the plan of maximum entropy, which is not the cheapest.",
         (
-            Check("distance squared against cost of the plan",
+            Check("relative difference of squared distance and cost",
                   abs(distance**2 / at_energy.energy - 1), "<", EQUAL),
-            Check("optimal cost, of the independent, largest", float(ratio.max()), "<", 1.0),
+            Check("largest optimal cost / independent cost", float(ratio.max()), "<", 1.0),
         ),
-        # Nats: log L where each trial has one partner, 2 log L where it has all.
+        # In nats: log L if each trial has one partner, 2 log L if it has all of them.
         {"entropy, optimal": np.log(TRIALS), "entropy, independent": 2 * np.log(TRIALS)},
     )  # fmt: skip
 
 
-def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panels.Figure:
-    """Draw the five panels."""
+def draw(stored: Arrays, settings: Settings) -> Figure:
+    """Draw the panels from stored trials and plans."""
+    x, y, moved = stored["x"], stored["y"], stored["moved"]
     figure, axes = panels.row(5, 1.75)
     panels.responses(axes[0], rs.estimate_moments(x), x)
     panels.responses(axes[1], rs.estimate_moments(y), y)
@@ -161,7 +161,7 @@ def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panel
     for axis in axes[:3]:
         panels.square(axis, 4.9)
     ends = x[HIGHLIGHTED], moved[HIGHLIGHTED]
-    partners = plans.pairs[HIGHLIGHTED]
+    partners = stored["pairs"][HIGHLIGHTED]
     draw_plan(axes[3], *ends, np.column_stack([np.arange(TRIALS), partners]), 0.7)
     few = np.array([(i, j) for i in range(LINES) for j in range(LINES)])
     draw_plan(axes[4], *ends, few, 0.18)
@@ -171,10 +171,10 @@ def draw(x: FloatArray, y: FloatArray, moved: FloatArray, plans: Plans) -> panel
 def draw_plan(
     axis: Axes, x: FloatArray, y: FloatArray, pairs: npt.NDArray[np.intp], alpha: float
 ) -> None:
-    """Draw trials of one condition in both networks, and a line for each pair."""
+    """Draw the trials of both networks in one condition, and a line for each pair."""
     lines = np.stack([x[pairs[:, 0]], y[pairs[:, 1]]], axis=1)
     axis.add_collection(LineCollection(list(lines), colors=panels.INK, linewidths=0.5, alpha=alpha))
-    colour = PALETTE[HIGHLIGHTED]
+    colour = panels.PALETTE[HIGHLIGHTED]
     shown = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
     panels.dots(axis, x[shown[0]], colour, area=9, filled=False, opacity=1.0)
     panels.dots(axis, y[shown[1]], colour, area=9, opacity=1.0)

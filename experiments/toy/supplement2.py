@@ -1,4 +1,4 @@
-"""Supplementary Figure 2: how alpha decides which rotation aligns two networks."""
+"""Supplementary Figure 2: how the best rotation between two networks depends on alpha."""
 
 from __future__ import annotations
 
@@ -7,63 +7,65 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.toy import panels
-from experiments.toy.data import ToyData
+from experiments.toy.data import Settings, ToyData
 from experiments.toy.examples import conflicting_networks, draw_trials
-from experiments.toy.result import FigureResult
+from experiments.toy.result import Arrays, FigureResult
 from repshape.datasets import Check, Finding
-from repshape.plots.style import FAINT, PALETTE
 
 FloatArray = npt.NDArray[np.float64]
 
 SHOWN = 25
 COINCIDE = 1e-6
-DEGREES = 0.01  # of an angle that is said to be 0, 90 or 180
-# The distance is above its bound if it is so by this share of the largest distance.
+DEGREES = 0.01  # tolerance for angles of 0, 90 or 180 degrees
+# The distance is above its bound if it exceeds it by this fraction of the largest distance.
 ABOVE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """One pair of networks at many alphas.
+    """One pair of networks at many values of alpha.
 
     Attributes
     ----------
     interpolation : repshape.analysis.Interpolation
         Distances and bounds.
     angles : ndarray, shape (A,)
-        Best rotation of the second network onto the first at each alpha, degrees in [0, 180].
-        By symmetry of this pair the angle 180 - x is as good as x.
+        Angle of the best map of the second network to the first, in degrees from 0 to 180. By the
+        symmetry of this pair, 180 - x is as good as x.
     proper : ndarray of bool, shape (A,)
-        Whether it is a rotation, rather than a reflection.
+        Whether the best map is a rotation, and not a reflection.
+    transforms : ndarray, shape (A, 2, 2)
+        The best maps; they act on rows.
     """
 
     interpolation: rs.analysis.Interpolation
     angles: FloatArray
     proper: npt.NDArray[np.bool_]
+    transforms: FloatArray
 
     @property
     def folded(self) -> FloatArray:
-        """Angles from the nearer of 0 and 180, (A,)."""
+        """Angular distance to the nearer of 0 and 180, shape (A,)."""
         return np.minimum(self.angles, 180.0 - self.angles)
 
 
-def make_figure(data: ToyData) -> FigureResult:
-    """Draw Supplementary Figure 2 A-D and decide its claims."""
+def measure(data: ToyData) -> FigureResult:
+    """Measure Supplementary Figure 2 A-D and decide its claims."""
     first, second = conflicting_networks()
     alphas = np.linspace(0.0, 2.0, data.settings.n_alphas)
     sweep = sweep_alphas(first, second, alphas)
-    found = sweep.interpolation
+    found, rng = sweep.interpolation, data.rng(4)
+    x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
     return FigureResult(
-        "supp2",
         "Supplementary Figure 2 A-D",
-        "A: two networks (hollow, dashed: the first; filled: the second), three conditions. B: the "
-        "second after the best rotation for means alone, and for covariances alone. C: distance "
-        "over alpha, with the bound of Appendix E.2. D: the best rotation; with it goes an equally "
-        "good one (thin), since 180 - x serves this pair as well as x.",
-        draw(first, second, sweep, data.rng(4)),
+        "A: two networks (first: hollow, dashed; second: filled) with three conditions. B: the "
+        "second network after the best rotation for means only, and for covariances only. C: "
+        "distance against alpha, with the lower bound of Appendix E.2. D: the best rotation. For "
+        "this pair, rotations by x and 180 - x degrees are equally good (grey line).",
         (ends(sweep), above_bound(sweep), turning(sweep)),
         {
             "alphas": found.alphas.tolist(),
@@ -71,17 +73,27 @@ def make_figure(data: ToyData) -> FigureResult:
             "bounds": found.interpolation_bounds[:, 0].tolist(),
             "angles": sweep.angles.tolist(),
         },
+        {
+            "x": x,
+            "y": y,
+            "transforms": sweep.transforms[[-1, 0]],
+            "alphas": found.alphas,
+            "distances": found.distances[:, 0],
+            "bounds": found.interpolation_bounds[:, 0],
+            "angles": sweep.folded,
+        },
     )
 
 
 def sweep_alphas(first: rs.Gaussians, second: rs.Gaussians, alphas: FloatArray) -> Sweep:
     """Measure distance and best rotation at each alpha, over the orthogonal group."""
     found = rs.analysis.interpolate([first, second], list(alphas), progress=False)
-    maps = [rs.GaussianShapeMetric(alpha=a).align(first, second).transform for a in found.alphas]
-    # Rows are responses: the rotation of columns is the transpose.
-    angles = np.array([np.rad2deg(np.arctan2(T[0, 1], T[0, 0])) for T in maps])
-    proper = np.array([np.linalg.det(T) > 0 for T in maps])
-    return Sweep(found, np.abs(angles), proper)
+    maps = np.array(
+        [rs.GaussianShapeMetric(alpha=a).align(first, second).transform for a in found.alphas]
+    )
+    # Responses are rows, so the rotation of columns is the transpose.
+    angles = np.rad2deg(np.arctan2(maps[:, 0, 1], maps[:, 0, 0]))
+    return Sweep(found, np.abs(angles), np.linalg.det(maps) > 0, maps)
 
 
 def ends(sweep: Sweep) -> Finding:
@@ -89,7 +101,7 @@ def ends(sweep: Sweep) -> Finding:
     distances = sweep.interpolation.distances[:, 0]
     return Finding(
         "Supplementary Figure 2 B",
-        "Means alone agree after a turn by 90 degrees, covariances alone after 0 or 180.",
+        "The means agree after a rotation by 90 degrees, the covariances after 0 or 180.",
         (
             Check("distance at alpha 2", distances[-1], "<", COINCIDE),
             Check("distance at alpha 0", distances[0], "<", COINCIDE),
@@ -105,10 +117,10 @@ def above_bound(sweep: Sweep) -> Finding:
     gap = (found.distances - found.interpolation_bounds)[:, 0] / found.distances.max()
     return Finding(
         "Supplementary Figure 2 C",
-        "The bound is zero at every alpha; the distance lies above it for all alphas between.",
+        "The bound is zero at every alpha; for alphas between 0 and 2 the distance is above it.",
         (
             Check("largest bound", float(found.interpolation_bounds.max()), "<", COINCIDE),
-            Check("smallest gap inside, of the largest distance", gap[1:-1].min(), ">", ABOVE),
+            Check("smallest gap inside / largest distance", gap[1:-1].min(), ">", ABOVE),
             Check("smallest gap anywhere", gap.min(), ">", -COINCIDE),
         ),
         {"largest distance": float(found.distances.max())},
@@ -116,7 +128,7 @@ def above_bound(sweep: Sweep) -> Finding:
 
 
 def turning(sweep: Sweep) -> Finding:
-    """Decide what panel D shows."""
+    """Decide claim D."""
     return Finding(
         "Supplementary Figure 2 D",
         "The best rotation depends on alpha: it goes from 0 (or 180) degrees to 90.",
@@ -125,46 +137,39 @@ def turning(sweep: Sweep) -> Finding:
                   -DEGREES),
             Check("angles strictly between",
                   float(((sweep.folded > 5) & (sweep.folded < 85)).sum()), ">", 0),
-            Check("share that are rotations", sweep.proper.mean(), "==", 1.0),
+            Check("fraction that are rotations", sweep.proper.mean(), "==", 1.0),
         ),
     )  # fmt: skip
 
 
-def draw(
-    first: rs.Gaussians, second: rs.Gaussians, sweep: Sweep, rng: np.random.Generator
-) -> panels.Figure:
-    """Draw the panels; B has one for each end."""
+def draw(stored: Arrays, settings: Settings) -> Figure:
+    """Draw the panels from stored arrays; B has two, for means and for covariances."""
     figure, axes = panels.row(5, 1.8)
-    x, y = (draw_trials(network, SHOWN, rng) for network in (first, second))
+    first, second = conflicting_networks()
+    x, y = stored["x"], stored["y"]
     titles = ("Two networks", r"Means, $\alpha$ = 2", r"Covariances, $\alpha$ = 0")
-    cases = zip(axes[:3], ("A", "B", ""), titles, (None, 2.0, 0.0), strict=True)
-    for axis, letter, words, alpha in cases:
-        T = np.eye(2)
-        if alpha is not None:
-            T = rs.GaussianShapeMetric(alpha=alpha).align(first, second).transform
+    transforms = (np.eye(2), *stored["transforms"])
+    for axis, letter, words, T in zip(axes[:3], ("A", "B", ""), titles, transforms, strict=True):
         moved = rs.Gaussians(second.means @ T, T.T @ second.covariances @ T)
         panels.responses(axis, first, x, filled=False)
         panels.responses(axis, moved, y @ T)
         panels.title(axis, letter, words)
         panels.square(axis, 3.2)
         panels.label_neurons(axis)
-    draw_curves(axes[3:], sweep)
+    draw_curves(axes[3:], stored)
     return figure
 
 
-def draw_curves(axes: list[Axes], sweep: Sweep) -> None:
-    """Draw distance with bound, and angle, over alpha."""
-    found = sweep.interpolation
-    axes[0].plot(found.alphas, found.distances[:, 0], color=PALETTE[0], label="distance")
-    axes[0].plot(
-        found.alphas, found.interpolation_bounds[:, 0], color=panels.INK, linestyle="--",
-        label="lower bound",
-    )  # fmt: skip
+def draw_curves(axes: list[Axes], stored: Arrays) -> None:
+    """Draw the distance with its bound, and the angle, against alpha."""
+    alphas, blue = stored["alphas"], panels.PALETTE[0]
+    axes[0].plot(alphas, stored["distances"], color=blue, label="distance")
+    axes[0].plot(alphas, stored["bounds"], color=panels.INK, linestyle="--", label="lower bound")
     axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 0.08), fontsize=6)
     axes[0].set_ylabel("distance")
     panels.title(axes[0], "C", "Distance")
-    axes[1].plot(found.alphas, 180.0 - sweep.folded, color=FAINT)
-    axes[1].plot(found.alphas, sweep.folded, color=PALETTE[0])
+    axes[1].plot(alphas, 180.0 - stored["angles"], color=panels.FAINT)
+    axes[1].plot(alphas, stored["angles"], color=blue)
     axes[1].set(ylim=(-6, 186), yticks=[0, 45, 90, 135, 180])
     axes[1].set_ylabel("degrees")
     panels.title(axes[1], "D", "Best rotation")

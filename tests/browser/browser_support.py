@@ -1,4 +1,4 @@
-"""A headless browser with the few gestures that the tests need."""
+"""A headless browser with the actions that the tests need."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SECONDS = 20
 
 @dataclass
 class Browser:
-    """A driver with the few gestures that the tests need."""
+    """A driver with the actions that the tests need."""
 
     driver: webdriver.Chrome
     downloads: Path
 
     def open(self, page: Path, *, calm: bool = True) -> None:
-        """Open a page and wait until it says that it is ready."""
+        """Open a page and wait until it is ready."""
         self.media(reduced="reduce" if calm else "no-preference")
         self.logs("performance")
         self.logs("browser")
@@ -30,13 +30,13 @@ class Browser:
         self.until("return document.documentElement.dataset.ready === 'true'")
 
     def media(self, *, reduced: str = "reduce", scheme: str = "light") -> None:
-        """Pretend to preferences of the reader."""
+        """Emulate the preferences of a reader."""
         features = [("prefers-reduced-motion", reduced), ("prefers-color-scheme", scheme)]
         listed = [{"name": name, "value": value} for name, value in features]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
 
     def resize(self, width: int, height: int) -> None:
-        """Take the size of a screen."""
+        """Emulate a screen of the given size."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
@@ -59,11 +59,11 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self, selector: str) -> str:
-        """Return what an element says, seen or not."""
+        """Return the text of an element, whether it is visible or not."""
         return str(self.run("return document.querySelector(arguments[0]).textContent", selector))
 
     def pixels(self, canvas: str) -> str:
-        """Return a picture as text, to compare it with another."""
+        """Return the content of a canvas as text, for comparison."""
         self.frame()
         return str(self.run("return document.querySelector(arguments[0]).toDataURL()", canvas))
 
@@ -74,15 +74,15 @@ class Browser:
         )
 
     def logs(self, kind: str) -> list[dict[str, Any]]:
-        """Return and forget what was logged."""
+        """Return what was logged since the last call."""
         return list(self.driver.get_log(kind))
 
     def errors(self) -> list[str]:
-        """Return what the page complained about since it was opened."""
+        """Return the errors and warnings of the page since it was opened."""
         return [one["message"] for one in self.logs("browser")]
 
     def requests(self) -> list[str]:
-        """Return the addresses of everything that was asked for since the page was opened."""
+        """Return the addresses of all requests since the page was opened."""
         messages = [json.loads(one["message"])["message"] for one in self.logs("performance")]
         sent = [one for one in messages if one["method"] == "Network.requestWillBeSent"]
         return [str(one["params"]["request"]["url"]) for one in sent]

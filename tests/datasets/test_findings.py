@@ -1,4 +1,4 @@
-"""Findings about the toy networks: they hold on the networks, and fail on contrary data."""
+"""Findings about the toy networks: they hold for these networks, and fail on contrary data."""
 
 from __future__ import annotations
 
@@ -119,5 +119,5 @@ def test_bad_input_is_named(matrices: Matrices) -> None:
     part = rs.DistanceMatrix(D.values[:-1, :-1], metadata=D.metadata.iloc[:-1])
     with pytest.raises(InputError, match="form a grid"):
         grid_recovery(part)
-    with pytest.raises(InputError, match="35 points in a plane"):
+    with pytest.raises(InputError, match="35 points in two dimensions"):
         grid_recovery(D, rs.embed(D, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,33 +12,43 @@ import numpy as np
 import pytest
 import typer
 from experiments.toy import figure1, figure2, supplement1, supplement2, supplement3, supplement4
-from experiments.toy.__main__ import main
-from experiments.toy.data import QUICK, Settings, ToyData
+from experiments.toy.__main__ import Scale, Step, main
+from experiments.toy.data import SCALES, Settings, ToyData
 from experiments.toy.examples import arc_network, conflicting_networks, turned
 from experiments.toy.page import IMAGES, PAGE, check_words, duration, page_text, write_page
 from experiments.toy.result import FigureResult
-from experiments.toy.run import FIGURES, FORMATS, RESULTS, all_claims, run_figures
+from experiments.toy.run import (
+    FIGURES,
+    FORMATS,
+    RESULTS,
+    Steps,
+    all_claims,
+    draw_figures,
+    measure,
+    read_results,
+)
 
 import repshape as rs
 from repshape.datasets import grid_recovery
 from repshape.errors import InputError
 
 ROOT = Path(__file__).parents[2]
-# Whether violations are minor depends on how many trials and networks there are; see the page.
+SMALL = SCALES["small"]
+# Whether violations are minor depends on the numbers of trials and networks; see the page.
 OPEN = {"Supplementary Figure 4 B, violations"}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("toy")
-    run_figures(out, QUICK)
+    measure(out, SMALL)
+    draw_figures(out)
     return out
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((folder / RESULTS).read_text())
-    return loaded
+    return read_results(folder)
 
 
 # A run
@@ -45,7 +56,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 def test_results_are_complete(results: dict[str, Any]) -> None:
     assert list(results["figures"]) == list(results["seconds"]) == list(FIGURES)
-    assert results["settings"]["n_correlations"] == QUICK.n_correlations
+    assert results["settings"]["n_correlations"] == SMALL.n_correlations
     assert results["versions"]["repshape"] == rs.__version__
     assert results["chosen"]["noise scales"]
     names = [claim["name"] for claim in all_claims(results)]
@@ -58,61 +69,100 @@ def test_results_are_complete(results: dict[str, Any]) -> None:
         assert claim["holds"] == all(check["holds"] for check in claim["checks"])
 
 
-def test_claims_hold_at_quick_size(results: dict[str, Any]) -> None:
+def test_claims_hold_at_small_scale(results: dict[str, Any]) -> None:
     assert {claim["name"] for claim in all_claims(results) if not claim["holds"]} <= OPEN
 
 
-def test_every_picture_is_written(folder: Path) -> None:
-    expected = {f"{name}.{suffix}" for name in FIGURES for suffix in FORMATS}
+def test_every_figure_is_written(folder: Path) -> None:
+    expected = {f"{name}.{suffix}" for name in FIGURES for suffix in ("npz", *FORMATS)}
     assert {file.name for file in folder.iterdir()} == expected | {RESULTS}
     assert (folder / "fig2.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "fig2.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_same_seed_gives_the_same_results(results: dict[str, Any], tmp_path: Path) -> None:
-    """Also if a figure is made alone, and to the byte of its picture."""
+def test_same_seed_gives_the_same_results(
+    results: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    """Also if a figure is measured alone, and down to the bytes of the drawing."""
     only = ["fig1", "supp1", "supp2"]
-    again = run_figures(tmp_path, QUICK, only)
+    again = measure(tmp_path, SMALL, only)
+    draw_figures(tmp_path, ["supp2"])
     assert list(again["figures"]) == only
     for name in only:
         assert json.loads(json.dumps(again["figures"][name])) == results["figures"][name]
+    assert (tmp_path / "supp2.png").read_bytes() == (folder / "supp2.png").read_bytes()
+    assert not (tmp_path / "supp1.png").exists()
 
 
 def test_an_unknown_figure_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'only' parameter must be one of 'fig1'"):
-        run_figures(tmp_path / "none", QUICK, ["fig9"])
+        measure(tmp_path / "none", SMALL, ["fig9"])
     assert not (tmp_path / "none").exists()
+
+
+def test_figures_need_results(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no results\.json\. Run the step 'measure' first"):
+        draw_figures(tmp_path)
+    measure(tmp_path, SMALL, ["supp2"])
+    with pytest.raises(InputError, match=r"no results for fig1\. Run the step 'measure' first"):
+        draw_figures(tmp_path, ["fig1"])
+
+
+def test_figures_are_drawn_from_stored_arrays_alone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is aligned, embedded or compared again, and the figure follows the arrays."""
+
+    def computed(*arguments: object, **options: object) -> None:
+        raise AssertionError("the step 'figures' must not compute anything")
+
+    for name in ("pairwise", "pairwise_many", "embed", "repair"):
+        monkeypatch.setattr(rs, name, computed)
+    monkeypatch.setattr(rs.GaussianShapeMetric, "align", computed)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    with np.load(tmp_path / "supp2.npz") as stored:
+        arrays = dict(stored)
+    np.savez(tmp_path / "supp2.npz", **(arrays | {"distances": 0.5 * arrays["distances"]}))
+    draw_figures(tmp_path)
+    changed = {
+        name
+        for name in FIGURES
+        if (tmp_path / f"{name}.png").read_bytes() != (folder / f"{name}.png").read_bytes()
+    }
+    assert changed == {"supp2"}
 
 
 def test_command_prints_the_claims(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    main(out=tmp_path, only=["supp2"], quick=True)
+    main(Step.all, out=tmp_path, scale=Scale.small, only=["supp2"])
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "3 of 3 claims hold." in captured.err
     assert "angle at alpha 2, from 90" in captured.err
+    assert (tmp_path / "supp2.png").exists()
+    main(Step.figures, out=tmp_path)
+    assert "3 of 3 claims hold." in capsys.readouterr().err
     with pytest.raises(typer.Exit) as stopped:
-        main(out=tmp_path, only=["fig9"])
+        main(Step.measure, out=tmp_path, only=["fig9"])
     assert stopped.value.exit_code == 2
     assert "must be one of 'fig1'" in capsys.readouterr().err
 
 
-def test_ctrl_c_leaves_finished_figures(
+def test_ctrl_c_leaves_finished_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(data: ToyData) -> FigureResult:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(FIGURES, "supp3", interrupted)
+    monkeypatch.setitem(FIGURES, "supp3", Steps(interrupted, supplement3.draw))
     with pytest.raises(typer.Exit) as stopped:
-        main(out=tmp_path, only=["supp2", "supp3"], quick=True)
+        main(Step.all, out=tmp_path, scale=Scale.small, only=["supp2", "supp3"])
     assert stopped.value.exit_code == 130
-    assert "Stopped." in capsys.readouterr().err
-    assert list(json.loads((tmp_path / RESULTS).read_text())["figures"]) == ["supp2"]
-    names = {file.name for file in tmp_path.iterdir()}
-    assert names == {RESULTS, *(f"supp2.{suffix}" for suffix in FORMATS)}
+    assert "Interrupted." in capsys.readouterr().err
+    assert list(read_results(tmp_path)["figures"]) == ["supp2"]
+    assert {file.name for file in tmp_path.iterdir()} == {RESULTS, "supp2.npz"}
 
 
 # Claims fail on contrary data
@@ -230,7 +280,7 @@ def test_the_trials_that_minor_violations_need_follow_from_their_rate(small: Toy
     runs = [supplement4.estimate(small, n_trials) for n_trials in (10, 20, 40)]
     rate, _ = supplement4.log_slopes(runs)
     note = supplement4.why_not_minor(runs)
-    needed = float(note.split("would take about ")[1].split(" trials")[0].replace(",", ""))
+    needed = float(note.split("it would take about ")[1].split(" trials")[0].replace(",", ""))
     reached = runs[-1].repaired.before.relative * (needed / 40) ** rate
     assert reached == pytest.approx(supplement4.MINOR, rel=0.25)  # it is rounded to one digit
 

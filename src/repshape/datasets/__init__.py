@@ -1,4 +1,4 @@
-"""Networks with a known ground truth, and what they show."""
+"""Simulated networks with a known ground truth, and tests of what they should show."""
 
 from repshape.datasets.findings import Check, Finding, GridRecovery, grid_recovery, toy_findings
 from repshape.datasets.toy import ToyNetworks, toy_networks

@@ -1,4 +1,4 @@
-"""What the toy networks show (Duong et al. 2023, Figure 2), as findings that numbers decide."""
+"""Findings about the toy networks (Duong et al. 2023, Figure 2), decided by numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 
-# Networks closer than this coincide: their responses are of order one, and rounding enters the
-# distance through a square root (the root of 1e-16 is 1e-8).
+# Networks closer than this coincide. Their responses are of order 1, and rounding errors enter the
+# distance through a square root, as about 1e-8.
 COINCIDE = 1e-6
-# A parameter is recovered if the plane explains this share of its variance, and lost if it
-# explains less than that.
+# A parameter is recovered if the embedding explains at least the first fraction of its variance,
+# and lost if it explains less than the second.
 RECOVERED, LOST = 0.95, 0.05
-# Opposite correlations are kept apart if the closest pair of the strongest ones is further apart
-# than this share of the largest distance.
+# Opposite correlations are distinguished if the smallest distance between networks with the two
+# extreme correlations is above this fraction of the largest distance.
 APART = 0.1
 RELATIONS = {
     "<": operator.lt,
@@ -33,23 +33,21 @@ RELATIONS = {
     "==": operator.eq,
 }
 ALPHAS = (1.0, 2.0, 0.0)
-LARGEST_COUNT = 1e9  # whole numbers above are not counts of anything here
+LARGEST_COUNT = 1e9  # larger numbers are not counts, and are shown with three digits
 
 
 @dataclass(frozen=True)
 class Check:
-    """One number, and what it must be.
-
-    A number that is not a number fails every check.
+    """A measured number, and a bound that it must satisfy. NaN never satisfies it.
 
     Attributes
     ----------
     name : str
         What was measured.
     value : float
-        What came out.
+        The result.
     relation : {"<", "<=", ">", ">=", "=="}
-        How the value must compare with the bound.
+        The required relation of the value to the bound.
     bound : float
 
     Examples
@@ -71,7 +69,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether the value compares with the bound as it must."""
+        """Whether the value has the required relation to the bound."""
         return bool(RELATIONS[self.relation](self.value, self.bound))
 
     def __str__(self) -> str:
@@ -91,18 +89,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about data, with the checks that decide whether it holds.
+    """A statement about data, with the checks that decide whether it holds.
 
     Attributes
     ----------
     name : str
-        Short and unique, such as the panel of a figure.
+        A short, unique name, such as the panel of a figure.
     sentence : str
-        What is said to be so.
+        The statement.
     checks : tuple of Check
-        All of them must hold; at least one.
+        At least one check; all of them must hold.
     context : mapping of str to float
-        Numbers that help to judge and decide nothing.
+        Further numbers, which do not affect the verdict.
 
     Examples
     --------
@@ -149,22 +147,22 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class GridRecovery:
-    """How well a plane of points gives back the grid of correlations and scales.
+    """How well a two-dimensional embedding recovers the grid of correlations and scales.
 
     Attributes
     ----------
     embedding : Embedding
-        The plane.
     r2_correlation, r2_scale : float
-        Share of the parameter's variance that the best quadratic map of the plane explains.
+        Fraction of the variance of a parameter that the best quadratic map of the embedding
+        explains.
     unfolded : float
-        Share of the grid's cells that the plane shows the same way round: 1 is a grid without a
-        fold, 0.5 one folded in half, 0 a single point.
+        Fraction of the cells of the grid that have the same orientation in the embedding: 1 for a
+        grid without folds, 0.5 for one that is folded in half, 0 for a single point.
     largest_distance : float
-        Of all pairs.
+        The largest distance of all pairs.
     smallest_opposite, largest_opposite : float
-        Distance between networks of one scale and opposite correlation, of the pairs with the
-        strongest correlation the smallest, and of all such pairs the largest.
+        Distances between networks with the same scale and opposite correlations: the smallest
+        among pairs with the extreme correlations, and the largest among all such pairs.
     """
 
     embedding: Embedding
@@ -177,14 +175,14 @@ class GridRecovery:
 
 
 def grid_recovery(D: DistanceMatrix, embedding: Embedding | None = None) -> GridRecovery:
-    """Measure how well distances between toy networks give back how the networks were made.
+    """Measure how well distances between toy networks recover their correlations and scales.
 
     Parameters
     ----------
     D : DistanceMatrix
         Distances between the networks of `toy_networks`, with their metadata.
     embedding : Embedding, optional
-        Points in a plane; by default ``embed(D)``.
+        A two-dimensional embedding; by default ``embed(D)``.
 
     Returns
     -------
@@ -204,7 +202,7 @@ def grid_recovery(D: DistanceMatrix, embedding: Embedding | None = None) -> Grid
         embedding = embed(matrix)
     if embedding.points.shape != (len(matrix), 2):
         raise InputError(
-            f"The 'embedding' parameter must hold {len(matrix)} points in a plane. "
+            f"The 'embedding' parameter must hold {len(matrix)} points in two dimensions. "
             f"Got shape {embedding.points.shape}."
         )
     mirrored = matrix.values[order, order[::-1]]  # (c, s) and (-c, s)
@@ -226,15 +224,16 @@ def toy_findings(
     r"""Decide the three findings of Figure 2 C-E of Duong et al. (2023).
 
     C: means and covariances together (:math:`\alpha = 1`) recover the grid of networks. D: means
-    alone (:math:`\alpha = 2`) cannot, because all networks coincide. E: covariances alone
-    (:math:`\alpha = 0`) cannot, because a quarter turn takes a correlation to its opposite.
+    alone (:math:`\alpha = 2`) do not, because all networks coincide. E: covariances alone
+    (:math:`\alpha = 0`) do not, because a rotation by 90 degrees changes the sign of the
+    correlation.
 
     Parameters
     ----------
     distances : mapping of alpha to DistanceMatrix
-        At 0, 1 and 2, between the networks of `toy_networks`, with their metadata.
+        Distances at alpha 0, 1 and 2 between the networks of `toy_networks`, with metadata.
     embeddings : mapping of alpha to Embedding, optional
-        Planes of the same matrices, if they are there already.
+        Two-dimensional embeddings of these matrices; by default they are computed.
 
     Returns
     -------
@@ -264,7 +263,7 @@ def toy_findings(
 
 
 def number_words(value: float) -> str:
-    """Return a whole number as it is, and any other to three digits.
+    """Return an integer in full, and any other number with three digits.
 
     >>> number_words(36336.0), number_words(0.06349)
     ('36336', '0.0635')
@@ -276,7 +275,7 @@ def number_words(value: float) -> str:
 def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
     """Return R^2 of the best quadratic map from points, shape (K, 2), to a target, shape (K,).
 
-    Points that coincide predict nothing: 0.
+    It is 0 if all points coincide.
 
     >>> x, y = np.random.default_rng(0).normal(size=(2, 50))
     >>> round(quadratic_r2(np.column_stack([x, y]), 1 + 2 * x - x * y), 9)
@@ -291,7 +290,7 @@ def quadratic_r2(points: npt.ArrayLike, target: npt.ArrayLike) -> float:
     features = np.column_stack([np.ones_like(u), u, v, u * u, u * v, v * v])
     fitted = features @ np.linalg.lstsq(features, values, rcond=None)[0]
     unexplained = ((values - fitted) ** 2).sum() / ((values - values.mean()) ** 2).sum()
-    return max(float(1.0 - unexplained), 0.0)  # never negative but for rounding
+    return max(float(1.0 - unexplained), 0.0)  # only rounding could make it negative
 
 
 def _both_recover(seen: GridRecovery) -> Finding:
@@ -301,9 +300,9 @@ def _both_recover(seen: GridRecovery) -> Finding:
         (
             Check("R2 of correlation", seen.r2_correlation, ">", RECOVERED),
             Check("R2 of scale", seen.r2_scale, ">", RECOVERED),
-            Check("share of cells unfolded", seen.unfolded, "==", 1.0),
+            Check("fraction of cells unfolded", seen.unfolded, "==", 1.0),
             Check(
-                "closest opposites, of the largest distance",
+                "smallest distance of opposites / largest distance",
                 seen.smallest_opposite / seen.largest_distance if seen.largest_distance else 0.0,
                 ">",
                 APART,
@@ -322,20 +321,20 @@ def _means_fail(seen: GridRecovery) -> Finding:
             Check("R2 of correlation", seen.r2_correlation, "<", LOST),
             Check("R2 of scale", seen.r2_scale, "<", LOST),
         ),
-        {"share of cells unfolded": seen.unfolded},
+        {"fraction of cells unfolded": seen.unfolded},
     )
 
 
 def _covariances_fail(seen: GridRecovery) -> Finding:
     return Finding(
         "Figure 2 E",
-        "Covariances alone (alpha = 0) lose the sign of the correlation: opposite ones coincide.",
+        "Covariances alone (alpha = 0) do not recover the sign of the correlation.",
         (
             Check("largest distance of opposites", seen.largest_opposite, "<", COINCIDE),
             Check("largest distance of all", seen.largest_distance, ">", COINCIDE),
             Check("R2 of correlation", seen.r2_correlation, "<", LOST),
         ),
-        {"R2 of scale": seen.r2_scale, "share of cells unfolded": seen.unfolded},
+        {"R2 of scale": seen.r2_scale, "fraction of cells unfolded": seen.unfolded},
     )
 
 
@@ -343,7 +342,7 @@ def _grid_order(matrix: DistanceMatrix) -> npt.NDArray[np.intp]:
     """Return the index of each network on the grid, shape (correlations, scales)."""
     absent = {"correlation", "scale"} - set(matrix.metadata.columns)
     if absent:
-        raise InputError(f"The metadata must have the column {min(absent)!r}. It is missing.")
+        raise InputError(f"The metadata must have the column {min(absent)!r}.")
     values = matrix.metadata[["correlation", "scale"]].to_numpy(dtype=np.float64)
     correlations, scales = (len(np.unique(column)) for column in values.T)
     if correlations < 2 or scales < 2 or len(np.unique(values, axis=0)) != correlations * scales:
@@ -358,9 +357,9 @@ def _grid_order(matrix: DistanceMatrix) -> npt.NDArray[np.intp]:
 
 
 def _unfolded(grid: FloatArray) -> float:
-    """Return the share of the cells of a grid of points, (A, B, 2), that turn the same way."""
+    """Return the fraction of cells in a grid of points, (A, B, 2), with the same orientation."""
     across, along = grid[1:, 1:] - grid[:-1, :-1], grid[:-1, 1:] - grid[1:, :-1]
     areas = (across[..., 0] * along[..., 1] - across[..., 1] * along[..., 0]) / 2.0
-    # What is flat but for rounding has no sense of turning; nor have points that coincide.
+    # Cells that are flat up to rounding have no orientation.
     flat = COINCIDE * max(float(np.ptp(grid.reshape(-1, 2), axis=0).max()), COINCIDE) ** 2
     return float(max((areas > flat).mean(), (areas < -flat).mean()))

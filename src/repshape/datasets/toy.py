@@ -15,9 +15,9 @@ from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
 
-# The paper prints neither range. Any correlation short of 1 keeps the covariances regular; the
-# means reach two units from the origin, so that noise of variance 0.5 to 2 neither swamps the
-# line they lie on nor vanishes beside it.
+# The paper gives none of these ranges. Correlations below 1 keep the covariances invertible. The
+# means extend to two units along each axis, so that noise with variances from 0.5 to 2 neither
+# hides them nor is negligible.
 MAX_CORRELATION = 0.9
 SCALE_RANGE = (0.5, 2.0)
 MEAN_RANGE = (-2.0, 2.0)
@@ -25,18 +25,18 @@ MEAN_RANGE = (-2.0, 2.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ToyNetworks(Sequence["Gaussians | Trials"]):
-    """Toy networks with their ground truth; a sequence of the networks.
+    """A sequence of toy networks, with their ground truth.
 
     Attributes
     ----------
     networks : tuple of Gaussians or Trials
-        K networks of n = 2 neurons. Correlations vary slowest.
+        K networks of n = 2 neurons, ordered by correlation and then by scale.
     labels : tuple of str
-        A unique name for each network.
+        The unique name of each network.
     metadata : pandas.DataFrame, shape (K, 2)
-        Columns ``correlation`` and ``scale``, a row for each network, indexed by label.
+        Columns ``correlation`` and ``scale``, indexed by label.
     rotations : ndarray, shape (K, 2, 2)
-        The rotation Q that was applied to each network: means are ``Q @ mu`` and covariances
+        The rotation Q of each network: its means are ``Q @ mu`` and its covariances
         ``Q @ S @ Q.T``.
     """
 
@@ -71,37 +71,37 @@ def toy_networks(
     random_state: int | np.random.Generator | None = 0,
     n_trials: int | None = None,
 ) -> ToyNetworks:
-    r"""Make networks that differ only in the correlation and the scale of their noise.
+    r"""Return networks that differ only in the correlation and the scale of their noise.
 
     Network (c, s) has n = 2 neurons and responds to condition m with
 
     .. math:: N(Q \mu_m,\; Q \Sigma Q^T), \qquad
               \mu_m = t_m (1, 1)^T, \qquad \Sigma = s \begin{pmatrix}1 & c\\ c & 1\end{pmatrix},
 
-    where :math:`t_m` runs linearly from -2 to 2, c from -0.9 to 0.9, s from 0.5 to 2, and Q is a
-    random rotation of its own for each network. The means agree up to rotation, so every measure
-    that sees only means finds all networks equal. A measure that sees only covariances cannot
-    tell c from -c, because a quarter turn takes one to the other.
+    where :math:`t_m` is evenly spaced from -2 to 2, c from -0.9 to 0.9 and s from 0.5 to 2, and Q
+    is a different random rotation for each network. The means agree up to a rotation, so a
+    measure that uses only means finds no difference between the networks. A measure that uses
+    only covariances cannot distinguish c from -c, because a rotation by 90 degrees maps one to
+    the other.
 
     Parameters
     ----------
     n_correlations, n_scales : int
-        The grid; there are ``n_correlations * n_scales`` networks.
+        Size of the grid; there are ``n_correlations * n_scales`` networks.
     n_conditions : int
         Number of conditions M.
     rotate : bool
-        False leaves every network unrotated.
+        Whether to rotate the networks.
     random_state : int, numpy.random.Generator or None
         Seed of the rotations and of the trials. The rotations are the same with and without
         trials.
     n_trials : int or None
-        None gives exact moments (`Gaussians`); a number gives that many samples a condition
-        (`Trials`).
+        Number of samples per condition (`Trials`). None gives exact moments (`Gaussians`).
 
     Returns
     -------
     ToyNetworks
-        The networks, in order of correlation, then scale.
+        The networks, ordered by correlation and then by scale.
 
     References
     ----------
@@ -119,7 +119,7 @@ def toy_networks(
     correlations = np.linspace(
         -MAX_CORRELATION, MAX_CORRELATION, check_integer("n_correlations", n_correlations, 1)
     )
-    correlations = (correlations - correlations[::-1]) / 2.0  # opposite to the bit, zero exact
+    correlations = (correlations - correlations[::-1]) / 2.0  # exactly symmetric about zero
     scales = np.linspace(*SCALE_RANGE, check_integer("n_scales", n_scales, 1))
     check_integer("n_conditions", n_conditions, 1)
     means = np.outer(np.linspace(*MEAN_RANGE, n_conditions), [1.0, 1.0])
@@ -156,7 +156,7 @@ def _covariance(correlation: float, scale: float) -> FloatArray:
 
 def _exact(means: FloatArray, covariance: FloatArray, rotation: FloatArray) -> Gaussians:
     rotated = rotation @ covariance @ rotation.T
-    rotated = (rotated + rotated.T) / 2.0  # symmetric to the bit, whatever the rounding
+    rotated = (rotated + rotated.T) / 2.0  # exactly symmetric
     return Gaussians(means @ rotation.T, np.repeat(rotated[None], len(means), axis=0))
 
 
