@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import repshape
 from docs.blocks import DOCS
+from docs.test_reference import lookup
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
@@ -77,6 +77,14 @@ def test_docstrings_hold_no_other_markup(site: Path) -> None:
         assert not re.findall(r":math:|\.\. math::|={4,} ={4,}|\[\d\]_", text), path.name
 
 
+def test_the_function_pairwise_is_shown_and_not_its_package(site: Path) -> None:
+    text = (site / "reference" / "matrices.html").read_text(encoding="utf-8")
+    entry = text.split('<h2 id="repshape.pairwise"')[1].split("<h2 id=")[0]
+    words = html.unescape(re.sub(r"<[^>]+>", "", entry))
+    parameters = inspect.signature(lookup("repshape.pairwise")).parameters  # type: ignore[arg-type]
+    assert re.search(r"pairwise\(\s*" + next(iter(parameters)), words)
+
+
 def shown_defaults(site: Path) -> Iterator[tuple[str, str, str]]:
     """Yield name, parameter and default of every entry of the reference."""
     heading = re.compile(r'<h2 id="(repshape[\w.]+)" class="doc doc-heading">')
@@ -94,9 +102,7 @@ def shown_defaults(site: Path) -> Iterator[tuple[str, str, str]]:
 def test_defaults_are_those_of_the_code(site: Path) -> None:
     checked = 0
     for name, parameter, shown in shown_defaults(site):
-        item: Any = repshape
-        for part in name.split(".")[1:]:
-            item = getattr(item, part)
+        item: Any = lookup(name)
         default = inspect.signature(item).parameters[parameter].default
         known = dict(vars(sys.modules[item.__module__]))  # constants are shown by name
         same = shown == repr(default) or eval(shown, known) == default
