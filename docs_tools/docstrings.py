@@ -28,7 +28,7 @@ NAME = re.compile(r"(?<![`\w\[])`((?:repshape\.)?[A-Za-z][\w.]*)`(?![`_\]])")
 
 
 def _table(lines: list[str]) -> list[str]:
-    """Return a simple table, with its rules, as a table of Markdown."""
+    """Return the lines of a simple reStructuredText table as a Markdown table."""
     pad = len(lines[0]) - len(lines[0].lstrip())
     spans = [(one.start(), one.end()) for one in re.finditer("=+", lines[0])]
     rows = []
@@ -59,11 +59,11 @@ def _spelled(choices: re.Match[str]) -> str:
 
 
 def _entries(text: str) -> str:
-    """Write every parameter so that griffe invents no default.
+    """Rewrite parameters so that griffe shows the right defaults.
 
-    Of ``a, b : int`` it would show the default and the annotation of a beside both, so each name
-    gets an entry of its own. Of ``{"a", "b"}`` it would show "a" as the default, so choices are
-    spelled out.
+    For ``a, b : int`` it would show the default and the annotation of a for both, so each name gets
+    an entry of its own. For ``{"a", "b"}`` it would show "a" as the default, so choices are spelled
+    out.
     """
     lines, out = text.split("\n"), list[str]()
     listing = False

@@ -1,4 +1,4 @@
-"""The site builds strictly, shows formulas without scripts, and asks nobody for anything."""
+"""The site builds strictly, shows formulas without scripts, and loads nothing from the web."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """What a page loads by itself, and the words of its formulas."""
+    """What a page loads by itself, and how many formulas it has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def test_formulas_are_mathml(site: Path) -> None:
 
 
 def test_docstrings_hold_no_other_markup(site: Path) -> None:
-    """What reStructuredText writes otherwise would be shown as it stands."""
+    """Leftover reStructuredText would be shown to the reader."""
     for path in (site / "reference").glob("*.html"):
         text = re.sub(r"<pre.*?</pre>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert not re.findall(r":math:|\.\. math::|={4,} ={4,}|\[\d\]_", text), path.name
