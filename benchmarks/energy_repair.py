@@ -1,4 +1,4 @@
-"""Energy distances of the toy networks before and after repair: the table of docs/analysis.md.
+"""Energy distances of the toy networks before and after repair, for docs/evidence/repair.md.
 
 python benchmarks/energy_repair.py [TRIALS ...]
 """

@@ -1,8 +1,8 @@
-"""How the families err with few trials, on data with a known answer; writes docs/families.md.
+"""How the families err with few trials, on data with a known answer.
 
     python benchmarks/families.py          # about five minutes on one core
 
-Every table in docs/families.md between its markers is replaced by what this run found.
+Every table in docs/evidence/families.md between its markers is replaced by what this run found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 
-PAGE = Path(__file__).parent.parent / "docs" / "families.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "families.md"
 TRIALS = (5, 10, 20, 50, 100)
 NEURONS = (2, 5, 10, 30)
 CONDITIONS = 20

@@ -2,7 +2,7 @@
 
     python -m benchmarks.inference [--simulations 200] [--only simulations | macaque]
 
-Saves benchmarks/results/inference.json and the tables of docs/inference.md. Takes under ten minutes
+Saves benchmarks/results/inference.json and docs/evidence/inference.md. Takes under ten minutes
 on one core. The recordings are used if REPSHAPE_DATA names the folder that holds them.
 """
 

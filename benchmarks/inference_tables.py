@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parent.parent / "docs" / "inference.md"
+DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 
 
 def save(path: Path, key: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where the public reference code agrees with us and where not; writes docs/netrep.md.
+"""Where the public reference code agrees with us and where not; writes docs/evidence/netrep.md.
 
     NETREP_PATH=/path/to/netrep python -m benchmarks.netrep
 
@@ -22,7 +22,7 @@ import numpy as np
 import repshape as rs
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "netrep.md"
+PAGE = ROOT / "docs" / "evidence" / "netrep.md"
 RESULTS = ROOT / "benchmarks" / "results" / "netrep.json"
 M, N, PAIRS = 8, 5, 20
 

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md from the saved results.
+"""Write docs/evidence/benchmarks.md from the saved results.
 
 python -m benchmarks.tables
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.solver import RESULTS
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "benchmarks.md"
 
 
 def load(name: str) -> Any:

@@ -1,28 +1,34 @@
-"""An extension of griffe: what our docstrings write as reStructuredText, for Markdown.
+"""An extension of griffe that turns our docstrings from reStructuredText into Markdown.
 
-Formulas (``.. math::`` and ``:math:``), simple tables, references, names that share an entry, and
-names in single backticks, which become links where the name is public.
+It handles formulas (``.. math::`` and ``:math:``), simple tables, references, parameters that share
+an entry, and names in single backticks, which become links if the reference has an entry for them.
+It also lets the root function `repshape.pairwise` take precedence over the package of that name.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import griffe
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
 DIRECTIVE = re.compile(r"^(?P<pad> *)\.\. math:: *(?P<rest>(?:.*\n?)(?:(?P=pad) +\S.*\n?)*)", re.M)
 ROLE = re.compile(r":math:`([^`]*)`")
 RULE = re.compile(r"^ *=+(?: +=+)+ *$")
 ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*)(?P<kind> :.*)?")
 CHOICES = re.compile(r"\{([^{}]*)\}")
+HEADING = re.compile(r"^::: (\S+)", re.M)
 FOOTNOTE = re.compile(r"^( *)\.\. \[(\d+)\] ", re.M)
 NAME = re.compile(r"(?<![`\w\[])`((?:repshape\.)?[A-Za-z][\w.]*)`(?![`_\]])")
 
 
 def _table(lines: list[str]) -> list[str]:
-    """Return a simple table, with its rules, as a table of Markdown."""
+    """Return the lines of a simple reStructuredText table as a Markdown table."""
     pad = len(lines[0]) - len(lines[0].lstrip())
     spans = [(one.start(), one.end()) for one in re.finditer("=+", lines[0])]
     rows = []
@@ -53,11 +59,11 @@ def _spelled(choices: re.Match[str]) -> str:
 
 
 def _entries(text: str) -> str:
-    """Write every parameter so that griffe invents no default.
+    """Rewrite parameters so that griffe shows the right defaults.
 
-    Of ``a, b : int`` it would show the default and the annotation of a beside both, so each name
-    gets an entry of its own. Of ``{"a", "b"}`` it would show "a" as the default, so choices are
-    spelled out.
+    For ``a, b : int`` it would show the default and the annotation of a for both, so each name gets
+    an entry of its own. For ``{"a", "b"}`` it would show "a" as the default, so choices are spelled
+    out.
     """
     lines, out = text.split("\n"), list[str]()
     listing = False
@@ -86,17 +92,29 @@ def _display(found: re.Match[str]) -> str:
     return f"\n{pad}$$\n{pad}{formula}\n{pad}$$\n"
 
 
-def to_markdown(text: str, public: frozenset[str] = frozenset()) -> str:
-    r"""Return a docstring as Markdown.
+def _candidates(name: str, path: str, entries: frozenset[str]) -> Iterator[str]:
+    """Yield the full names that a short name in the docstring of `path` may stand for."""
+    yield name
+    parts = path.split(".")
+    for depth in range(len(parts) - 1, 0, -1):
+        yield ".".join([*parts[:depth], name])
+    if name[0].isupper():  # a class, wherever it lives
+        same = [entry for entry in entries if entry.endswith(f".{name}")]
+        yield from same if len(same) == 1 else ()
 
-    >>> to_markdown("so :math:`x^2`, see `pairwise`", frozenset({"repshape.pairwise"}))
-    'so $x^2$, see [`pairwise`][repshape.pairwise]'
+
+def to_markdown(text: str, path: str = "repshape", entries: frozenset[str] = frozenset()) -> str:
+    r"""Return the docstring of the object at `path` as Markdown.
+
+    >>> to_markdown("so :math:`x^2`, see `cross`", "repshape.run.f", frozenset({"repshape.cross"}))
+    'so $x^2$, see [`cross`][repshape.cross]'
     """
 
     def link(found: re.Match[str]) -> str:
-        name = found[1]
-        full = name if name.startswith("repshape.") else f"repshape.{name}"
-        return f"[`{name}`][{full}]" if full in public else found[0]
+        for full in _candidates(found[1], path, entries):
+            if full in entries:
+                return f"[`{found[1]}`][{full}]"
+        return found[0]
 
     text = DIRECTIVE.sub(_display, _entries(text))
     text = ROLE.sub(r"$\1$", text)
@@ -105,26 +123,41 @@ def to_markdown(text: str, public: frozenset[str] = frozenset()) -> str:
     return NAME.sub(link, _tables(text))
 
 
+def reference_entries(folder: Path = REFERENCE) -> frozenset[str]:
+    """Return every name that has an entry in the reference."""
+    pages = [page.read_text(encoding="utf-8") for page in folder.glob("*.md")]
+    return frozenset(name for page in pages for name in HEADING.findall(page))
+
+
 class Docstrings(griffe.Extension):
     """Rewrites every docstring of the package before it is parsed."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Rewrite the docstrings once the whole package is known."""
-        public = frozenset(f"repshape.{name}" for name in _exports(pkg))
-        self._walk(pkg, public)
+        self._walk(pkg, reference_entries())
+        prefer_imports(pkg)
 
-    def _walk(self, item: griffe.Object, public: frozenset[str]) -> None:
+    def _walk(self, item: griffe.Object, entries: frozenset[str]) -> None:
         if item.docstring is not None:
-            item.docstring.value = to_markdown(item.docstring.value, public)
+            item.docstring.value = to_markdown(item.docstring.value, item.path, entries)
         for member in item.members.values():
             if not member.is_alias and isinstance(member, griffe.Object):
-                self._walk(member, public)
+                self._walk(member, entries)
 
 
-def _exports(pkg: griffe.Module) -> list[str]:
-    names = [str(getattr(name, "name", name)) for name in pkg.exports or ()]
-    for name in list(names):
-        member = pkg.members.get(name)
-        if member is not None and member.is_module:
-            names += [f"{name}.{inner}" for inner in getattr(member, "exports", None) or ()]
-    return names
+def prefer_imports(pkg: griffe.Module) -> None:
+    """Let a name that the package imports hide a subpackage of the same name, as Python does.
+
+    griffe would show the package `repshape.pairwise` in the place of the function. All other
+    imports are resolved first, since some of them lead through that package.
+    """
+    hidden = {}
+    ours = {k: path for k, path in pkg.imports.items() if path.startswith(f"{pkg.path}.")}
+    for name, path in ours.items():
+        member = pkg.members[name]
+        if isinstance(member, griffe.Alias):
+            member.resolve_target()
+        elif member.path != path:
+            hidden[name] = pkg[path.removeprefix(f"{pkg.path}.")]
+    for name, target in hidden.items():
+        pkg.members[name] = griffe.Alias(name, target, parent=pkg)

@@ -1,7 +1,7 @@
-"""A hook of MkDocs: TeX becomes MathML when the site is built, so that no script shows it.
+"""A MkDocs hook that converts TeX to MathML when the site is built, so pages need no script for it.
 
-`pymdownx.arithmatex` marks formulas; this replaces each by its MathML. A command that the converter
-does not know ends the build.
+`pymdownx.arithmatex` marks the formulas, and this hook replaces each of them with MathML. A command
+that the converter does not know stops the build.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ FORMULA = re.compile(
     r"</(?P=tag)>",
     re.DOTALL,
 )
-# What the converter would set letter by letter, or not at all.
+# Names that the converter would set letter by letter, or not at all.
 SPELLINGS = {
     r"\arg\min": r"\operatorname{argmin}",
     r"\arg\max": r"\operatorname{argmax}",
     r"\mathrm{tr}": r"\operatorname{tr}",
     r"\tr": r"\operatorname{tr}",
 }
-# In a displayed formula what is under a minimum belongs below it.
+# In a displayed formula the subscript of a minimum is set below it.
 BELOW = re.compile(r"\\(?:operatorname\{arg(min|max)\}|(min|max))_(\{[^{}]*\}|\w)")
-# Operators without the gaps that browsers put around them: bars, slashes and primes.
+# Bars, slashes and primes are set without the gaps that browsers put around operators.
 TIGHT = 'lspace="0" rspace="0"'
 BAR = re.compile(r'<mo(?: stretchy="false")?>(&#x0007C;|&#x02016;|&#x0002F;)</mo>')
 PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
@@ -82,5 +82,5 @@ def replace_formulas(page: str) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Replace the formulas of a page; MkDocs calls this after Markdown."""
+    """Replace the formulas of a page. MkDocs calls this after converting Markdown."""
     return replace_formulas(html)

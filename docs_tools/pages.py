@@ -1,4 +1,4 @@
-"""Hooks of MkDocs for single pages: the help of every command, and sources that lie open."""
+"""MkDocs hooks for single pages: insert the help of every command, and unfold source code."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typer.main import get_command
 
 COMMANDS = "<!-- commands -->"
 WIDTH = 90
-# On the page of plain NumPy the source is what the reader comes for.
+# Readers come to the page of plain NumPy for the source code, so it is unfolded there.
 OPEN_SOURCES = "reference/plain-numpy.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
 
 
 def command_help() -> str:
-    """Return the help of every command as Markdown, a section each."""
+    """Return the help of every command as Markdown, with one section per command."""
     from repshape.cli import app
 
     group: Any = get_command(app)
@@ -34,10 +34,10 @@ def command_help() -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the help of the commands where it is asked for; MkDocs calls this before Markdown."""
+    """Insert the help of the commands. MkDocs calls this before converting Markdown."""
     return markdown.replace(COMMANDS, command_help()) if COMMANDS in markdown else markdown
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Open the sources; MkDocs calls this after Markdown."""
+    """Unfold the source code. MkDocs calls this after converting Markdown."""
     return html.replace(CLOSED, OPEN) if page.file.src_uri == OPEN_SOURCES else html

@@ -120,7 +120,7 @@ def run_command(line: str, where: str) -> str:
     if "--wrap" in arguments:  # what a queue is asked to run
         return run_command(arguments[arguments.index("--wrap") + 1], where)
     if not any(known(program, arguments) for known in KNOWN):
-        raise AssertionError(f"{where}: nobody checks the command {line!r}.")
+        raise AssertionError(f"{where}: no check knows the command {line!r}.")
     return ""
 
 

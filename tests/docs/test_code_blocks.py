@@ -32,7 +32,7 @@ def test_pages_hold_code() -> None:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_are_in_fences(page: Path) -> None:
-    """An indented command would be shown as code and run by nobody."""
+    """An indented command would be shown as code, but not tested."""
     outside = re.sub(r"^( *)```.*?^\1```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     found = re.findall(r"^ {4}(?:python|repshape|make|pip|import) .*$", outside, re.MULTILINE)
     assert not found

@@ -30,7 +30,7 @@ def test_it_has_a_picture() -> None:
 
 
 def test_anchors_of_links_exist() -> None:
-    """MkDocs checks links between pages of the site; nobody else checks those of the README."""
+    """MkDocs checks links between pages of the site, but not those of the README."""
     for path, anchor in re.findall(r"\]\(([^)#:\s]+)#([^)\s]+)\)", README):
         headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
         slugs = [re.sub(r"[^\w\- ]", "", one).strip().lower().replace(" ", "-") for one in headings]

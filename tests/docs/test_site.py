@@ -1,4 +1,4 @@
-"""The site builds strictly, shows formulas without scripts, and asks nobody for anything."""
+"""The site builds strictly, shows formulas without scripts, and loads nothing from the web."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import repshape
 from docs.blocks import DOCS
+from docs.test_reference import lookup
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 
 
 class Page(HTMLParser):
-    """What a page loads by itself, and the words of its formulas."""
+    """What a page loads by itself, and how many formulas it has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,10 +71,18 @@ def test_formulas_are_mathml(site: Path) -> None:
 
 
 def test_docstrings_hold_no_other_markup(site: Path) -> None:
-    """What reStructuredText writes otherwise would be shown as it stands."""
+    """Leftover reStructuredText would be shown to the reader."""
     for path in (site / "reference").glob("*.html"):
         text = re.sub(r"<pre.*?</pre>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert not re.findall(r":math:|\.\. math::|={4,} ={4,}|\[\d\]_", text), path.name
+
+
+def test_the_function_pairwise_is_shown_and_not_its_package(site: Path) -> None:
+    text = (site / "reference" / "matrices.html").read_text(encoding="utf-8")
+    entry = text.split('<h2 id="repshape.pairwise"')[1].split("<h2 id=")[0]
+    words = html.unescape(re.sub(r"<[^>]+>", "", entry))
+    parameters = inspect.signature(lookup("repshape.pairwise")).parameters  # type: ignore[arg-type]
+    assert re.search(r"pairwise\(\s*" + next(iter(parameters)), words)
 
 
 def shown_defaults(site: Path) -> Iterator[tuple[str, str, str]]:
@@ -94,9 +102,7 @@ def shown_defaults(site: Path) -> Iterator[tuple[str, str, str]]:
 def test_defaults_are_those_of_the_code(site: Path) -> None:
     checked = 0
     for name, parameter, shown in shown_defaults(site):
-        item: Any = repshape
-        for part in name.split(".")[1:]:
-            item = getattr(item, part)
+        item: Any = lookup(name)
         default = inspect.signature(item).parameters[parameter].default
         known = dict(vars(sys.modules[item.__module__]))  # constants are shown by name
         same = shown == repr(default) or eval(shown, known) == default

@@ -62,8 +62,23 @@ def test_choices_are_spelled_out() -> None:
     assert 'a : "x", "y" or "z" or None\n    Kind.' in to_markdown(text)
 
 
-def test_only_public_names_are_links() -> None:
-    public = frozenset({"repshape.pairwise"})
-    assert to_markdown("`pairwise` and ``pairwise`` and `other`", public) == (
+def test_only_names_of_the_reference_are_links() -> None:
+    entries = frozenset({"repshape.pairwise"})
+    assert to_markdown("`pairwise` and ``pairwise`` and `other`", "repshape.a", entries) == (
         "[`pairwise`][repshape.pairwise] and ``pairwise`` and `other`"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "entry"),
+    [
+        ("repshape.inference.distances.ratio", "distance", "repshape.inference.distance"),
+        ("repshape.inference.distances.ratio", "pairwise", "repshape.pairwise"),
+        ("repshape.metrics.base.Alignment", "Transform", "repshape.groups.Transform"),
+        ("repshape.metrics.base.Alignment", "distance", None),
+    ],
+)
+def test_short_names_link_to_the_nearest_entry(path: str, name: str, entry: str | None) -> None:
+    known = {"repshape.inference.distance", "repshape.pairwise", "repshape.groups.Transform"}
+    shown = to_markdown(f"see `{name}`", path, frozenset(known))
+    assert shown == (f"see [`{name}`][{entry}]" if entry else f"see `{name}`")

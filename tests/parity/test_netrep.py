@@ -1,4 +1,4 @@
-"""What docs/netrep.md says of the public reference code, if NETREP_PATH names a copy of it."""
+"""What docs/evidence/netrep.md says of netrep, if NETREP_PATH names a copy of it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,43 @@
+"""What docs/report.md and docs/evidence/scale.md say about reports is what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from docs.blocks import DOCS, ROOT
+from repshape.report.quality import FULL
+from repshape.report.sources import MOST_NETWORKS
+from repshape.report.write import MAX_PAIRS
+
+PAGE = (DOCS / "report.md").read_text(encoding="utf-8")
+MEASURED = (DOCS / "evidence" / "scale.md").read_text(encoding="utf-8")
+ROWS = json.loads((ROOT / "benchmarks" / "results" / "report.json").read_text())["rows"]
+
+
+def test_pictures_are_small() -> None:
+    pictures = re.findall(r"\]\((images/[^)]+)\)", PAGE)
+    assert len(pictures) == 3
+    assert sum((DOCS / one).stat().st_size for one in pictures) < 600_000
+
+
+def test_limits_are_those_of_the_code() -> None:
+    assert f"Up to {FULL} networks" in PAGE
+    assert f"The limit is {MOST_NETWORKS} networks" in PAGE
+    assert f"At most {MAX_PAIRS} pairs" in PAGE
+
+
+def test_times_are_those_that_were_measured() -> None:
+    for row in ROWS:
+        times = [row[f"{name}_ms"] / 1000 for name in ("open", "switch", "sort", "select")]
+        cells = [f"{row['networks']}", f"{row['make_s']:.0f}", f"{row['MB']:.1f}"]
+        cells += [f"{one:.2f}" for one in times]
+        assert f"| {' | '.join(cells)} |" in MEASURED
+    assert any(row["networks"] == 300 and row["open_worst_ms"] < 3000 for row in ROWS)
+
+
+def test_the_page_quotes_one_of_the_rows() -> None:
+    (row,) = [row for row in ROWS if row["networks"] == FULL]
+    made, size, opened = row["make_s"], row["MB"], row["open_ms"] / 1000
+    sentence = f"takes {made:.0f} s to make on two cores, is {size:.1f} MB large and opens in"
+    assert f"A page of {FULL} networks and four matrices {sentence} {opened:.1f} s." in PAGE
