@@ -184,7 +184,7 @@ def test_a_first_round_without_violations_is_not_yet_the_nearest(seed: int) -> N
     [
         ([[0, np.nan], [np.nan, 0]], {}, "complete matrix can be repaired. Got 1 missing"),
         ([[0, 1], [2, 0]], {}, "symmetric"),
-        ([[0, np.nan], [2, 0]], {}, "so must be those that are missing"),
+        ([[0, np.nan], [2, 0]], {}, "Missing distances must be symmetric"),
         ([[0, 1, 2]], {}, "square"),
         (np.zeros((2, 2)), {"weights": [1.0]}, r"shape \(2, 2\)"),
         (np.zeros((2, 2)), {"weights": np.zeros((2, 2))}, "positive"),

@@ -1,4 +1,4 @@
-"""Reading and writing: cohorts, networks in files, and everything that must be whole on disk."""
+"""Reading and writing: cohorts, networks in files, tables and matrices of distances."""
 
 from repshape.io.importing import import_cohort, read_network
 

@@ -7,7 +7,7 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from repshape.io.tables import json_text
+from repshape.io.json import json_text
 
 STATIC = "static"
 TEMPLATE = "report.html.j2"
