@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import IO, Any
@@ -53,7 +54,7 @@ def metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
             "name": str(name),
             # Columns of other kinds read back as what JSON holds.
             "dtype": str(column.dtype) if column.dtype.kind in "biufM" else None,
-            "values": plain(column_cells(column)),
+            "values": plain(list(map(_infinity_as_text, column_cells(column)))),
         }
         for name, column in metadata.items()
     ]
@@ -66,6 +67,11 @@ def metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFram
         series = pd.Series(column["values"], index=frame.index)
         frame[column["name"]] = series.astype(column["dtype"]) if column["dtype"] else series
     return frame
+
+
+def _infinity_as_text(value: Any) -> Any:
+    """Return "inf" for infinity, which JSON cannot hold and which reads back as a number."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _write_npz(handle: IO[bytes], fields: dict[str, Any]) -> None:

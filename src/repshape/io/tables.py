@@ -58,11 +58,14 @@ def read_points(path: Path, labels: Sequence[str]) -> npt.NDArray[np.float64]:
     try:
         table = read(path).set_index("network")
         axes = [name for name in table.columns if name[:1] == "x" and name[1:].isdecimal()]
-        return table.loc[list(labels), axes].to_numpy(dtype=np.float64)
+        points = table.loc[list(labels), axes].to_numpy(dtype=np.float64)
+        if points.size and np.isfinite(points).all():
+            return points
     except RepshapeError:
         raise
-    except Exception as error:  # whatever a damaged file makes its reader raise
-        raise InputError(f"{path} is not an embedding of the same networks.") from error
+    except Exception:  # whatever a damaged file makes its reader raise
+        pass
+    raise InputError(f"{path} is not an embedding of the same networks.")
 
 
 def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
