@@ -64,6 +64,16 @@ def test_a_star_import_gives_every_public_name_and_loads_the_slow_modules() -> N
     assert loaded >= {"numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib"}
 
 
+def test_a_matrix_is_saved_without_the_modules_of_cohorts_and_metrics() -> None:
+    code = (
+        "import repshape as rs, tempfile\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    rs.DistanceMatrix([[0, 1], [1, 0]]).save(f'{folder}/d.npz')\n"
+        "    rs.DistanceMatrix.load(f'{folder}/d.npz')"
+    )
+    assert loaded_after(code) & {"zarr", "matplotlib", "sklearn"} == set()
+
+
 def test_version_takes_little_time() -> None:
     """The whole process, from the start of the interpreter."""
     ending = "import json, time; print(json.dumps(time.process_time()))"

@@ -72,6 +72,7 @@ def test_alphas_that_are_close_have_matrices_of_their_own(
         (["--memory", "lots"], "Memory must be a size such as 512M or 4G"),
         (["--memory", "0"], "Memory must be a size such as 512M or 4G"),
         (["--memory", "²G"], "Memory must be a size such as 512M or 4G"),
+        (["--memory", "9" * 400 + "G"], "Memory must be a size such as 512M or 4G"),
         (["--shard", "3/2"], "A shard must be i/N"),
         (["--seed", "-1"], "'random_state' parameter of GaussianShapeMetric must be"),
         (["--max-iter", "0"], "'max_iter' parameter of GaussianShapeMetric must be"),

@@ -151,6 +151,19 @@ def test_a_metric_is_unchanged_to_the_bit(dimension: int) -> None:
     assert result.converged
 
 
+def test_the_words_hold_the_numbers() -> None:
+    assert (
+        repair([[0, 1, 5], [1, 0, 1], [5, 1, 0]])
+        .words()
+        .startswith(
+            "Before: 1 violated triangle (by at most 3) and 0 negative distances. After: 0 and 0. "
+            "The largest change of a distance is 1, the root of the summed squared changes is 1.73, "
+        )
+    )
+    assert repair(np.zeros((3, 3))).words().startswith("No triangle inequality is violated")
+    assert "and 1 negative distance." in repair([[0, -1], [-1, 0]]).words()
+
+
 def test_everything_but_the_lower_bounds_stays() -> None:
     """They bound the distances that were measured, which the repair may shorten."""
     names = [f"net {k}" for k in range(15)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+
+if TYPE_CHECKING:  # slow to import: not for --help
+    from repshape.matrix.repair import Repaired
 
 Matrix = Annotated[
     Path,
@@ -52,14 +55,13 @@ def repair(
     Example:
       repshape repair distances.npz -o repaired.npz
     """  # noqa: D301 (click reads the backspace)
-    from repshape.cli.results import repair_words, save_repaired
     from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import repair as repair_matrix
 
     check_tables([out], inputs=[matrix])
     result = repair_matrix(DistanceMatrix.load(matrix))
-    save_repaired(result, out)
-    lines = [repair_words(result), f"Wrote {out}"]
+    _save_repaired(result, out)
+    lines = [result.words(), f"Wrote {out}"]
     tell(lines, result.summary() | {"files": [str(out)]}, as_json=as_json, quiet=quiet)
 
 
@@ -207,3 +209,23 @@ def neighbors(
         lines.append(f"Wrote {file}")
     data = summary | {"files": [str(file) for file in files]}
     tell(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _save_repaired(result: Repaired, path: Path) -> None:
+    """Write a repaired matrix; JSON also holds the summary of the repair."""
+    from repshape.io.json import json_text
+    from repshape.io.matrices import metadata_to_json
+    from repshape.io.writing import atomic_write
+
+    D = result.matrix
+    if path.suffix != ".json":
+        D.save(path)
+        return
+    data = result.summary() | {
+        "labels": D.labels,
+        "values": D.values,
+        "metadata": metadata_to_json(D.metadata),
+        "description": D.description,
+    }
+    with atomic_write(path) as handle:
+        handle.write(json_text(data).encode())

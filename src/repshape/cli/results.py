@@ -1,4 +1,4 @@
-"""Results of the analysis as the tables, words and files that the commands give."""
+"""Results of the analysis as the tables, numbers and words that the commands give."""
 
 from __future__ import annotations
 
@@ -13,40 +13,8 @@ from repshape.analysis.embedding import Embedding
 from repshape.analysis.neighbors import knn_classify, knn_regress, nearest_neighbors
 from repshape.analysis.panels import align_embeddings
 from repshape.analysis.protocol import NeighborScore
-from repshape.io.json import json_text
-from repshape.io.matrices import metadata_to_json
 from repshape.io.tables import read_metadata, read_points
-from repshape.io.writing import atomic_write
 from repshape.matrix.distances import DistanceMatrix
-from repshape.matrix.repair import Repaired
-
-
-def repair_words(result: Repaired) -> str:
-    """Say what a repair found and changed."""
-    found = result.summary()
-    return (
-        f"Before: {found['violations_before']} violated triangle inequalities (by at most "
-        f"{found['largest_violation_before']:.3g}) and {found['negative_before']} negative "
-        f"distances. After: {found['violations_after']} and 0. The root of the summed squared "
-        f"changes is {found['moved']:.3g}, within {found['error_bound']:.1e} of the minimum; the "
-        f"largest change is {found['largest_change']:.3g}."
-    )
-
-
-def save_repaired(result: Repaired, path: Path) -> None:
-    """Write a repaired matrix; JSON also holds the summary of the repair."""
-    if path.suffix != ".json":
-        result.matrix.save(path)
-        return
-    D = result.matrix
-    data = result.summary() | {
-        "labels": D.labels,
-        "values": D.values,
-        "metadata": metadata_to_json(D.metadata),
-        "description": D.description,
-    }
-    with atomic_write(path) as handle:
-        handle.write(json_text(data).encode())
 
 
 def embedding_summary(D: DistanceMatrix, found: Embedding) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Demo:
         lines = [
             f"{len(self.toy)} networks of two neurons: {grid['correlation']} noise correlations "
             f"x {grid['scale']} noise scales, the same means, each under its own random rotation.",
-            "R2: how well a quadratic map of the plane of points gives a parameter back.",
+            "R2: how well a quadratic function of the embedded points predicts a parameter.",
             *(f"  {finding}" for finding in self.findings),
         ]
         return "\n".join(lines)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
+from repshape._arrays import count
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.triangles import (
@@ -96,6 +97,18 @@ class Repaired:
             "iterations": self.n_iterations,
             "converged": self.converged,
         }
+
+    def words(self) -> str:
+        """Say what the repair found and changed."""
+        if self.before.count == 0 and self.before.n_negative == 0:
+            return "No triangle inequality is violated: the distances are unchanged."
+        return (
+            f"Before: {count(self.before.count, 'violated triangle')} (by at most "
+            f"{self.before.largest:.3g}) and {count(self.before.n_negative, 'negative distance')}. "
+            f"After: {self.after.count} and 0. The largest change of a distance is "
+            f"{self.largest_change:.3g}, the root of the summed squared changes is "
+            f"{self.moved:.3g}, and the exact solution is within {self.error_bound:.1e}."
+        )
 
 
 def repair(
