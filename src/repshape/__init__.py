@@ -1,15 +1,12 @@
 """repshape: distances between stochastic neural representations.
 
-The root holds what every user types; everything else lives in the modules `analysis`, `inference`,
-`baselines`, `datasets`, `io`, `plots` and `errors`. Names are imported when they are first used.
+The root holds the names that every user types. Everything else is in the modules `analysis`,
+`inference`, `baselines`, `datasets`, `io`, `plots` and `errors`. Names are imported when they are
+first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-# Loaded first, and then forgotten here: otherwise the first import of one of its modules would put
-# the package in the place of the function `pairwise`.
-import repshape.pairwise
 
 if TYPE_CHECKING:
     from repshape import analysis, baselines, datasets, errors, inference, io, plots
@@ -33,9 +30,12 @@ if TYPE_CHECKING:
     """Version of the package."""
 
 if not TYPE_CHECKING:
-    del repshape.pairwise
+    # The first import of a subpackage sets its name in this module. `repshape.pairwise` must be the
+    # function, so the subpackage, which is empty, is imported now and its name is removed again.
+    import_module("repshape.pairwise")
+    globals().pop("pairwise", None)  # there is no such name when this module is reloaded
 
-# Where each name lives: importing repshape loads none of it.
+# The module of each name; importing repshape loads none of them.
 _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
@@ -90,7 +90,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # so that type checkers know every name, and no other
+if not TYPE_CHECKING:  # type checkers would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used, and keep it."""
@@ -107,5 +107,5 @@ if not TYPE_CHECKING:  # so that type checkers know every name, and no other
 
 
 def __dir__() -> list[str]:
-    """List the public names, for completion."""
+    """Return the public names, for completion."""
     return list(__all__)

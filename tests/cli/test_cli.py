@@ -1,4 +1,4 @@
-"""The command line: exit codes, where words go, and the files of the demo."""
+"""The command line as a whole, and the demo: exit codes, messages and files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import repshape.demo
 from repshape.cli import run
+from repshape.cli.app import COMMANDS
 from repshape.demo import Demo, run_demo, save_demo
 from repshape.matrix.distances import DistanceMatrix
 from repshape.plots import grid_colours
@@ -33,9 +34,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"repshape \S+\n", capsys.readouterr().out)
 
 
-def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
-    assert "demo" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    listed = re.findall(r"^  (\w+)  ", shown.partition("Commands:")[2], re.MULTILINE)
+    assert listed == list(COMMANDS)
+    assert "..." not in shown.partition("Commands:")[2]  # every summary fits its line
 
 
 @pytest.mark.parametrize("arguments", [["demo", "--unknown"], ["nothing"], ["demo", "--out"]])
@@ -46,13 +50,19 @@ def test_bad_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[s
     assert "Error" in captured.err
 
 
-@pytest.mark.usefixtures("_quick")
 def test_failure_exits_1_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "taken").write_text("a file, not a folder")
-    assert run(["demo", "--out", str(tmp_path / "taken")]) == 1
+    assert run(["info", str(tmp_path / "nothing")]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert re.fullmatch(r"repshape: .*taken.*\n", captured.err)
+    assert re.fullmatch(r"repshape: There is nothing at .*nothing\.\n", captured.err)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_same_shape(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--json" in shown
+    assert "-q, --quiet" in shown
 
 
 @pytest.mark.usefixtures("_quick")

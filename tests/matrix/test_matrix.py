@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +64,50 @@ def test_frozen_and_read_only() -> None:
         D.values = values  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda D: pickle.loads(pickle.dumps(D))]
+)
+def test_copies_are_read_only_too(duplicate: Callable[[DistanceMatrix], DistanceMatrix]) -> None:
+    D = example()
+    again = duplicate(D)
+    for name in ("values", "lower_bounds", "converged"):
+        array = getattr(again, name)
+        np.testing.assert_array_equal(array, getattr(D, name))
+        assert not array.flags.writeable
+    assert (again.labels, again.description) == (D.labels, D.description)
+    pd.testing.assert_frame_equal(again.metadata, D.metadata)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        again.labels = ()  # type: ignore[misc]
+
+
+def test_replace_keeps_everything_else() -> None:
+    D = example()
+    values = D.values.copy()
+    values[0, 1] = values[1, 0] = np.nan
+    holes = DistanceMatrix(**(D._fields() | {"values": values}), missing=True)
+    for source in (D, holes):
+        frame = pd.DataFrame({"day": range(6)})
+        changed = source.replace(metadata=frame)
+        assert changed.metadata["day"].tolist() == list(range(6))
+        assert changed.metadata.index.tolist() == list(D.labels)
+        for name in ("values", "lower_bounds", "converged"):
+            np.testing.assert_array_equal(getattr(changed, name), getattr(source, name))
+        assert (changed.labels, changed.description) == (D.labels, D.description)
+        assert changed.n_missing == source.n_missing
+    assert "day" not in D.metadata
+
+
+def test_replace_checks_what_it_is_given() -> None:
+    holes = np.full((6, 6), np.nan)
+    np.fill_diagonal(holes, 0.0)
+    with pytest.raises(InputError, match="finite"):
+        example().replace(values=holes)
+    with pytest.raises(InputError, match=r"a label for each of 6 networks\. Got 1"):
+        example().replace(labels=["a"])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        example().replace(colour="red")
+
+
 def test_rounding_is_made_symmetric_to_the_bit() -> None:
     D = DistanceMatrix([[0.0, 1.0], [1.0 + 1e-14, 1e-15]])
     np.testing.assert_array_equal(D.values, [[0.0, 1.0], [1.0, 0.0]])
@@ -72,7 +119,8 @@ def test_rounding_is_made_symmetric_to_the_bit() -> None:
         ([[0, 1]], {}, r"square matrix. Got shape \(1, 2\)"),
         (np.zeros((0, 0)), {}, "square matrix"),
         ([[0, np.nan], [np.nan, 0]], {}, "finite"),
-        ([[0, 1], [2, 0]], {}, "symmetric"),
+        ([[0, 1], [2, 0]], {}, "Distances must be symmetric"),
+        ([[0, 1], [np.nan, 0]], {"missing": True}, "Missing distances must be symmetric"),
         ([[1, 1], [1, 0]], {}, "to itself must be zero"),
         (np.zeros((2, 2)), {"labels": ["a"]}, "a label for each of 2 networks. Got 1"),
         (np.zeros((2, 2)), {"labels": ["a", "a"]}, "unique. Got 'a' more than once"),
@@ -168,7 +216,7 @@ def test_csv_keeps_labels_and_every_bit(tmp_path: Path) -> None:
 
 
 def test_unknown_suffix_lists_the_choices(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"one of '\.npz', '\.csv'. Got '\.pkl'"):
+    with pytest.raises(InputError, match=r"one of '\.npz', '\.csv'. Got '.*d\.pkl'"):
         example().save(tmp_path / "d.pkl")
 
 
@@ -195,7 +243,7 @@ def test_a_later_format_is_refused_by_number(tmp_path: Path) -> None:
 
 def test_csv_with_other_rows_than_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(",a,b\na,0,1\nc,1,0\n")
-    with pytest.raises(InputError, match="same labels on rows and columns"):
+    with pytest.raises(InputError, match="same labels on its rows and columns"):
         DistanceMatrix.load(tmp_path / "d.csv")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
@@ -150,11 +151,31 @@ def test_a_metric_is_unchanged_to_the_bit(dimension: int) -> None:
     assert result.converged
 
 
-def test_names_and_metadata_stay() -> None:
+def test_the_words_hold_the_numbers() -> None:
+    words = repair([[0, 1, 5], [1, 0, 1], [5, 1, 0]]).words()
+    assert "Before: 1 violated triangle (by at most 3) and 0 negative distances." in words
+    assert "The largest change of a distance is 1, the root of the summed squared" in words
+    assert "changes is 1.73," in words
+    assert repair(np.zeros((3, 3))).words().startswith("No triangle inequality is violated")
+    assert "and 1 negative distance." in repair([[0, -1], [-1, 0]]).words()
+
+
+def test_everything_but_the_lower_bounds_stays() -> None:
+    """They bound the distances that were measured, which the repair may shorten."""
     names = [f"net {k}" for k in range(15)]
-    D = DistanceMatrix(noisy_plane(15), labels=names, description={"metric": "Energy"})
+    D = DistanceMatrix(
+        noisy_plane(15),
+        labels=names,
+        metadata=pd.DataFrame({"day": range(15)}),
+        lower_bounds=np.zeros((15, 15)),
+        converged=np.arange(225).reshape(15, 15) % 2,
+        description={"metric": "Energy"},
+    )
     result = repair(D)
     assert result.matrix.labels == tuple(names)
+    assert result.matrix.metadata["day"].tolist() == list(range(15))
+    np.testing.assert_array_equal(result.matrix.converged, D.converged)
+    assert result.matrix.lower_bounds is None
     assert result.matrix.description == {"metric": "Energy", "repaired": True}
     assert result.summary()["violations_before"] == result.before.count > 0
 
@@ -179,12 +200,16 @@ def test_a_first_round_without_violations_is_not_yet_the_nearest(seed: int) -> N
     assert result.error_bound < 1e-5
 
 
+HOLES = DistanceMatrix([[0, np.nan, 1], [np.nan, 0, np.nan], [1, np.nan, 0]], missing=True)
+
+
 @pytest.mark.parametrize(
     ("D", "arguments", "sentence"),
     [
         ([[0, np.nan], [np.nan, 0]], {}, "complete matrix can be repaired. Got 1 missing"),
-        ([[0, 1], [2, 0]], {}, "symmetric"),
-        ([[0, np.nan], [2, 0]], {}, "so must be those that are missing"),
+        (HOLES, {}, "Only a complete matrix can be repaired. Got 2 missing pairs"),
+        ([[0, 1], [2, 0]], {}, "Distances must be symmetric"),
+        ([[0, np.nan], [2, 0]], {}, "Missing distances must be symmetric"),
         ([[0, 1, 2]], {}, "square"),
         (np.zeros((2, 2)), {"weights": [1.0]}, r"shape \(2, 2\)"),
         (np.zeros((2, 2)), {"weights": np.zeros((2, 2))}, "positive"),

@@ -1,4 +1,4 @@
-"""The command line: it parses and calls the library, and nothing else."""
+"""The command line: it parses arguments and calls the library."""
 
 from repshape.cli.app import app, main, run
 

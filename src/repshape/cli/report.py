@@ -7,48 +7,54 @@ from typing import Annotated
 
 import typer
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(report)
+from repshape.cli.shared import AsJson, Quiet, Seed, check_output_files, tell
 
 
 def report(
     matrices: Annotated[
         list[Path],
         typer.Argument(
-            metavar="MATRIX...",
-            help="Stores, folders of stores, .npz or .csv, of the same networks.",
+            metavar="MATRIX",
+            help="Matrices of the same networks: .npz, .csv, stores or directories of stores.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write: .html.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write: .html.")
+    ],
     cohort: Annotated[
         list[Path] | None,
-        typer.Option(help="The cohort, to draw pairs; or one for each matrix, in their order."),
+        typer.Option(
+            metavar="COHORT",
+            help="The cohort, to draw pairs of networks. Repeat the option to give each matrix "
+            "its own, in the same order.",
+        ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The heading.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     max_pairs: Annotated[
-        int, typer.Option(min=0, help="Pairs to draw for each matrix, nearest neighbours first.")
+        int,
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            help="Maximum number of pairs to draw for each matrix; nearest neighbours come first.",
+        ),
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")] = (
-        False
-    ),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No words on stderr.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Write one self-contained page that shows a cohort.
+    """Write one self-contained HTML page about a cohort.
 
-    It needs no network access, and loads nothing from anywhere: send it as it is.
+    The page needs no connection to the internet and no other files: you can send it by e-mail.
 
     \b
     Examples:
       repshape report distances.npz -o report.html
       repshape report sweep energy.zarr --cohort mice.zarr -o report.html
     """  # noqa: D301 (click reads the backspace)
-    from repshape.io.tables import json_text
     from repshape.report.write import write_report
 
+    check_output_files([out], inputs=[*matrices, *(cohort or [])])
     found = write_report(
         matrices,
         out,
@@ -58,11 +64,9 @@ def report(
         random_state=seed,
         progress=False if quiet else None,
     )
-    if not quiet:
-        shown = ", ".join(found.matrices)
-        typer.echo(f"{found.n_networks} networks by {shown}.", err=True)
-        for note in found.left_out:
-            typer.echo(note, err=True)
-        typer.echo(f"Wrote {found.path} ({found.n_bytes / 2**20:.1f} MiB)", err=True)
-    if as_json:
-        typer.echo(json_text(found.summary()))
+    lines = [
+        f"{found.n_networks} networks by {', '.join(found.matrices)}.",
+        *found.left_out,
+        f"Wrote {found.path} ({found.n_bytes / 2**20:.1f} MiB)",
+    ]
+    tell(lines, found.summary(), as_json=as_json, quiet=quiet)

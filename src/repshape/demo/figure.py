@@ -1,4 +1,4 @@
-"""The figure of `repshape demo`: the grid of toy networks, and the plane that each alpha finds."""
+"""The figure of `repshape demo`: the grid of toy networks, and their embedding for each alpha."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from repshape.plots.style import FONT_SIZE, INK, dress, style
 FloatArray = npt.NDArray[np.float64]
 
 PANEL = 2.8
-# Negative correlations are larger discs underneath, so that where two networks coincide both
-# colours show.
+# Negative correlations are larger discs underneath, so that both colours are visible where two
+# networks coincide.
 LARGE, SMALL = 34.0, 12.0
-# An ellipse of the key may fill this share of its cell.
+# The largest ellipse of the key fills this share of its cell.
 FILLED = 0.95
 
 
@@ -33,7 +33,7 @@ def draw_demo(
     """Draw the grid as a key, then a panel for each (alpha, meaning, embedding, distances)."""
     colours = grid_colours(toy.metadata["correlation"], toy.metadata["scale"])
     areas = np.where(toy.metadata["correlation"] < 0, LARGE, SMALL)
-    # One window for all panels, so that networks that coincide look as if they do.
+    # All panels have the same limits, so that networks that coincide look as if they do.
     reach = 1.08 * max(float(np.abs(panel[2].points).max()) for panel in panels) or 1.0
     with style():
         figure = Figure(figsize=(PANEL * (len(panels) + 1), PANEL + 0.3), layout="constrained")
@@ -60,14 +60,14 @@ def draw_demo(
 
 
 def _draw_key(axis: Axes, toy: ToyNetworks, colours: FloatArray) -> None:
-    """Draw each network's noise as an ellipse, at its place in the grid."""
+    """Draw the noise of each network as an ellipse, at its position in the grid."""
     correlation = toy.metadata["correlation"].to_numpy()
     scale = toy.metadata["scale"].to_numpy()
     places = np.column_stack([unit_interval(correlation), unit_interval(scale)])
     cell = 1.0 / max(len(np.unique(correlation)), len(np.unique(scale)), 2)
     covariances = np.eye(2) + correlation[:, None, None] * (1 - np.eye(2))
     covariances = covariances * scale[:, None, None]
-    # Full axes are two standard deviations; the longest, over the grid, fits its cell.
+    # The axes are two standard deviations long; the longest of all fits its cell.
     longest = 2.0 * np.sqrt(np.linalg.eigvalsh(covariances).max())
     size = (FILLED * cell / longest) ** 2
     dress(axis)

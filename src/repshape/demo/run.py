@@ -1,12 +1,11 @@
-"""The toy networks end to end: what `repshape demo` computes, writes and says.
+"""What `repshape demo` computes, writes and says.
 
-Reproduces Figure 2 C-E of Duong et al. (2023), adds an energy distance from sampled trials, and
-shows all of it on one page.
+It reproduces Figure 2 C-E of Duong et al. (2023) with toy networks, adds energy distances between
+sampled trials, and shows everything on one page.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,8 @@ from repshape.datasets.findings import Finding, GridRecovery, grid_recovery, toy
 from repshape.datasets.toy import ToyNetworks, toy_networks
 from repshape.demo.figure import draw_demo
 from repshape.io.cohort import Cohort
+from repshape.io.json import json_text
+from repshape.io.tables import write_table
 from repshape.io.writing import atomic_write
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.energy import EnergyShapeMetric
@@ -25,16 +26,16 @@ from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.pairwise.run import pairwise
 from repshape.report.write import write_report
 
-# The order of the paper's panels C, D and E.
+# In the order of the paper's panels C, D and E.
 ALPHAS = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
-# Enough samples a condition for the energy distance to see the grid, and few enough for seconds.
+# Trials per condition: enough for the energy distance to recover the grid, and done in seconds.
 N_TRIALS = 100
 TITLE = "The toy networks of Duong et al. (2023), Figure 2"
 
 
 @dataclass(frozen=True, eq=False)
 class DemoPanel:
-    """The toy networks as one value of alpha sees them."""
+    """The distances between the toy networks for one alpha, and the grid recovered from them."""
 
     alpha: float
     distances: DistanceMatrix
@@ -42,7 +43,7 @@ class DemoPanel:
 
     @property
     def embedding(self) -> Embedding:
-        """The plane."""
+        """The networks as points in a plane."""
         return self.recovery.embedding
 
     def summary(self) -> dict[str, Any]:
@@ -61,9 +62,10 @@ class DemoPanel:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The toy networks, one panel for each alpha, the energy distances and the findings.
+    """The toy networks, a panel for each alpha, the energy distances and the findings.
 
-    ``toy`` has exact moments; ``sampled`` are trials of the same networks, which ``energy`` is of.
+    ``toy`` has exact moments; ``sampled`` has trials of the same networks, and ``energy`` holds the
+    distances between these.
     """
 
     toy: ToyNetworks
@@ -74,7 +76,7 @@ class Demo:
 
     @property
     def matrices(self) -> dict[str, DistanceMatrix]:
-        """All distances, by the name of their files, from covariances alone to whole trials."""
+        """All distances by the name of their files, from covariances alone to whole trials."""
         gaussian = {f"alpha_{one.alpha:g}": one.distances for one in self.panels}
         return dict(sorted(gaussian.items())) | {"energy": self.energy}
 
@@ -89,12 +91,12 @@ class Demo:
         }
 
     def words(self) -> str:
-        """Say what was made, and each finding with the numbers that decide it."""
+        """Say what was simulated, and each finding with the numbers that decide it."""
         grid = self.toy.metadata.nunique()
         lines = [
             f"{len(self.toy)} networks of two neurons: {grid['correlation']} noise correlations "
             f"x {grid['scale']} noise scales, the same means, each under its own random rotation.",
-            "R2: how well a quadratic map of the plane of points gives a parameter back.",
+            "R2: how well a quadratic function of the embedded points predicts a parameter.",
             *(f"  {finding}" for finding in self.findings),
         ]
         return "\n".join(lines)
@@ -108,7 +110,7 @@ def run_demo(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Demo:
-    """Compute the distances of the toy networks, embed them, and decide the findings."""
+    """Compute the distances between the toy networks, embed them, and check the findings."""
     toy = toy_networks(n_correlations, n_scales)
     sampled = toy_networks(n_correlations, n_scales, n_trials=n_trials)
     panels = []
@@ -127,12 +129,12 @@ def run_demo(
 def save_demo(
     demo: Demo, out: str | os.PathLike[str], *, progress: bool | None = None
 ) -> list[Path]:
-    """Write the page, the figure, distances, points and summary; return the files, page first."""
+    """Write page, figure, distances, points and summary; return the files, the page first."""
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "report.html", folder / "toy_networks.png", folder / "summary.json"]
+    panels = [(p.alpha, ALPHAS[p.alpha], p.embedding, p.distances) for p in demo.panels]
     with atomic_write(files[1]) as handle:
-        panels = [(p.alpha, ALPHAS[p.alpha], p.embedding, p.distances) for p in demo.panels]
         draw_demo(demo.toy, panels).savefig(handle, format="png", dpi=200)
     for name, distances in demo.matrices.items():
         for suffix in (".npz", ".csv"):
@@ -140,11 +142,9 @@ def save_demo(
             distances.save(files[-1])
     for panel in demo.panels:
         files.append(folder / f"embedding_alpha_{panel.alpha:g}.csv")
-        table = demo.toy.metadata.join(panel.embedding.to_frame())
-        with atomic_write(files[-1]) as handle:
-            handle.write(table.to_csv(index_label="network").encode("utf-8"))
+        write_table(files[-1], demo.toy.metadata.join(panel.embedding.to_frame()), {})
     with atomic_write(files[2]) as handle:
-        handle.write((json.dumps(demo.summary(), indent=2) + "\n").encode("utf-8"))
+        handle.write(f"{json_text(demo.summary(), indent=2)}\n".encode())
     _write_page(demo, files[0], progress)
     return files
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,13 @@ import pandas as pd
 
 from repshape.errors import InputError, MissingDependencyError, RepshapeError
 from repshape.io.cohort import Cohort, save_networks
+from repshape.io.paths import check_input_file, open_file, read_text
+from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 PathLike = str | os.PathLike[str]
-SUFFIXES = (".npz", ".npy", ".h5", ".hdf5")
+HDF5 = (".h5", ".hdf5")
+SUFFIXES = (".npz", ".npy", *HDF5)
 COVARIANCES = ("covariances", "variances", "factors")
 
 
@@ -29,25 +31,34 @@ def read_network(path: PathLike) -> Trials | Gaussians:
         ``.npy`` holds trials (conditions, trials, neurons) or points (conditions, neurons).
         ``.npz`` and HDF5 hold an array ``trials``, and ``n_trials`` if these are pooled (all
         trials, neurons); or ``means`` and one of ``covariances``, ``variances`` and ``factors``;
-        or one array of any name, as ``.npy``. What follows ``#`` names an array or a group inside
-        the file, as in ``mice.h5#mouse3``.
+        or one array of any name, as ``.npy``. An optional array ``conditions`` names the
+        conditions. What follows ``#`` names an array or a group inside the file, as in
+        ``mice.h5#mouse3``.
+
+    Returns
+    -------
+    Trials or Gaussians
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/mouse.npy", np.zeros((5, 20, 3)))
+    ...     read_network(f"{folder}/mouse.npy")
+    Trials(5 conditions, 20 trials each, 3 neurons)
     """
     name, _, inside = str(path).partition("#")
     file = Path(name)
-    if file.suffix.lower() not in SUFFIXES:
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
         listed = ", ".join(SUFFIXES)
         raise InputError(f"{file.name} must be one of {listed}. Got {file.suffix!r} instead.")
-    if not file.exists():
-        raise InputError(f"There is no file {file}.")
+    check_input_file(file)
     try:
-        arrays = (
-            _read_hdf5(file, inside)
-            if file.suffix in (".h5", ".hdf5")
-            else _read_numpy(file, inside)
-        )
+        arrays = _read_hdf5(file, inside) if suffix in HDF5 else _read_numpy(file, inside)
         return as_network(_interpret(arrays, str(path)))
     except RepshapeError as error:
-        if isinstance(error, MissingDependencyError) or str(path) in str(error):
+        if isinstance(error, MissingDependencyError) or name in str(error):
             raise
         raise type(error)(f"In {path}: {error}") from None
 
@@ -64,10 +75,25 @@ def import_cohort(
     Parameters
     ----------
     sources : sequence of paths
-        Files of networks, each named after its file; and manifests: ``.csv`` tables with a row
-        for each network, its name and file (relative to the manifest) and columns of metadata.
+        Files of networks, each named after its file; and manifests: ``.csv`` tables in UTF-8 with
+        a row for each network, its name, its file (relative to the manifest) and columns of
+        metadata.
     out : path
         The cohort to make; it must not exist.
+    name_column, file_column : str
+        The columns of the manifests that hold the name and the file of a network.
+
+    Returns
+    -------
+    Cohort
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/mouse.npy", np.zeros((5, 20, 3)))
+    ...     import_cohort([f"{folder}/mouse.npy"], f"{folder}/mice.zarr").labels
+    ('mouse',)
     """
     rows = [row for source in sources for row in _rows(Path(source), name_column, file_column)]
     if not rows:
@@ -82,17 +108,18 @@ def _rows(
     if source.suffix.lower() != ".csv":
         file, _, inside = str(source).partition("#")
         return [(inside or Path(file).stem, str(source), {})]
+    text = read_text(source)
     try:
-        table = pd.read_csv(source, dtype={name_column: str, file_column: str})
-    except (OSError, ValueError) as error:
+        table = parse_csv(text, (name_column, file_column))
+    except ValueError as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{source} cannot be read as a manifest: {reason}") from None
     for column in (name_column, file_column):
         if column not in table.columns:
             listed = ", ".join(map(repr, table.columns))
             raise InputError(f"{source} needs a column {column!r}. It has {listed}.")
-        if table[column].isna().any():
-            row = int(table[column].isna().to_numpy().argmax()) + 2  # the header is line 1
+        if (table[column] == "").any():
+            row = int((table[column] == "").to_numpy().argmax()) + 2  # the header is line 1
             raise InputError(f"{source} has no {column!r} in line {row}.")
     others = [column for column in table.columns if column not in (name_column, file_column)]
     return [
@@ -108,14 +135,12 @@ def _metadata(row: pd.Series[Any], columns: Sequence[str]) -> dict[str, Any]:
 
 def _interpret(arrays: Mapping[str, Any], path: str) -> NetworkLike:
     """Return the network that named arrays describe."""
-    labels = arrays.get("conditions")
-    conditions = None if labels is None else [_text(label) for label in np.asarray(labels).tolist()]
+    conditions = _conditions(arrays.get("conditions"))
     if "trials" in arrays:
         trials = np.asarray(arrays["trials"])
-        if "n_trials" not in arrays:
-            return Trials(trials, conditions=conditions)
-        ends = np.cumsum(np.asarray(arrays["n_trials"], dtype=np.intp))[:-1]
-        return Trials(np.split(trials.reshape(-1, trials.shape[-1]), ends), conditions=conditions)
+        if "n_trials" in arrays:
+            return Trials(_split(trials, arrays["n_trials"]), conditions=conditions)
+        return Trials(trials, conditions=conditions)
     found = [name for name in COVARIANCES if name in arrays]
     if "means" in arrays and not found:
         return Gaussians.points(arrays["means"], conditions=conditions)
@@ -132,8 +157,27 @@ def _interpret(arrays: Mapping[str, Any], path: str) -> NetworkLike:
     )
 
 
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the trials of each condition, from all of them one below the other."""
+    numbers = np.asarray(counts)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or trials.ndim < 2:
+        raise InputError("'n_trials' must be a list of integers, and 'trials' (trials, neurons).")
+    rows = trials.reshape(-1, trials.shape[-1])
+    if (numbers < 0).any() or numbers.sum() != len(rows):
+        raise InputError(
+            f"'n_trials' must sum to the {len(rows)} rows of 'trials'. Got {numbers.sum()}."
+        )
+    return np.split(rows, np.cumsum(numbers)[:-1])
+
+
+def _conditions(labels: Any) -> list[str] | None:
+    if labels is None:
+        return None
+    found = np.asarray(labels).ravel().tolist()
+    try:
+        return [one.decode() if isinstance(one, bytes) else str(one) for one in found]
+    except UnicodeDecodeError:
+        raise InputError("The names of the conditions are not text in UTF-8.") from None
 
 
 def _read_hdf5(file: Path, inside: str) -> dict[str, Any]:
@@ -151,21 +195,25 @@ def _read_hdf5(file: Path, inside: str) -> dict[str, Any]:
             return {name: one[...] for name, one in node.items() if isinstance(one, h5py.Dataset)}
     except KeyError:
         raise InputError(f"{file} has no array or group {inside!r}.") from None
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{file} cannot be read as HDF5: {reason}") from None
 
 
 def _read_numpy(file: Path, inside: str) -> dict[str, Any]:
-    try:
-        with open(file, "rb") as handle:
+    with open_file(file) as handle:
+        try:
             loaded = np.load(handle, allow_pickle=False)
             if not isinstance(loaded, Mapping):
                 return {"": loaded}
+            if inside and inside not in loaded:
+                raise InputError(f"{file} has no array {inside!r}.")
             names = [inside] if inside else list(loaded.keys())
             return {"" if inside else name: loaded[name] for name in names}
-    except KeyError:
-        raise InputError(f"{file} has no array {inside!r}.") from None
-    except (ValueError, EOFError, zipfile.BadZipFile, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{file} cannot be read as NumPy arrays: {reason}") from None
+        except RepshapeError:
+            raise
+        except Exception:  # whatever a damaged file makes NumPy raise
+            raise InputError(
+                f"{file} cannot be read as NumPy arrays: it is damaged, cut short, or holds "
+                "Python objects."
+            ) from None

@@ -1,106 +1,63 @@
-"""How a matrix of distances lies on disk: NPZ with a JSON header, or plain CSV."""
+"""Matrices of distances on disk: NPZ with a JSON header, or plain CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import zipfile
+import math
+import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
-from repshape.errors import InputError
+from repshape.errors import InputError, RepshapeError
+from repshape.io.csv import csv_bytes, csv_cells
+from repshape.io.json import json_text, plain
+from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
+from repshape.io.tables import column_cells
 from repshape.io.writing import atomic_write
 
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
 ARRAYS = ("values", "lower_bounds", "converged")
+SUFFIXES = (".npz", ".csv")
 
 
-def write_npz(path: Path, fields: dict[str, Any]) -> None:
-    """Write all fields; text and metadata go into one JSON string."""
-    header = {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "labels": list(fields["labels"]),
-        "metadata": metadata_to_json(fields["metadata"]),
-        "description": fields["description"],
-    }
-    arrays = {name: fields[name] for name in ARRAYS if fields[name] is not None}
-    text = json.dumps(header)
-    with atomic_write(path) as handle:
-        np.savez_compressed(handle, header=np.array(text), **arrays)
+def write_matrix(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
+    """Write the fields of a matrix, whole or not at all, in the format that the name ends in.
+
+    CSV has labels on both sides, by the rule of `repshape.io.csv` for text that a spreadsheet would
+    take for a formula, and numbers that read back to the same bits.
+    """
+    write = _write_npz if check_suffix(path, SUFFIXES) == ".npz" else _write_csv
+    with atomic_write(check_output_file(path)) as handle:
+        write(handle, fields)
 
 
-def read_npz(path: Path) -> dict[str, Any]:
-    """Read what `write_npz` wrote, or raise one clear sentence."""
+def read_matrix(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields that `write_matrix` wrote, or raise one clear sentence."""
+    file = Path(path)
+    suffix = check_suffix(file, SUFFIXES)
     try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as stored:
-            header = json.loads(str(stored["header"]))
-            fields = {name: stored[name] for name in ARRAYS if name in stored.files}
-    except (KeyError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise _foreign(path) from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _foreign(path)
-    if header["version"] != FORMAT_VERSION:
-        raise InputError(
-            f"{path.name} has format version {header['version']}; "
-            f"this repshape reads version {FORMAT_VERSION}."
-        )
-    return fields | {
-        "labels": header["labels"],
-        "metadata": metadata_from_json(header["metadata"], len(header["labels"])),
-        "description": header["description"],
-    }
-
-
-def write_csv(path: Path, fields: dict[str, Any]) -> None:
-    """Write labels on both sides, and numbers that read back to the same bits."""
-    text = io.StringIO(newline="")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["", *fields["labels"]])
-    for label, row in zip(fields["labels"], fields["values"].tolist(), strict=True):
-        rows.writerow([label, *map(repr, row)])
-    with atomic_write(path) as handle:
-        handle.write(text.getvalue().encode("utf-8"))
-
-
-def read_csv(path: Path) -> dict[str, Any]:
-    """Read what `write_csv` wrote, or raise one clear sentence."""
-    try:
-        with open(path, newline="", encoding="utf-8") as handle:
-            header, *rows = list(csv.reader(handle))
-        labels = header[1:]
-        values = np.array([[float(cell) for cell in row[1:]] for row in rows])
-    except (ValueError, IndexError) as error:
-        raise _foreign(path) from error
-    if [row[0] for row in rows] != labels:
-        raise InputError(f"{path.name} must have the same labels on rows and columns.")
-    return {"values": values, "labels": labels}
-
-
-def _foreign(path: Path) -> InputError:
-    return InputError(f"{path.name} is not a matrix of distances that repshape saved.")
+        return _read_npz(file) if suffix == ".npz" else _read_csv(file)
+    except RepshapeError:
+        raise
+    except Exception as error:  # whatever a damaged file makes its reader raise
+        raise _foreign(file) from error
 
 
 def metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return columns as name, dtype and values that JSON can hold without loss."""
-    columns = []
-    for name in metadata.columns:
-        column = metadata[name]
-        restore = column.dtype.kind in "biufM"  # other kinds read back as what JSON holds
-        values = column.astype(str) if column.dtype.kind == "M" else column
-        columns.append(
-            {
-                "name": str(name),
-                "dtype": str(column.dtype) if restore else None,
-                "values": [_plain(value) for value in values.tolist()],
-            }
-        )
-    return columns
+    """Return columns as name, dtype and values that JSON can hold."""
+    return [
+        {
+            "name": str(name),
+            # Columns of other kinds read back as what JSON holds.
+            "dtype": str(column.dtype) if column.dtype.kind in "biufM" else None,
+            "values": plain(list(map(_infinity_as_text, column_cells(column)))),
+        }
+        for name, column in metadata.items()
+    ]
 
 
 def metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFrame:
@@ -112,5 +69,57 @@ def metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFram
     return frame
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+def _infinity_as_text(value: Any) -> Any:
+    """Return "inf" for infinity, which JSON cannot hold and which reads back as a number."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _write_npz(handle: IO[bytes], fields: dict[str, Any]) -> None:
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "labels": list(fields["labels"]),
+        "metadata": metadata_to_json(fields["metadata"]),
+        "description": fields["description"],
+    }
+    arrays = {name: fields[name] for name in ARRAYS if fields[name] is not None}
+    np.savez_compressed(handle, header=np.array(json_text(header, strict=True)), **arrays)
+
+
+def _write_csv(handle: IO[bytes], fields: dict[str, Any]) -> None:
+    labels, values = list(fields["labels"]), fields["values"].tolist()
+    rows = [[label, *row] for label, row in zip(labels, values, strict=True)]
+    handle.write(csv_bytes([["", *labels], *rows]))
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    with open_file(path) as handle, np.load(handle, allow_pickle=False) as stored:
+        header = json.loads(str(stored["header"]))
+        if header["format"] != FORMAT:
+            raise _foreign(path)
+        if header["version"] != FORMAT_VERSION:
+            raise InputError(
+                f"{path} has format version {header['version']}; "
+                f"this repshape reads version {FORMAT_VERSION}."
+            )
+        arrays = {name: stored[name] for name in ARRAYS if name in stored.files}
+    return {
+        "values": arrays.pop("values"),
+        **arrays,
+        "labels": header["labels"],
+        "metadata": metadata_from_json(header["metadata"], len(header["labels"])),
+        "description": dict(header["description"]),
+    }
+
+
+def _read_csv(path: Path) -> dict[str, Any]:
+    header, *rows = csv_cells(read_text(path))
+    labels = header[1:]
+    values = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    if [row[0] for row in rows] != labels:
+        raise InputError(f"{path} must have the same labels on its rows and columns.")
+    return {"values": values, "labels": labels}
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(f"{path} is not a matrix of distances that repshape saved, or is damaged.")

@@ -2,95 +2,142 @@
 
 from __future__ import annotations
 
+import io
 import json
-import math
-import os
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, check_choice
+from repshape.errors import InputError, RepshapeError
+from repshape.io.csv import csv_bytes, unescape
+from repshape.io.json import json_text
+from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
 from repshape.io.writing import atomic_write
 
 SUFFIXES = (".csv", ".npz", ".json")
+SUMMARY = "summary"  # where NPZ holds what is not a column
 
 
-def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return how the name ends, or raise a sentence that lists the choices."""
-    return check_choice("path", Path(path).suffix, SUFFIXES)
+def write_table(path: Path, table: pd.DataFrame, summary: Mapping[str, Any]) -> None:
+    """Write a table, whole or not at all; NPZ and JSON keep the summary too.
 
-
-def write_table(path: Path, table: pd.DataFrame, summary: dict[str, Any]) -> None:
-    """Write a table, whole or not at all; all but CSV keep the summary too.
-
-    NPZ holds an array for each column, the index by its name (``network`` if it has none) and the
-    summary as JSON text, and no pickle.
+    The first column is the index, by its name or as ``network``; another column of that name is
+    left out. NPZ holds an array for each column and the summary as JSON text, without pickles. CSV
+    follows the rule of `repshape.io.csv` for text that a spreadsheet would take for a formula.
     """
-    suffix = check_suffix(path)
-    table = table.rename_axis(str(table.index.name or "network")).reset_index()
+    suffix = check_suffix(path, SUFFIXES)
+    check_output_file(path)
+    columns = _columns(table)
     with atomic_write(path) as handle:
         if suffix == ".csv":
-            handle.write(table.to_csv(index=False, lineterminator="\n").encode())
+            cells = [column_cells(column) for column in columns.values()]
+            handle.write(csv_bytes([list(columns), *zip(*cells, strict=True)]))
         elif suffix == ".npz":
-            np.savez_compressed(handle, summary=np.array(json_text(summary)), **_arrays(table))
+            _write_npz(handle, columns, summary)
         else:
-            rows = {str(name): table[name].tolist() for name in table.columns}
-            handle.write(json_text(summary | {"table": rows}).encode())
+            rows = {name: column_cells(column) for name, column in columns.items()}
+            handle.write(json_text({**summary, "table": rows}).encode())
 
 
-def json_text(value: Any) -> str:
-    """Return JSON in which what is not finite is null: JSON has no word for it.
-
-    >>> json_text({"spread": float("nan")})
-    '{"spread": null}'
-    """
-    return json.dumps(_finite(value), allow_nan=False)
+def column_cells(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column, dates as text and None for what is missing."""
+    values = column.astype(str) if column.dtype.kind == "M" else column
+    missing = column.isna().tolist()
+    return [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
-def read_points(path: Path, labels: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the columns ``x0``, ``x1``, ... of a table that `write_table` wrote, in our order."""
+def read_points(path: Path, labels: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the columns ``x0``, ``x1``, ... of an embedding, with its rows in a given order."""
     readers = {".csv": _read_csv, ".npz": _read_npz, ".json": _read_json}
+    read = readers[check_suffix(path, SUFFIXES)]
     try:
-        table = readers[check_suffix(path)](path)
-        axes = [name for name in table.columns if name[:1] == "x" and name[1:].isdigit()]
+        table = read(path).set_index("network")
+        axes = [name for name in table.columns if name[:1] == "x" and name[1:].isdecimal()]
         points = table.loc[list(labels), axes].to_numpy(dtype=np.float64)
-    except (KeyError, ValueError) as error:
+        if points.size and np.isfinite(points).all():
+            return points
+    except RepshapeError:
+        raise
+    except Exception:  # whatever a damaged file makes its reader raise
+        pass
+    raise InputError(f"{path} is not an embedding of the same networks.")
+
+
+def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of a CSV table that describe the given networks, in their order.
+
+    The first column names the networks; the table may have rows for others too.
+    """
+    try:
+        table = parse_csv(read_text(path))
+    except ValueError as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path.name} is not an embedding of the same networks.") from error
-    return points
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} cannot be read as a table: {reason}") from None
+    table = table.set_index(table.columns[0])
+    for name in labels:
+        rows = int((table.index == name).sum())
+        if rows != 1:
+            found = "no row" if rows == 0 else f"{rows} rows"
+            raise InputError(f"{path} has {found} for network {name!r}.")
+    return table.loc[list(labels)]
 
 
-def _arrays(table: pd.DataFrame) -> dict[str, Any]:
-    arrays = {}
+def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table, its text unescaped; columns of names, the first by default, are all text.
+
+    A network may be called "NA" or "007", which pandas would read as a gap and a number.
+    """
+    table = pd.read_csv(io.StringIO(text))
+    written = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
+    for name in table.columns[:1] if names is None else names:
+        if name in table:
+            table[name] = written[name]
+    table.columns = pd.Index([unescape(str(name)) for name in table.columns])
     for name in table.columns:
-        column = table[name].to_numpy()
-        known = column.dtype.kind in "biuf"
-        arrays[str(name)] = column if known else np.array([str(value) for value in column])
-    return arrays
+        if table[name].dtype.kind == "O":
+            table[name] = [unescape(v) if isinstance(v, str) else v for v in table[name]]
+    return table
+
+
+def _columns(table: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    index = str(table.index.name or "network")
+    others = {str(name): table[name] for name in table.columns if str(name) != index}
+    return {index: table.index.to_series()} | others
+
+
+def _write_npz(
+    handle: IO[bytes], columns: dict[str, pd.Series[Any]], summary: Mapping[str, Any]
+) -> None:
+    # `numpy.savez` takes names as keywords, and so refuses a column that is named "file".
+    arrays = {name: _array(column) for name, column in columns.items()}
+    arrays[SUMMARY] = np.array(json_text(summary))
+    with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _array(column: pd.Series[Any]) -> npt.NDArray[Any]:
+    if column.dtype.kind in "biuf":
+        return column.to_numpy()
+    return np.array(["" if value is None else str(value) for value in column_cells(column)])
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype={"network": str}).set_index("network")
+    return parse_csv(read_text(path), ["network"])
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
-    with np.load(path, allow_pickle=False) as stored:
-        columns = {name: stored[name] for name in stored.files if name != "summary"}
-    return pd.DataFrame(columns).set_index("network")
+    with open_file(path) as handle, np.load(handle, allow_pickle=False) as stored:
+        return pd.DataFrame({name: stored[name] for name in stored.files if name != SUMMARY})
 
 
 def _read_json(path: Path) -> pd.DataFrame:
-    return pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["table"]).set_index("network")
+    return pd.DataFrame(json.loads(read_text(path))["table"])

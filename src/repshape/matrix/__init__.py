@@ -1,4 +1,4 @@
-"""Matrices of distances: what they hold, which triangles they break, and the nearest metric."""
+"""Matrices of distances: what they hold, their triangle inequalities, and the nearest metric."""
 
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import Repaired, repair

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, check_choice
+from repshape.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-# Two halves of a matrix that were computed apart may differ by rounding, and by no more.
+# Two halves of a matrix that were computed separately may differ by rounding errors.
 SYMMETRY_TOLERANCE = 1e-10
 
 
@@ -26,25 +26,26 @@ SYMMETRY_TOLERANCE = 1e-10
 class DistanceMatrix:
     """Distances between K networks, with their names and how they were measured.
 
-    It is accepted wherever scikit-learn takes ``metric="precomputed"``, and by `numpy.asarray`.
+    It is accepted wherever scikit-learn takes ``metric="precomputed"``, and by `numpy.asarray`. Its
+    arrays are read-only; `replace` returns a changed copy.
 
     Parameters
     ----------
     values : array_like, shape (K, K)
-        Distances: finite, symmetric, zero on the diagonal. An estimator may give negative ones.
+        Distances: finite, symmetric, zero on the diagonal. Estimates may be negative.
     labels : sequence of str, optional
-        Unique names of the networks; ``"0"``, ``"1"``, ... if left out.
+        Unique names of the networks; ``"0"``, ``"1"``, ... by default.
     metadata : pandas.DataFrame, optional
-        A row for each network, in the same order. Its index becomes the labels.
+        A row for each network, in the same order. The labels become its index.
     lower_bounds : array_like, shape (K, K), optional
-        No transform brings a pair closer than this.
+        Proven lower bounds: no transform brings a pair closer than this.
     converged : array_like of bool, shape (K, K), optional
         Whether the solver converged for each pair.
     description : mapping, optional
-        What was measured: metric, parameters with seeds, version. Must be JSON-serialisable to
-        be saved.
+        What was measured: metric, parameters with seeds, version. It can be saved if JSON can
+        hold it.
     missing : bool
-        Whether NaN may stand for pairs that are not computed yet.
+        Whether NaN may stand for pairs that have not been computed yet.
 
     Examples
     --------
@@ -94,12 +95,12 @@ class DistanceMatrix:
 
     @property
     def n_missing(self) -> int:
-        """Number of pairs that are not computed yet."""
+        """Number of pairs that have not been computed yet."""
         return int(np.count_nonzero(np.isnan(self.condensed())))
 
     @property
     def complete(self) -> bool:
-        """Whether every pair is computed."""
+        """Whether every pair has been computed."""
         return self.n_missing == 0
 
     @property
@@ -119,16 +120,34 @@ class DistanceMatrix:
         names = list(self.labels)
         return pd.DataFrame(self.values.copy(), index=names, columns=names)
 
+    def replace(self, **changes: Any) -> DistanceMatrix:
+        """Return a copy in which some fields are changed, and everything else is kept.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `DistanceMatrix` by name, except ``missing``: pairs may be missing in the
+            copy if they are missing here.
+
+        Examples
+        --------
+        >>> D = DistanceMatrix([[0.0, 1.5], [1.5, 0.0]], description={"metric": "mine"})
+        >>> D.replace(labels=["vae", "mouse"])
+        DistanceMatrix(2 networks, distances 1.5 to 1.5, mine)
+        """
+        return DistanceMatrix(**(self._fields() | changes), missing=not self.complete)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``path``, whole or not at all.
 
         A name that ends in ``.npz`` keeps everything and holds no pickle. One that ends in
-        ``.csv`` keeps the labels and every bit of the distances, and nothing else.
+        ``.csv`` keeps the labels and every bit of the distances, and nothing else. A label that a
+        spreadsheet would take for a formula, because it begins with ``=``, ``+``, ``-``, ``@``, a
+        tab or a line break, gets an apostrophe in front in CSV, which `load` removes again.
         """
-        from repshape.io import matrices
+        from repshape.io.matrices import write_matrix
 
-        writers = {".npz": matrices.write_npz, ".csv": matrices.write_csv}
-        writers[_suffix(path)](Path(path), self._fields())
+        write_matrix(path, self._fields())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DistanceMatrix:
@@ -137,13 +156,16 @@ class DistanceMatrix:
         Nothing is ever unpickled.
         """
         if Path(path).is_dir():
-            from repshape.pairwise.store import read_store  # the store knows matrices
+            from repshape.pairwise.store import read_store
 
             return read_store(path)
-        from repshape.io import matrices
+        from repshape.io.matrices import read_matrix
 
-        readers = {".npz": matrices.read_npz, ".csv": matrices.read_csv}
-        return cls(**readers[_suffix(path)](Path(path)), missing=True)
+        fields = read_matrix(path)
+        try:
+            return cls(**fields, missing=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{path} holds no matrix of distances: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -157,6 +179,13 @@ class DistanceMatrix:
         if copy is False and converted is not self.values:
             raise ValueError("A copy is needed to change the dtype of a DistanceMatrix.")
         return converted
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickle and copy do not keep arrays read-only.
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -222,10 +251,6 @@ def check_metadata(metadata: pd.DataFrame | None, labels: tuple[str, ...]) -> pd
     return frame
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
-    return check_choice("path", Path(path).suffix, (".npz", ".csv"), owner="DistanceMatrix")
-
-
 def _check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
     distances = np.array(values, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not distances.size:
@@ -235,8 +260,10 @@ def _check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
         raise InputError("Distances must be finite. Got NaN or infinity.")
     scale = np.abs(distances[~absent]).max(initial=0.0)
     gaps = np.abs(distances - distances.T)[~absent & ~absent.T]
-    if gaps.max(initial=0.0) > SYMMETRY_TOLERANCE * scale or (absent != absent.T).any():
+    if gaps.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
         raise InputError("Distances must be symmetric.")
+    if (absent != absent.T).any():
+        raise InputError("Missing distances must be symmetric.")
     if np.abs(np.diag(distances)).max() > SYMMETRY_TOLERANCE * scale:
         raise InputError("The distance of a network to itself must be zero.")
     lower = np.tril_indices(len(distances), -1)

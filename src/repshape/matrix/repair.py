@@ -1,4 +1,4 @@
-"""The nearest matrix that is a metric (Duong et al. 2023, Appendix F.3)."""
+"""The nearest matrix that satisfies the triangle inequality (Duong et al. 2023, Appendix F.3)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
+from repshape._arrays import count
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.triangles import (
@@ -23,42 +24,43 @@ from repshape.solvers.nonnegative import minimise_nonnegative
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Each round is solved to this fraction of the violation that the last one left: early rounds need
-# not be exact, because they lack most of the triangles that matter.
+# Each round is solved to this fraction of the violation that the previous one left: early rounds
+# need not be exact, because they lack most of the triangles that matter.
 EAGERNESS = 0.1
-# A triangle without a multiplier is forgotten once it is slack by this fraction of the scale.
+# A triangle without a multiplier is dropped once it is slack by this fraction of the scale.
 SLACK = 1e-6
-# What is left of a violation after the closure is rounding.
+# A violation of at most this size after the closure is a rounding error.
 ROUNDING = 4 * np.finfo(np.float64).eps
-MAX_ITERATIONS = 5000  # of one round; the next goes on from there
+MAX_ITERATIONS = 5000  # per round; the next round starts from there
 
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
-    """The nearest metric, and the evidence that it is both.
+    """The nearest metric, and the evidence that it is a metric and the nearest one.
 
     Attributes
     ----------
     matrix : DistanceMatrix
-        The repaired distances, with the labels and metadata of the input. No triangle is broken.
+        The repaired distances, which violate no triangle inequality, with everything else that the
+        input holds; except for its lower bounds, which are about the measured distances.
     moved : float
-        Root of the (weighted) sum over pairs of squared changes: what was minimised.
+        Square root of the (weighted) sum over pairs of squared changes, which was minimised.
     largest_change : float
         The largest absolute change of one distance.
     error_bound : float
         The exact solution lies within this (weighted) distance of ``matrix``, from the duality
         gap.
     before, after : TriangleViolations
-        The triangles that the input and the result break.
+        The triangle inequalities that the input and the result violate.
     n_active : int
-        Number of triangles that hold the solution in place.
+        Number of triangle inequalities that are active at the solution.
     n_triangles : int
         Number of triangles in the last quadratic program.
     n_rounds, n_iterations : int
         Rounds of adding triangles, and iterations of the solver in all of them.
     converged : bool
         Whether the solver reached its tolerance. If not, ``matrix`` is still a metric, and
-        ``error_bound`` says how far from the nearest it may be.
+        ``error_bound`` says how far it may be from the nearest metric.
     """
 
     matrix: DistanceMatrix
@@ -96,6 +98,18 @@ class Repaired:
             "converged": self.converged,
         }
 
+    def words(self) -> str:
+        """Say what the repair found and changed."""
+        if self.before.count == 0 and self.before.n_negative == 0:
+            return "No triangle inequality is violated: the distances are unchanged."
+        return (
+            f"Before: {count(self.before.count, 'violated triangle')} (by at most "
+            f"{self.before.largest:.3g}) and {count(self.before.n_negative, 'negative distance')}. "
+            f"After: {self.after.count} and 0. The largest change of a distance is "
+            f"{self.largest_change:.3g}, the root of the summed squared changes is "
+            f"{self.moved:.3g}, and the exact solution is within {self.error_bound:.1e}."
+        )
+
 
 def repair(
     D: DistanceMatrix | npt.ArrayLike,
@@ -104,12 +118,12 @@ def repair(
     tol: float = 1e-12,
     max_rounds: int = 100,
 ) -> Repaired:
-    r"""Find the nearest matrix of distances that breaks no triangle.
+    r"""Find the nearest matrix of distances that violates no triangle inequality.
 
     .. math:: \min_X \sum_{i<j} w_{ij} (X_{ij} - D_{ij})^2 \quad\text{subject to}\quad
               X_{ij} \ge 0, \; X_{ij} \le X_{ik} + X_{kj} \text{ for all } i, j, k.
 
-    A matrix that is a metric already (up to ``tol``) comes back unchanged to the bit.
+    A matrix that already satisfies them (up to ``tol``) is returned unchanged, to the bit.
 
     Parameters
     ----------
@@ -119,10 +133,10 @@ def repair(
         How much a change of each pair costs: symmetric and positive, for example 1 / variance of
         the estimate. The diagonal is ignored.
     tol : float
-        Violations that the solver may leave, as a fraction of the largest absolute distance. What
-        it leaves is then removed by replacing each distance with the shortest way.
+        Violations that the solver may leave, as a fraction of the largest absolute distance. They
+        are then removed by replacing each distance with the length of the shortest path.
     max_rounds : int
-        Stop after this many rounds in any case.
+        Maximum number of rounds.
 
     Returns
     -------
@@ -130,9 +144,9 @@ def repair(
 
     Notes
     -----
-    There are :math:`3\binom{K}{3}` inequalities, and few of them matter. Each round adds the
-    worst one of every pair that is still too long, solves the dual by projected spectral
-    gradients, and forgets those that became slack. :math:`X \ge 0` follows from the triangles.
+    There are :math:`3\binom{K}{3}` inequalities, and few of them matter. Each round adds the most
+    violated one of every pair, solves the dual by projected spectral gradients, and drops those
+    that became slack. :math:`X \ge 0` follows from the triangle inequalities.
 
     Examples
     --------
@@ -146,18 +160,22 @@ def repair(
     """
     check_real("tol", tol, 0.0, 1.0, closed="neither")
     check_integer("max_rounds", max_rounds, 1)
-    source = D if isinstance(D, DistanceMatrix) else DistanceMatrix(_complete(D))
+    source = _complete(D)
     cost = _condensed_weights(weights, len(source))
     before = triangle_violations(source, tol=tol)
     if before.count == 0 and source.values.min() >= 0.0:
         return Repaired(source, 0.0, 0.0, 0.0, before, before, 0, 0, 0, 0, True)
     program = _Program(source.values / before.scale, cost, tol)
-    with threadpool_limits(limits=1, user_api="blas"):  # its vectors are too short to share out
+    with threadpool_limits(limits=1, user_api="blas"):  # vectors too short for several threads
         program.run(max_rounds)
     values = before.scale * program.metric()
     change = (values - source.values)[np.triu_indices(len(source), 1)]
     return Repaired(
-        matrix=_like(source, values),
+        matrix=source.replace(
+            values=values,
+            lower_bounds=None,  # they bound what was measured, not what was repaired
+            description=source.description | {"repaired": True},
+        ),
         moved=float(np.sqrt(cost @ change**2)),
         largest_change=float(np.abs(change).max()),
         error_bound=before.scale * program.error_bound(values / before.scale),
@@ -172,10 +190,10 @@ def repair(
 
 
 class _Program:
-    """The dual of the quadratic program over the triangles that have mattered so far.
+    """The dual of the quadratic program over the triangles that were violated so far.
 
     With v = sqrt(w) (x - d), a triangle is a row of A with -1 at (i, j) and 1 at (i, k), (k, j);
-    v solves min |v|^2 / 2 subject to A (d + v / sqrt(w)) >= 0. Rows are divided by their length.
+    v solves min |v|^2 / 2 subject to A (d + v / sqrt(w)) >= 0. Rows are scaled to unit length.
     """
 
     def __init__(self, values: FloatArray, weights: FloatArray, tol: float) -> None:
@@ -187,17 +205,17 @@ class _Program:
         self.triangles = np.zeros((0, 3), dtype=np.int64)  # i < j, and k: x_ij <= x_ik + x_kj
         self.multipliers = np.zeros(0)
         self.solution = self.given
-        self.precision = 0.0  # to which the multipliers were found; there are none yet
+        self.precision = 0.0  # of the multipliers; there are none yet
         self.n_rounds = self.n_iterations = 0
         self.converged = False
 
     def run(self, max_rounds: int) -> None:
-        """Add what is violated and solve, until nothing is."""
+        """Add the violated inequalities and solve, until none is violated."""
         for _ in range(max_rounds):
             scan = scan_triangles(self.square(), self.tol)
             worst = float(scan.excess.max())
-            # Without violations the last round may still be far from the optimum, if it was solved
-            # loosely: a triangle with a multiplier must be tight too.
+            # If the last round was solved loosely, it may be far from the optimum even without
+            # violations: a triangle with a multiplier must be tight too.
             self.converged = worst <= self.tol and self.precision <= self.tol
             if self.converged:
                 return
@@ -207,13 +225,13 @@ class _Program:
             self.n_rounds += 1
 
     def square(self) -> FloatArray:
-        """Return the present solution as a matrix."""
+        """Return the current solution as a matrix."""
         return _square(self.solution, self.size)
 
     def metric(self) -> FloatArray:
-        """Return the solution with every distance replaced by the shortest way."""
+        """Return the solution with every distance replaced by the length of the shortest path."""
         values = np.maximum(self.square(), 0.0)
-        for _ in range(self.size):  # each pass doubles the number of steps a way may have
+        for _ in range(self.size):  # each pass doubles the number of steps of a path
             excess = scan_triangles(values, 0.0).excess
             if excess.max() <= ROUNDING:
                 break
@@ -223,8 +241,8 @@ class _Program:
     def error_bound(self, values: FloatArray) -> float:
         """Bound the weighted distance of a metric to the exact solution.
 
-        The gap between the cost of x and the dual value of y is y'Ax + |v(x) - v(y)|^2 / 2, two
-        terms that are not negative; the cost is strongly convex, so the error is at most
+        The gap between the cost of x and the dual value of y is y'Ax + |v(x) - v(y)|^2 / 2, a sum
+        of two non-negative terms. The cost is strongly convex, so the error is at most
         sqrt(2 gap).
         """
         if self.size < 3:  # without triangles, setting negative distances to zero is exact
@@ -241,7 +259,7 @@ class _Program:
         self.multipliers = np.concatenate([self.multipliers, np.zeros((~known).sum())])
 
     def _keys(self, triangles: IntArray) -> IntArray:
-        """Return one number for each triangle and longest side."""
+        """Return a unique number for each triangle and its longest side."""
         i, j, k = triangles.T
         keys: IntArray = (i * self.size + j) * self.size + k
         return keys
@@ -263,7 +281,7 @@ class _Program:
         self.triangles, self.multipliers = self.triangles[keep], found.y[keep]
 
     def _rows(self) -> tuple[csr_array, FloatArray]:
-        """Return A / sqrt(w) with rows of length one, and the lengths that they had."""
+        """Return A / sqrt(w) with rows of unit length, and the lengths before scaling."""
         i, j, k = self.triangles.T
         sides = np.stack([self._pair(i, j), self._pair(i, k), self._pair(k, j)], axis=1)
         entries = np.array([-1.0, 1.0, 1.0]) / self.root[sides]
@@ -286,12 +304,12 @@ def _square(condensed: FloatArray, size: int) -> FloatArray:
     return values + values.T
 
 
-def _complete(D: npt.ArrayLike) -> FloatArray:
+def _complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
     values = symmetric_values(D)
     missing = int(np.isnan(values).sum()) // 2
     if missing:
         raise InputError(f"Only a complete matrix can be repaired. Got {missing} missing pairs.")
-    return values
+    return D if isinstance(D, DistanceMatrix) else DistanceMatrix(values)
 
 
 def _condensed_weights(weights: npt.ArrayLike | None, size: int) -> FloatArray:
@@ -307,11 +325,3 @@ def _condensed_weights(weights: npt.ArrayLike | None, size: int) -> FloatArray:
     if not np.allclose(condensed, array.T[upper], rtol=1e-10, atol=0.0):
         raise InputError("Weights must be symmetric.")
     return condensed
-
-
-def _like(source: DistanceMatrix, values: FloatArray) -> DistanceMatrix:
-    """Return new distances under the old names. Bounds were on what was measured, and are left."""
-    description = source.description | {"repaired": True}
-    return DistanceMatrix(
-        values, source.labels, source.metadata, None, source.converged, description
-    )

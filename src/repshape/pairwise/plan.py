@@ -162,7 +162,7 @@ def parse_memory(text: str | int | None) -> int:
     found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(text).lower())
     try:
         size = int(float(found[1]) * UNITS[found[2]]) if found else 0
-    except ValueError:
+    except (ValueError, OverflowError):
         size = 0
     if size < 1:
         raise InputError(f"Memory must be a size such as 512M or 4G. Got {text!r}.")

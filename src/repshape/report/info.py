@@ -1,4 +1,4 @@
-"""What a path holds: a cohort, a matrix of distances, or one network; in words and as data."""
+"""What a path holds, in words and as data: a cohort, a matrix of distances or one network."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from repshape.responses import Gaussians, Trials
 
 @dataclass(frozen=True)
 class Info:
-    """A description: one line a fact, and the same as what JSON holds."""
+    """A description: a line for each fact, and the same facts as data for JSON."""
 
     lines: tuple[str, ...]
     data: dict[str, Any]
 
 
 def info(path: str | os.PathLike[str]) -> Info:
-    """Describe a cohort, a matrix (a store, ``.npz`` or ``.csv``) or the file of one network.
+    """Describe a cohort, a matrix (a store, ``.npz`` or ``.csv``) or a file of one network.
 
     Examples
     --------
@@ -63,9 +63,10 @@ def _folder(place: Path) -> Info:
     inside = [one for one in sorted(place.iterdir()) if (read_attributes(one) or {}).get("format")]
     if not inside:
         raise InputError(f"{place} is neither a cohort nor a matrix of distances.")
-    found = [_folder(one) for one in inside]
-    lines = tuple(line for one in found for line in one.lines)
-    return Info(lines, {"kind": "folder", "contents": [one.data for one in found]})
+    found = {one: _folder(one) for one in inside}
+    lines = [[f"{one}:", *(f"  {line}" for line in held.lines)] for one, held in found.items()]
+    data = {"kind": "folder", "contents": [held.data for held in found.values()]}
+    return Info(tuple(line for held in lines for line in held), data)
 
 
 def describe_cohort(cohort: Cohort) -> Info:
@@ -96,7 +97,7 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
     known = D.condensed()[~np.isnan(D.condensed())]
     lines = [
         f"{D!r}",
-        "complete" if D.complete else f"not complete: {count(D.n_missing, 'pair')} left",
+        "complete" if D.complete else f"incomplete: {count(D.n_missing, 'pair')} missing",
     ]
     for name, value in D.description.get("parameters", {}).items():
         lines.append(f"{name} = {value!r}")
@@ -119,10 +120,10 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
 
 
 def polish_words(report: dict[str, Any]) -> str:
-    """Say what a polish changed."""
+    """Say what the polish changed."""
     before, after = report["total_before"], report["total_after"]
     return (
-        f"polish: {count(int(report['pairs_improved']), 'pair')} shortened, by up to "
+        f"polish: {count(int(report['pairs_improved']), 'pair')} improved, by up to "
         f"{100 * report['largest_gain']:.2g} %; sum of distances {before:.6g} to {after:.6g}; "
         f"violated triangles {report['violated_triangles_before']} "
         f"to {report['violated_triangles_after']}"

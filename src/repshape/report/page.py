@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from repshape._version import package_version
-from repshape.io.tables import json_text
+from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data

@@ -1,4 +1,4 @@
-"""repair, embed and neighbors: files, words, JSON and exit codes."""
+"""repair, embed and neighbors: files, messages, JSON and exit codes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from repshape.analysis.embedding import embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.cli import run
+from repshape.cli.results import join_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import triangle_violations
@@ -74,7 +75,7 @@ def test_words_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["repair", "broken.npz", "-o", "r.npz"]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert re.match(r"\d+ broken triangles", captured.err)
+    assert re.match(r"Before: \d+ violated triangles \(by at most", captured.err)
     assert "Wrote r.npz" in captured.err
 
 
@@ -181,7 +182,6 @@ def test_what_is_not_finite_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "reason"),
     [
         (["repair", "none.npz", "-o", "r.npz"], "none.npz"),
-        (["repair", "d.npz", "-o", "r.pkl"], r"one of '\.csv', '\.npz', '\.json'"),
         (["embed", "broken.npz", "-o", "e.csv"], "Repair them first"),
         (["embed", "d.npz", "-o", "e.csv", "--align-to", "meta.csv"], "not an embedding"),
         (["neighbors", "d.npz", "--of", "x"], "no network named 'x'"),
@@ -203,6 +203,9 @@ def test_failure_exits_1_with_one_line(
     "arguments",
     [
         ["repair", "d.npz"],
+        ["repair", "d.npz", "-o", "r.pkl"],
+        ["embed", "d.npz", "-o", "e.csv", "--seed", "-1"],
+        ["embed", "d.npz", "-o", "e.csv", "--seed", "4294967296"],
         ["embed", "d.npz"],
         ["embed", "d.npz", "-o", "e.csv", "--components", "0"],
         ["embed", "d.npz", "-o", "e.csv", "--method", "tsne"],
@@ -216,7 +219,76 @@ def test_bad_usage_exits_2(arguments: list[str], capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("command", ["repair", "embed", "neighbors"])
-def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([command, "--help"]) == 0
-    assert "--json" in capsys.readouterr().out
+def rich() -> DistanceMatrix:
+    """A matrix that holds everything a matrix can hold, and violates triangle inequalities."""
+    values = broken().values
+    return DistanceMatrix(
+        values,
+        broken().labels,
+        broken().metadata,
+        lower_bounds=0.5 * values,
+        converged=squareform(np.arange(435) % 2),
+        description={"metric": "Example", "parameters": {"alpha": 0.5}},
+    )
+
+
+@pytest.mark.parametrize("out", ["r.npz", "r.json"])
+def test_repair_keeps_what_is_known_about_the_networks(out: str, folder: Path) -> None:
+    rich().save("rich.npz")
+    assert run(["repair", "rich.npz", "-o", out, "--quiet"]) == 0
+    if out == "r.json":
+        saved = json.loads((folder / out).read_text())
+        columns = {one["name"]: one["values"] for one in saved["metadata"]}
+        assert columns["kind"] == rich().metadata["kind"].tolist()
+        assert saved["description"] == rich().description | {"repaired": True}
+        return
+    back = DistanceMatrix.load(folder / out)
+    pd.testing.assert_frame_equal(back.metadata, rich().metadata)
+    np.testing.assert_array_equal(back.converged, rich().converged)
+    assert back.description == rich().description | {"repaired": True}
+
+
+@pytest.mark.usefixtures("folder")
+def test_joining_metadata_keeps_everything_else() -> None:
+    """Columns of the table win over those of the same name; others stay."""
+    values = rich().values.copy()
+    values[3, 4] = values[4, 3] = np.nan
+    source = DistanceMatrix(**(rich()._fields() | {"values": values}), missing=True)
+    pd.DataFrame({"day": range(30), "new": 1.5}, index=source.labels[::-1]).to_csv("new.csv")
+    joined = join_metadata(source, Path("new.csv"))
+    for name in ("values", "lower_bounds", "converged"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(source, name))
+    assert joined.description == source.description
+    assert joined.metadata.columns.tolist() == ["kind", "depth", "animal", "day", "new"]
+    assert joined.metadata["day"].tolist() == list(range(29, -1, -1))
+
+
+def test_an_incomplete_matrix_is_refused_by_that_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = example().values.copy()
+    values[3, 4] = values[4, 3] = np.nan
+    DistanceMatrix(values, example().labels, missing=True).save(folder / "holes.npz")
+    for arguments in (
+        ["neighbors", "holes.npz", "--metadata", "meta.csv", "--target", "kind"],
+        ["neighbors", "holes.npz"],
+        ["embed", "holes.npz", "-o", "e.csv"],
+    ):
+        assert run(arguments) == 1
+        assert "not complete: 1 of 435 pairs" in capsys.readouterr().err
+    assert run(["repair", "holes.npz", "-o", "r.npz"]) == 1
+    assert "Only a complete matrix can be repaired. Got 1 missing" in capsys.readouterr().err
+
+
+def test_labels_that_look_like_formulas_are_safe_and_come_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = ["=1+1", "-x", "@y", *example().labels[3:]]
+    DistanceMatrix(example().values, labels, example().metadata).save("f.csv")
+    summary_of(["embed", "f.csv", "-o", "e.csv"], capsys)
+    first = (folder / "e.csv").read_text().splitlines()[1:4]
+    assert [line.split(",")[0] for line in first] == ["'=1+1", "'-x", "'@y"]
+    aligned = summary_of(["embed", "f.csv", "-o", "g.csv", "--align-to", "e.csv"], capsys)
+    assert aligned["align_residual"] < 1e-6
+    found = summary_of(["neighbors", "f.csv", "--metadata", "e.csv", "--of", "=1+1"], capsys)
+    assert {row["network"] for row in found["neighbors"]} == {"=1+1"}

@@ -1,0 +1,37 @@
+"""The command that shows what repshape does: demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repshape.cli.shared import AsJson, Quiet, check_output_folder, tell
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="DIRECTORY", help="Where to write the page, figure and data.")
+    ] = Path("demo-output"),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Reproduce Figure 2 of the paper with 99 toy networks.
+
+    The command computes the distances between the networks, checks the findings of Figure 2 C-E of
+    Duong et al. (2023), and writes a page, a figure and the data.
+    """
+    import repshape.demo
+
+    check_output_folder(out, inputs=[])
+    progress = False if quiet else None
+    result = repshape.demo.run_demo(progress=progress)
+    files = repshape.demo.save_demo(result, out, progress=progress)
+    lines = [
+        result.words(),
+        f"Wrote {len(files)} files to {out}.",
+        f"Open the page in a browser: {files[0].resolve().as_uri()}",
+    ]
+    data = result.summary() | {"files": [str(file) for file in files]}
+    tell(lines, data, as_json=as_json, quiet=quiet)

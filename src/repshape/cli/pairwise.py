@@ -1,0 +1,276 @@
+"""The command that computes distances: pairwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from repshape.cli.shared import (
+    AsJson,
+    Quiet,
+    check_output_files,
+    check_output_folder,
+    tell,
+    usage,
+)
+from repshape.errors import InputError, check_choice
+
+if TYPE_CHECKING:  # slow to import: not for --help
+    from repshape.io.cohort import Cohort
+    from repshape.matrix.distances import DistanceMatrix
+    from repshape.metrics.base import ShapeMetric
+
+FILES = (".npz", ".csv")  # a name with another ending is that of a store
+Text = str | None
+
+
+def pairwise(
+    cohort: Annotated[
+        Path,
+        typer.Argument(
+            metavar="COHORT", help="A cohort made by repshape import.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="A file to write (.npz or .csv), or a directory, whose computation can resume.",
+        ),
+    ],
+    metric: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Metric: gaussian, energy, wasserstein or procrustes."),
+    ] = "gaussian",
+    alpha: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Weight of the means, from 0 to 2. Repeat the option for several matrices.",
+        ),
+    ] = None,
+    q: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Exponent of the energy metric.")
+    ] = None,
+    p: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Exponent of the Wasserstein metric.")
+    ] = None,
+    group: Annotated[
+        Text,
+        typer.Option(
+            metavar="NAME",
+            help="Transforms to minimise over: orthogonal, rotation, permutation or identity.",
+        ),
+    ] = None,
+    covariance: Annotated[
+        Text,
+        typer.Option(metavar="NAME", help="Estimator of covariances, such as ledoit-wolf."),
+    ] = None,
+    components: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Keep this many principal components."),
+    ] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Scale each network to unit total variance.")
+    ] = False,
+    whitening: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="NUMBER", help="Strength of whitening, from 0 (none) to 1 (full)."
+        ),
+    ] = 0.0,
+    starts: Annotated[
+        Text, typer.Option(metavar="NUMBER", help="Starting points of the solver, or auto.")
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Tolerance of the solver.")
+    ] = None,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Maximum number of gradient evaluations per starting point."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Seed of the random starting points.")
+    ] = None,
+    polish: Annotated[
+        bool, typer.Option(help="Improve each pair from compositions of other alignments.")
+    ] = True,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of threads or Dask workers; all cores by default."
+        ),
+    ] = None,
+    memory: Annotated[
+        Text,
+        typer.Option(
+            metavar="SIZE", help="Memory to use, such as 2G; a quarter of the RAM by default."
+        ),
+    ] = None,
+    shard: Annotated[
+        Text, typer.Option(metavar="i/N", help="Compute only the i-th of N parts.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Where to compute: threads or dask.")
+    ] = "threads",
+    scheduler: Annotated[
+        Text, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler.")
+    ] = None,
+    alignments: Annotated[
+        Text, typer.Option(metavar="TYPE", help="Store all alignments as float32 or float64.")
+    ] = None,
+    tile: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Networks per side of a tile, the unit that is stored."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compute the distances between all networks of a cohort.
+
+    An interrupted run resumes when you repeat the command, if the output is a directory. Several
+    shards can work on one directory at the same time; a last run without --shard completes it.
+
+    \b
+    Examples:
+      repshape pairwise mice.zarr -o d.zarr --covariance ledoit-wolf --components 20
+      repshape pairwise mice.zarr -o sweep --alpha 0 --alpha 1 --alpha 2
+      repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
+      repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
+    """  # noqa: D301 (click reads the backspace)
+    from repshape.io.cohort import Cohort
+
+    parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
+    parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
+    settings = {"workers": workers, "memory": memory, "shard": shard, "alignments": alignments}
+    settings |= {"tile": tile, "polish": polish, "scheduler": scheduler}
+    settings |= {"engine": "dask" if scheduler else engine, "progress": False if quiet else None}
+    if out.suffix in FILES:
+        check_output_files([out], inputs=[cohort])
+    else:
+        check_output_folder(out, inputs=[cohort])
+    with usage():
+        parameters["preprocess"] = _preprocess(components, scale, whitening)
+        metrics = _metrics(metric, alpha or [], parameters)
+        _check_settings(out, len(metrics), settings)
+    networks = Cohort.open(cohort)
+    with usage():
+        _check_tile(tile, len(networks))
+    with _resumable(out):
+        found = _compute(networks, metrics, out, settings)
+    _tell_matrices(found, out, as_json=as_json, quiet=quiet)
+
+
+def _starts(text: str | None) -> int | str | None:
+    """Return the number of starts that an option gives, or its text, for the metric to judge."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+def _preprocess(components: int | None, scale: bool, whitening: float) -> Any:
+    from repshape.preprocess import Preprocess
+
+    if components is None and not scale and not whitening:
+        return None
+    return Preprocess(scale=scale, n_components=components, whitening=whitening)
+
+
+def _metrics(
+    name: str, alphas: Sequence[float], parameters: dict[str, Any]
+) -> dict[str, ShapeMetric[Any]]:
+    """Return one metric, or one for each alpha, by the name of its matrix in the output."""
+    from repshape.metrics.registry import make_metric
+
+    if not alphas:
+        return {"": make_metric(name, **parameters)}
+    metrics = {alpha: make_metric(name, alpha=alpha, **parameters) for alpha in alphas}
+    if len(metrics) < len(alphas):
+        twice = next(alpha for alpha in alphas if list(alphas).count(alpha) > 1)
+        raise InputError(f"Each --alpha must be given once. Got {twice:g} more than once.")
+    return {f"alpha-{_digits(alpha)}": one for alpha, one in metrics.items()}
+
+
+def _digits(number: float) -> str:
+    """Return the shortest text that tells a number from all others."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
+
+
+def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> None:
+    """Raise if the options cannot be used together, before anything is read."""
+    from repshape.pairwise.job import Settings
+    from repshape.pairwise.run import ENGINES
+
+    check_choice("engine", settings["engine"], ENGINES)
+    Settings.checked(**{k: v for k, v in settings.items() if k not in ("workers", "engine")})
+    if out.suffix not in FILES:
+        return
+    if n_metrics > 1:
+        raise InputError(f"Several matrices need a folder. Got {out} instead.")
+    if settings["engine"] == "dask" or settings["shard"]:
+        raise InputError(f"Shards and Dask need a store, a folder. Got {out} instead.")
+
+
+def _check_tile(tile: int | None, n_networks: int) -> None:
+    if tile is not None and tile > n_networks:
+        raise InputError(
+            f"--tile must not exceed the number of networks, which is {n_networks}. Got {tile}."
+        )
+
+
+def _compute(
+    cohort: Cohort, metrics: dict[str, ShapeMetric[Any]], out: Path, settings: dict[str, Any]
+) -> dict[Path, DistanceMatrix]:
+    """Compute the matrices and return them by where they are."""
+    from repshape.pairwise.run import pairwise, pairwise_many
+
+    if len(metrics) > 1:
+        found = pairwise_many(cohort, metrics, store=out, **settings)
+        return {out / name: D for name, D in found.items()}
+    (metric,) = metrics.values()
+    if out.suffix not in FILES:
+        return {out: pairwise(cohort, metric, store=out, **settings)}
+    D = pairwise(cohort, metric, **settings)
+    D.save(out)
+    return {out: D}
+
+
+@contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    """Say how to resume when the user interrupts a run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        import logging
+
+        # A write that was under way is abandoned; its event loop need not complain at exit.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+        words = "repshape: interrupted."
+        if out.is_dir():
+            words += f" All finished tiles are safe in {out}: give the same command to continue."
+        typer.echo(words, err=True)
+        raise typer.Exit(1) from None
+
+
+def _tell_matrices(
+    found: dict[Path, DistanceMatrix], out: Path, *, as_json: bool, quiet: bool
+) -> None:
+    from repshape.report.info import describe_matrix, polish_words
+
+    lines = []
+    for path, D in found.items():
+        lines.append(f"{path}: {D!r}")
+        if "polish" in D.description:
+            lines.append(polish_words(D.description["polish"]))
+    described = [describe_matrix(D, str(path)).data for path, D in found.items()]
+    data = described[0] if len(described) == 1 else {"out": str(out), "matrices": described}
+    tell(lines, data, as_json=as_json, quiet=quiet)

@@ -1,0 +1,105 @@
+"""pairwise on the command line: what its options mean, and which of them are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from repshape.cli import run
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.pairwise.run import pairwise
+from repshape.preprocess import Preprocess
+
+
+@pytest.fixture
+def cohort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cohort:
+    monkeypatch.chdir(tmp_path)
+    made = Cohort()
+    for k in range(4):
+        made.add(f"n{k}", np.random.default_rng(k).normal(size=(5, 8, 3)), day=k)
+    return made.save("c.zarr")
+
+
+def test_options_reach_the_metric(cohort: Cohort) -> None:
+    options = ["--alpha", "0.5", "--group", "rotation", "--components", "2", "--scale"]
+    options += ["--whitening", "0.5", "--starts", "3", "--seed", "7", "--no-polish"]
+    assert run(["pairwise", "c.zarr", "-o", "d.npz", "--quiet", *options]) == 0
+    preprocess = Preprocess(scale=True, n_components=2, whitening=0.5)
+    metric = GaussianShapeMetric(
+        0.5, group="rotation", preprocess=preprocess, n_starts=3, random_state=7
+    )
+    expected = pairwise(cohort, metric, polish=False)
+    found = DistanceMatrix.load("d.npz")
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.description == expected.description
+
+
+@pytest.mark.usefixtures("cohort")
+def test_alphas_that_are_close_have_matrices_of_their_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alphas = ["--alpha", "1", "--alpha", "1.0000000001", "--alpha", "0.1", "--alpha", "1e-9"]
+    assert run(["pairwise", "c.zarr", "-o", "sweep", *alphas, "--json", "--quiet"]) == 0
+    told = json.loads(capsys.readouterr().out)["matrices"]
+    names = ["alpha-1", "alpha-1.0000000001", "alpha-0.1", "alpha-1e-09"]
+    assert [Path(one["path"]).name for one in told] == names
+    for name, alpha in zip(names, [1.0, 1.0000000001, 0.1, 1e-9], strict=True):
+        D = DistanceMatrix.load(Path("sweep", name))
+        assert D.description["parameters"]["alpha"] == alpha
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--alpha", "1", "--alpha", "1.0"], "Each --alpha must be given once. Got 1 more than"),
+        (["--alpha", "0", "--alpha", "-0.0"], "Each --alpha must be given once. Got 0 more than"),
+        (["--components", "0"], "--components"),
+        (["--components", "x"], "--components"),
+        (["--whitening", "1.5"], "--whitening"),
+        (["--whitening", "nan"], "--whitening"),
+        (["--workers", "0"], "--workers"),
+        (["--starts", "²"], "'n_starts' parameter of GaussianShapeMetric must be"),
+        (["--starts", "٣"], "'n_starts' parameter of GaussianShapeMetric must be"),
+        (["--starts", "0"], "'n_starts' parameter of GaussianShapeMetric must be"),
+        (["--starts", "many"], "'n_starts' parameter of GaussianShapeMetric must be"),
+        (["--tile", "0"], "--tile"),
+        (["--tile", "999999"], "--tile must not exceed the number of networks, which is 4"),
+        (["--memory", "lots"], "Memory must be a size such as 512M or 4G"),
+        (["--memory", "0"], "Memory must be a size such as 512M or 4G"),
+        (["--memory", "²G"], "Memory must be a size such as 512M or 4G"),
+        (["--memory", "9" * 400 + "G"], "Memory must be a size such as 512M or 4G"),
+        (["--shard", "3/2"], "A shard must be i/N"),
+        (["--seed", "-1"], "'random_state' parameter of GaussianShapeMetric must be"),
+        (["--max-iter", "0"], "'max_iter' parameter of GaussianShapeMetric must be"),
+        (["--tol", "2"], "'tol' parameter of GaussianShapeMetric must be"),
+        (["--shard", "1/2", "-o", "d.npz"], "Shards and Dask need a store"),
+    ],
+)
+@pytest.mark.usefixtures("cohort")
+def test_bad_options_exit_2_with_a_sentence(
+    options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["pairwise", "c.zarr", "-o", "d.zarr", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    words = " ".join(captured.err.split())
+    assert "Error: Invalid value" in words
+    assert sentence in words
+    assert sorted(one.name for one in Path().iterdir()) == ["c.zarr"]
+
+
+@pytest.mark.usefixtures("cohort")
+def test_a_tile_may_hold_all_networks() -> None:
+    assert run(["pairwise", "c.zarr", "-o", "d.zarr", "--tile", "4", "--quiet"]) == 0
+    assert DistanceMatrix.load("d.zarr").complete
+
+
+@pytest.mark.usefixtures("cohort")
+def test_what_is_wrong_with_the_data_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pairwise", "c.zarr", "-o", "d.npz", "--components", "9", "--quiet"]) == 1
+    assert "must not exceed the number of neurons" in capsys.readouterr().err
