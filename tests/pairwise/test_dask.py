@@ -133,7 +133,7 @@ def test_dask_needs_what_workers_can_reach(cohort: Cohort, tmp_path: Path) -> No
 def test_no_scheduler_is_one_sentence(
     cohort: Cohort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("repshape.pairwise._dask"), "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(import_module("repshape.pairwise.dask"), "CONNECT_SECONDS", 0.2)
     address = "tcp://127.0.0.1:9"
     with pytest.raises(InputError, match=f"no Dask scheduler at {address}"):
         pairwise(cohort, METRIC, store=tmp_path / "s", engine="dask", scheduler=address)

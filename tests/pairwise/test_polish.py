@@ -13,7 +13,7 @@ import pytest
 
 from repshape import GaussianShapeMetric, pairwise
 from repshape.datasets import toy_networks
-from repshape.pairwise import job
+from repshape.pairwise import run
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
 from repshape.pairwise.store import Store
@@ -118,13 +118,13 @@ def test_detours_and_counts_match_a_loop() -> None:
     rng = np.random.default_rng(0)
     D = rng.uniform(0.1, 1.0, size=(9, 9))
     D = np.triu(D, 1) + np.triu(D, 1).T
-    pairs = Plan(9, 9).pairs(Plan(9, 9).tiles[0])
+    pairs = Plan(9, 9).tiles[0].pairs
     sums, through = shortest_detours(D, pairs, 2)
     for (i, j), found, via in zip(pairs, sums, through, strict=True):
         every = sorted((D[i, k] + D[k, j], k) for k in range(9) if k not in (i, j))
         assert [pair[0] for pair in every[:2]] == found.tolist()
         assert [pair[1] for pair in every[:2]] == via.tolist()
-    assert count_violations(D, Plan(9, 4)) == violated(D)
+    assert count_violations(D) == violated(D)
 
 
 def test_a_polish_that_does_not_fit_says_so(
@@ -133,7 +133,7 @@ def test_a_polish_that_does_not_fit_says_so(
     """Too many alignments for a store, or for half of the memory."""
     networks = noisy_copies(4, (3,), seed=0)
     metric = GaussianShapeMetric(n_starts=1)
-    monkeypatch.setattr(job, "LARGEST_STORE", 100)
+    monkeypatch.setattr(run, "LARGEST_STORE", 100)
     with pytest.warns(UserWarning, match=r"The polish is left out: its alignments would take"):
         D = pairwise(networks, metric, store=tmp_path / "d.zarr")
     assert D.complete

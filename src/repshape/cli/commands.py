@@ -10,8 +10,8 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import make_metric
-from repshape.pairwise.job import Settings
-from repshape.pairwise.run import ENGINES, pairwise, pairwise_many
+from repshape.pairwise.plan import ENGINES, Settings
+from repshape.pairwise.run import pairwise, pairwise_many
 from repshape.preprocess import Preprocess
 
 FILES = (".npz", ".csv")

@@ -13,7 +13,13 @@ import pandas as pd
 
 from repshape._arrays import count
 from repshape.errors import InputError, InputTypeError, StorageError
-from repshape.io.records import Network, Record, load_network, save_network
+from repshape.io.records import (
+    Network,
+    Record,
+    load_network,
+    save_network,
+    stored_checksum,
+)
 from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder
 from repshape.io.zarr import create_group, read_attributes, readable, writable
 from repshape.responses import NetworkLike, as_network
@@ -111,7 +117,7 @@ class Cohort(Sequence[Network]):
         name: str,
         responses: NetworkLike,
         metadata: Mapping[str, Any],
-        write: Callable[[Path, Network, Record], None],
+        write: Callable[[Path, Network, Record], Record],
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"The name of a network must be text. Got {name!r} instead.")
@@ -125,7 +131,7 @@ class Cohort(Sequence[Network]):
         if self.path is None:
             self._networks[name] = network
         else:
-            write(self.path / record.key, network, record)
+            record = write(self.path / record.key, network, record)
         self._records.append(record)
 
     def _refresh(self) -> None:
@@ -170,6 +176,22 @@ class Cohort(Sequence[Network]):
     def fingerprints(self) -> tuple[str, ...]:
         """SHA-256 of the responses of every network."""
         return tuple(record.fingerprint for record in self._records)
+
+    def verify(self) -> None:
+        """Raise unless the responses on disk are those that were added.
+
+        Only the checksums of their files are read, unless one of them differs.
+        """
+        for k, record in enumerate(self._records):
+            if self.path is None:
+                continue
+            if record.checksum == stored_checksum(self.path / record.key):
+                continue
+            if self[k].fingerprint != record.fingerprint:
+                raise StorageError(
+                    f"The responses of network {record.name!r} in {self.path} are not those that "
+                    "were added: their files have changed since."
+                )
 
     @property
     def n_conditions(self) -> int:
@@ -252,10 +274,10 @@ def check_same_conditions(first: Record, second: Record) -> None:
         )
 
 
-def _write_atomically(target: Path, network: Network, record: Record) -> None:
+def _write_atomically(target: Path, network: Network, record: Record) -> Record:
     try:
         with writable(target.parent), atomic_folder(target) as folder:
-            save_network(folder, network, record)
+            return save_network(folder, network, record)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
             raise InputError(f"{target.parent} has a network {record.name!r} already.") from None
