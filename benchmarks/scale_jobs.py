@@ -79,9 +79,8 @@ class Profile:
 
     def __enter__(self) -> Profile:
         cache = threads.PreparedCache
-        self._originals = (threads.solve_pairs, threads.restart_pairs, cache._load)
-        threads.solve_pairs = self._timed(threads.solve_pairs, "solving")
-        threads.restart_pairs = self._timed(threads.restart_pairs, "solving")
+        self._originals = (threads.solve_chunk, cache._load)
+        threads.solve_chunk = self._timed(threads.solve_chunk, "solving")
         cache._load = self._timed(cache._load, "preparing")
         self._start = (time.process_time(), time.perf_counter())
         return self
@@ -99,8 +98,7 @@ class Profile:
     def __exit__(self, *_: object) -> None:
         self.cpu = time.process_time() - self._start[0]
         self.wall = time.perf_counter() - self._start[1]
-        threads.solve_pairs, threads.restart_pairs, cache_load = self._originals
-        threads.PreparedCache._load = cache_load
+        threads.solve_chunk, threads.PreparedCache._load = self._originals
 
 
 def command(*arguments: str) -> tuple[float, float, float]:

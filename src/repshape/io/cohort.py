@@ -177,21 +177,20 @@ class Cohort(Sequence[Network]):
         """SHA-256 of the responses of every network."""
         return tuple(record.fingerprint for record in self._records)
 
-    def verify(self) -> None:
-        """Raise unless the responses on disk are those that were added.
+    def verify(self) -> tuple[str, ...]:
+        """Return the fingerprints, or raise unless the responses on disk are those of them.
 
         Only the checksums of their files are read, unless one of them differs.
         """
         for k, record in enumerate(self._records):
-            if self.path is None:
-                continue
-            if record.checksum == stored_checksum(self.path / record.key):
+            if self.path is None or record.checksum == stored_checksum(self.path / record.key):
                 continue
             if self[k].fingerprint != record.fingerprint:
                 raise StorageError(
                     f"The responses of network {record.name!r} in {self.path} are not those that "
                     "were added: their files have changed since."
                 )
+        return self.fingerprints
 
     @property
     def n_conditions(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Record:
             fields["conditions"] = tuple(fields["conditions"])
         return cls(**fields)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The name of its folder."""
         quoted = quote(self.name, safe=SAFE)

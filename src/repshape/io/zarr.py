@@ -18,7 +18,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
-from repshape.io.writing import atomic_write
+from repshape.io.writing import atomic_folder, atomic_write
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
@@ -42,6 +42,13 @@ def _write(path: Path, content: bytes) -> None:
 def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
     """Make a group with attributes. It is durable once the folder is; see `atomic_folder`."""
     return zarr.create_group(LocalStore(path), attributes=attributes, zarr_format=3)
+
+
+@contextmanager
+def new_group(path: Path, attributes: dict[str, Any]) -> Iterator[zarr.Group]:
+    """Yield a group in a temporary folder that takes the name ``path`` once it is complete."""
+    with writable(path), atomic_folder(path) as folder:
+        yield create_group(folder, attributes)
 
 
 def add_array(
@@ -84,7 +91,8 @@ def read_attributes(path: Path) -> dict[str, Any] | None:
 def write_attributes(path: Path, attributes: dict[str, Any]) -> None:
     """Make the folder a Zarr group with these attributes, durably, or replace those it has."""
     content = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
-    _write(path / "zarr.json", json.dumps(content, indent=2).encode())
+    with writable(path):
+        _write(path / "zarr.json", json.dumps(content, indent=2).encode())
 
 
 @contextmanager

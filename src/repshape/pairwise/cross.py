@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable
 from repshape.pairwise.plan import Plan, Settings, Sizes, cross_tiles
 from repshape.pairwise.run import as_sequence, records_of
@@ -48,15 +49,17 @@ def cross(
     check_callable(metric)
     first, second = as_sequence(xs, "xs"), as_sequence(ys, "ys")
     names = [f"xs[{i}]" for i in range(len(first))] + [f"ys[{j}]" for j in range(len(second))]
-    settings = Settings.checked(workers=workers, progress=progress, memory=memory)
+    safe = isinstance(metric, ShapeMetric)
+    settings = Settings.checked(workers=workers, thread_safe=safe, progress=progress, memory=memory)
     sizes = Sizes.of([*records_of(first), *records_of(second)], [metric])
     edge = sizes.edge(len(names), settings.memory, stored=False, keeps=False)
     capacity = sizes.capacity(settings.memory, edge)
     cache = PreparedCache(_Chain(first, second), names, [metric], capacity)
     found = MemoryTiles(Plan(len(names), edge))
     tiles = cross_tiles(len(first), len(second), edge)
-    solver = ThreadSolver(cache, settings.n_workers([metric]), progress)
-    solver.run("pairs", [(Layer(found, 0), tile) for tile in tiles])
+    solver = ThreadSolver(cache, settings.workers, progress)
+    layer = Layer(found, metric=0, number=0)
+    solver.run("pairs", [(layer, tile) for tile in tiles])
     values = np.empty((len(first), len(second)))
     for tile in tiles:
         i, j = tile.pairs.T

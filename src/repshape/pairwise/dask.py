@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +17,7 @@ from repshape._version import package_version
 from repshape.errors import InputError, MissingDependencyError, RepshapeError
 from repshape.io.cohort import Cohort
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.polish import PolishLayer
+from repshape.pairwise.polish import make_task
 from repshape.pairwise.store import Store
 from repshape.pairwise.threads import Metric, PreparedCache, Request, solve_tasks
 from repshape.pairwise.tiles import Layer
@@ -46,8 +47,8 @@ class DaskSolver:
 
     Parameters
     ----------
-    networks : sequence
-        Must be a cohort on disk.
+    cohort : Cohort
+        On disk, where the workers can read it.
     stores : sequence of Store
         A store for each metric.
     metrics : sequence of metrics
@@ -61,7 +62,7 @@ class DaskSolver:
 
     def __init__(
         self,
-        networks: Sequence[Any],
+        cohort: Cohort,
         stores: Sequence[Store],
         metrics: Sequence[Metric],
         capacity: int,
@@ -70,10 +71,6 @@ class DaskSolver:
         workers: int,
         progress: bool | None,
     ) -> None:
-        if not isinstance(networks, Cohort) or networks.path is None:
-            raise InputError(
-                "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
-            )
         try:
             import distributed
         except ImportError:
@@ -85,7 +82,7 @@ class DaskSolver:
         self._workers = workers
         self._progress = progress
         self._job = WorkerJob(
-            str(networks.path.resolve()),
+            str(Path(str(cohort.path)).resolve()),
             tuple(str(store.path.resolve()) for store in stores),
             tuple(store.id for store in stores),
             tuple(metrics),
@@ -122,12 +119,13 @@ class DaskSolver:
         if self._cluster is not None:
             self._cluster.close()
 
-    def run(self, what: str, requests: Sequence[Request]) -> None:
-        """Have the workers solve and write tiles."""
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Have the workers solve and write the tiles that are missing."""
+        missing = [(at, tile) for at, tile in requests if not at.tiles.has(at.number, tile)]
         sizes = {}
-        total = sum(tile.n_pairs for _, tile in requests)
+        total = sum(tile.n_pairs for _, tile in missing)
         with progress_bar(what, total, self._progress) as advance:
-            for order, (layer, tile) in enumerate(requests):
+            for order, (layer, tile) in enumerate(missing):
                 place = (layer.metric, layer.number, tile)
                 future = self._client.submit(
                     solve_tile, self._job, *place, pure=False, priority=-order
@@ -152,7 +150,7 @@ def solve_tile(job: WorkerJob, metric: int, layer: int, tile: Tile) -> None:
     of_tile = state.layer(metric, layer)
     if of_tile.tiles.has(layer, tile):  # written by a worker that died before it could say so
         return
-    solve_tasks([of_tile.task(tile)], state.cache, 1, lambda _: None)
+    solve_tasks([make_task(of_tile, tile)], state.cache, 1, lambda _: None)
 
 
 class _WorkerState:
@@ -180,8 +178,7 @@ class _WorkerState:
     def layer(self, metric: int, number: int) -> Layer:
         """Return a layer; the last one is kept, with what it read of the layer below."""
         if self._layer is None or (self._layer.metric, self._layer.number) != (metric, number):
-            store = self._stores[metric]
-            self._layer = PolishLayer(store, metric, number) if number else Layer(store, metric)
+            self._layer = Layer(self._stores[metric], metric, number)
         return self._layer
 
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from repshape._parallel import available_cores
 from repshape.errors import InputError, check_boolean, check_choice, check_integer
 from repshape.io.records import Record
-from repshape.metrics.base import ShapeMetric
 from repshape.responses import Gaussians, Trials
 
 IndexArray = npt.NDArray[np.intp]
@@ -152,25 +151,24 @@ class Sizes:
         Upper bound of its bytes once it is prepared for all metrics.
     dimensions : int
         Number of dimensions in which it is aligned.
+    transform : int
+        Bytes of one transform.
     """
 
     prepared: int
     dimensions: int
+    transform: int
 
     @classmethod
     def of(cls, networks: Iterable[Any], metrics: Sequence[Any]) -> Sizes:
         """Measure networks, or the records of a cohort, without preparing them.
 
         >>> Sizes.of([np.zeros((5, 10, 3))], [None])
-        Sizes(prepared=1200, dimensions=3)
+        Sizes(prepared=1200, dimensions=3, transform=72)
         """
         found = [_sizes(network, metrics) for network in networks]
-        return cls(max(one[0] for one in found), max(one[1] for one in found))
-
-    @property
-    def transform(self) -> int:
-        """Bytes of one transform."""
-        return ITEM_BYTES * self.dimensions**2
+        prepared, dimensions = (max(sizes) for sizes in zip(*found, strict=True))
+        return cls(prepared, dimensions, ITEM_BYTES * dimensions**2)
 
     def capacity(self, memory: int, edge: int) -> int:
         """Return how many prepared networks to keep, for tiles of the given edge."""
@@ -240,7 +238,7 @@ def _shape(network: Any) -> tuple[int, int, int] | None:
 class Settings:
     """How a job is run; none of it changes a distance."""
 
-    workers: int | None
+    workers: int
     engine: str
     polish: bool
     progress: bool | None
@@ -255,6 +253,7 @@ class Settings:
         cls,
         *,
         workers: int | None = None,
+        thread_safe: bool = True,
         engine: str = "threads",
         polish: bool = True,
         progress: bool | None = None,
@@ -264,11 +263,16 @@ class Settings:
         scheduler: Any = None,
         tile: int | None = None,
     ) -> Settings:
-        """Return the settings that a user gives, or raise one clear sentence."""
+        """Return the settings that a user gives, or raise one clear sentence.
+
+        ``thread_safe`` says whether more than one worker may be the default.
+        """
+        if workers is None:
+            workers = available_cores() if thread_safe else 1
         if alignments is not None:
             check_choice("alignments", alignments, ("float32", "float64"))
         return cls(
-            workers=None if workers is None else check_integer("workers", workers, 1),
+            workers=check_integer("workers", workers, 1),
             engine=check_choice("engine", engine, ENGINES),
             polish=check_boolean("polish", polish),
             progress=progress,
@@ -278,12 +282,6 @@ class Settings:
             scheduler=scheduler,
             tile=None if tile is None else check_integer("tile", tile, 1),
         )
-
-    def n_workers(self, metrics: Iterable[Any]) -> int:
-        """Return the number of workers; by default one if a metric may not be thread-safe."""
-        if self.workers is not None:
-            return self.workers
-        return available_cores() if all(isinstance(m, ShapeMetric) for m in metrics) else 1
 
 
 def default_memory() -> int:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ import numpy.typing as npt
 
 from repshape.metrics.base import PairResults, ShapeMetric
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import Entries, Layer, TileStore, TileTask
+from repshape.pairwise.tiles import Layer, TileStore, TileTask
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -58,7 +57,7 @@ def can_polish(metric: Any) -> bool:
     return {"starts", "keep"} <= inspect.signature(metric.solve_pairs).parameters.keys()
 
 
-def polish_layers(tiles: TileStore, metric: int) -> Iterator[PolishLayer]:
+def polish_layers(tiles: TileStore, metric: int) -> Iterator[Layer]:
     """Yield the layers of the polish; the caller solves each one before asking for the next.
 
     Parameters
@@ -70,117 +69,103 @@ def polish_layers(tiles: TileStore, metric: int) -> Iterator[PolishLayer]:
     """
     recorded = tiles.polished()
     if recorded is not None:  # complete, unless damaged tiles were deleted to be computed again
-        for number in range(1, recorded[0] + 1):
-            yield PolishLayer(tiles, metric, number)
+        yield from (Layer(tiles, metric, number + 1) for number in range(recorded[0]))
         return
-    first = below = tiles.entries(0)
-    for number in range(1, MOST_LAYERS + 1):
-        yield PolishLayer(tiles, metric, number, below)
-        now = tiles.entries(number)
-        left = count_violations(now.distance)
-        if not left or (number > 1 and not (now.distance < below.distance).any()):
+    layer = Layer(tiles, metric, 1)
+    first = layer.below.distance
+    while True:
+        yield layer
+        above = Layer(tiles, metric, layer.number + 1)
+        before, now = layer.below.distance, above.below.distance
+        left = count_violations(now)
+        stuck = layer.number > 1 and not (now < before).any()
+        if not left or stuck or layer.number == MOST_LAYERS:
             break
-        below = now
-    tiles.finish_polish(number, _report(first.distance, now.distance, left))
+        layer = above
+    tiles.finish_polish(layer.number, _report(first, now, left))
 
 
-class PolishLayer(Layer):
-    """One layer of the polish.
+def make_task(layer: Layer, tile: Tile) -> TileTask:
+    """Return which pairs of a tile to solve, and from which starts."""
+    pairs = tile.pairs
+    if layer.number == 0:
+        return TileTask(layer, tile, pairs)
+    old, first = layer.below, layer.number == 1
+    sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if first else 1)
+    i, j = pairs.T
+    before = PairResults(old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0)
+    wanted = before.lower_bound < (1 - CERTAIN) * before.distance
+    if not first:
+        slack = ROUNDING * np.max(old.distance)
+        wanted &= before.distance > sums[:, 0] + slack
+    wanted &= np.isfinite(sums[:, 0])
+    chosen = np.flatnonzero(wanted)
+    starts = _compose(layer, pairs[chosen], through[chosen], new_only=first)
+    fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
+    chosen, starts = chosen[fresh], [starts[k] for k in fresh]
+    # A violated triangle is resolved at any cost; other restarts must look promising.
+    limits = before.distance[chosen] if first else None
+    return TileTask(layer, tile, pairs[chosen], starts, limits, before, chosen)
 
-    Parameters
-    ----------
-    tiles : TileStore
-        Where the layer below is complete, and where this one goes.
-    metric : int
-        Number of the metric among those of the job.
-    number : int
-        Number of the layer, from 1.
-    below : Entries, optional
-        The numbers of the layer below; read when needed if not given.
+
+def keep_better(task: TileTask, found: PairResults) -> PairResults:
+    """Return the results of the whole tile: those from before, with shorter pairs replaced."""
+    if task.before is None or task.places is None:
+        return found
+    merged, chosen = task.before, task.places
+    better = found.distance < (1 - NEGLIGIBLE) * merged.distance[chosen]
+    if not better.any():
+        return merged
+    at = chosen[better]
+    merged.distance[at] = found.distance[better]
+    merged.lower_bound[at] = np.minimum(merged.lower_bound[at], found.distance[better])
+    merged.converged[at] = found.converged[better]
+    transforms = list(_tile_transforms(task.layer, task.tile))
+    for place, new in zip(at.tolist(), np.flatnonzero(better).tolist(), strict=True):
+        transforms[place] = (found.transforms or [])[new]
+    return replace(merged, transforms=transforms)
+
+
+def _compose(
+    layer: Layer, pairs: IndexArray, through: IndexArray, new_only: bool
+) -> list[FloatArray]:
+    """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
+
+    With ``new_only``, products close to the present transform are left out.
     """
+    ends = np.repeat(pairs, through.shape[1], axis=0)
+    legs = [np.column_stack([ends[:, 0], through.ravel()])]
+    legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
+    known = _known_transforms(layer, np.concatenate([*legs, pairs]))
+    products = []
+    for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
+        product = np.stack([known[k, j] @ known[i, k] for k in via])
+        if new_only:
+            product = product[_far(product, known[i, j])]
+        products.append(product)
+    return products
 
-    def __init__(
-        self, tiles: TileStore, metric: int, number: int, below: Entries | None = None
-    ) -> None:
-        super().__init__(tiles, metric)
-        self.number = number
-        if below is not None:
-            self._below = below
 
-    @cached_property
-    def _below(self) -> Entries:
-        return self.tiles.entries(self.number - 1)
+def _known_transforms(layer: Layer, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
+    """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
+    plan = layer.tiles.plan
+    known: dict[tuple[int, int], FloatArray] = {}
+    ordered = np.unique(np.sort(legs, axis=1), axis=0)
+    numbers, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
+    needed = {tuple(place): number for number, place in enumerate(numbers.tolist())}
+    for tile in plan.tiles:
+        number = needed.get((tile.row, tile.column))
+        if number is None:
+            continue
+        found = _tile_transforms(layer, tile)
+        inside = ordered[where.ravel() == number]
+        for (a, b), place in zip(inside.tolist(), _places(tile, inside), strict=True):
+            known[a, b], known[b, a] = found[place], found[place].T
+    return known
 
-    @cached_property
-    def _tile_at(self) -> dict[tuple[int, int], Tile]:
-        return {(tile.row, tile.column): tile for tile in self.tiles.plan.tiles}
 
-    def task(self, tile: Tile) -> TileTask:
-        """Return which pairs of a tile to solve again, and from which starts."""
-        old, pairs = self._below, tile.pairs
-        first = self.number == 1
-        sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if first else 1)
-        i, j = pairs.T
-        wanted = old.lower_bound[i, j] < (1 - CERTAIN) * old.distance[i, j]
-        if not first:
-            slack = ROUNDING * np.max(old.distance)
-            wanted &= old.distance[i, j] > sums[:, 0] + slack
-        wanted &= np.isfinite(sums[:, 0])
-        chosen = np.flatnonzero(wanted)
-        starts = self._compose(pairs[chosen], through[chosen], new_only=first)
-        fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
-        chosen, starts = chosen[fresh], [starts[k] for k in fresh]
-        # A violated triangle is resolved at any cost; other restarts must look promising.
-        limits = old.distance[i, j][chosen] if first else None
-        return TileTask(self, tile, pairs[chosen], starts, limits, chosen)
-
-    def write(self, task: TileTask, found: PairResults) -> None:
-        """Keep the tile of the layer below, with the pairs that became shorter replaced."""
-        old, chosen = self._below, task.places
-        assert chosen is not None
-        i, j = task.tile.pairs.T
-        merged = PairResults(old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0)
-        better = found.distance < (1 - NEGLIGIBLE) * merged.distance[chosen]
-        if better.any():
-            at = chosen[better]
-            merged.distance[at] = found.distance[better]
-            merged.lower_bound[at] = np.minimum(merged.lower_bound[at], found.distance[better])
-            merged.converged[at] = found.converged[better]
-            transforms = list(self.tiles.transforms(self.number - 1, task.tile))
-            for place, new in zip(at.tolist(), np.flatnonzero(better).tolist(), strict=True):
-                transforms[place] = (found.transforms or [])[new]
-            merged = replace(merged, transforms=transforms)
-        super().write(task, merged)
-
-    def _compose(self, pairs: IndexArray, through: IndexArray, new_only: bool) -> list[FloatArray]:
-        """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
-
-        With ``new_only``, products close to the present transform are left out.
-        """
-        ends = np.repeat(pairs, through.shape[1], axis=0)
-        legs = [np.column_stack([ends[:, 0], through.ravel()])]
-        legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
-        known = self._transforms(np.concatenate([*legs, pairs]))
-        products = []
-        for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
-            product = np.stack([known[k, j] @ known[i, k] for k in via])
-            if new_only:
-                product = product[_far(product, known[i, j])]
-            products.append(product)
-        return products
-
-    def _transforms(self, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
-        """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
-        known: dict[tuple[int, int], FloatArray] = {}
-        ordered = np.unique(np.sort(legs, axis=1), axis=0)
-        places, where = np.unique(ordered // self.tiles.plan.edge, axis=0, return_inverse=True)
-        for number, (row, column) in enumerate(places.tolist()):
-            tile = self._tile_at[row, column]
-            found = self.tiles.transforms(self.number - 1, tile)
-            inside = ordered[where.ravel() == number]
-            for (a, b), place in zip(inside.tolist(), _places(tile, inside), strict=True):
-                known[a, b], known[b, a] = found[place], found[place].T
-        return known
+def _tile_transforms(layer: Layer, tile: Tile) -> list[FloatArray]:
+    return layer.tiles.transforms(layer.number - 1, tile)
 
 
 def _far(products: FloatArray, present: FloatArray) -> npt.NDArray[np.bool_]:

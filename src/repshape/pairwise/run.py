@@ -120,6 +120,7 @@ def pairwise(
     check_callable(metric, name)
     settings = Settings.checked(
         workers=workers,
+        thread_safe=isinstance(metric, ShapeMetric),
         engine=engine,
         polish=polish,
         progress=progress,
@@ -169,27 +170,30 @@ def pairwise_many(
     for metric in metrics.values():
         check_callable(metric)
     names = {name: None if _is_identified(one) else name or None for name, one in metrics.items()}
-    settings = Settings.checked(workers=workers, **options)
+    safe = all(isinstance(metric, ShapeMetric) for metric in metrics.values())
+    settings = Settings.checked(workers=workers, thread_safe=safe, **options)
     return _job(networks, metrics, names, labels, metadata, store, settings).run()
 
 
 class Solver(Protocol):
     """Where tiles are solved."""
 
-    def run(self, what: str, requests: Sequence[Request]) -> None:
-        """Solve and write tiles, and show the progress of ``what``."""
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Solve and write the tiles that are missing, and show the progress of ``what``."""
 
 
 @dataclass(frozen=True)
 class Job:
     """The distances between all pairs of networks, for each of several metrics.
 
-    ``descriptions`` are the identities of the metrics, ``paths`` their stores, by name.
+    ``descriptions`` are the identities of the metrics and ``paths`` their stores, by name.
+    ``fingerprints`` identify the networks, if there is a store.
     """
 
     networks: Sequence[Any]
     labels: tuple[str, ...]
     metadata: pd.DataFrame
+    fingerprints: tuple[str, ...]
     metrics: dict[str, Metric]
     descriptions: dict[str, dict[str, Any]]
     paths: dict[str, Path | None]
@@ -201,15 +205,14 @@ class Job:
         opened = [self._open(name, polished[name]) for name in self.metrics]
         shard = self.settings.shard
         with self._solver(opened) as solver:
-            layers = [Layer(tiles, k) for k, tiles in enumerate(opened)]
+            layers = [Layer(tiles, k, 0) for k, tiles in enumerate(opened)]
             every = sorted((tile, k) for k, one in enumerate(opened) for tile in one.plan.tiles)
-            mine = [(layers[k], tile) for tile, k in shard.mine(every)]
-            _solve_missing(solver, "pairs", mine)
+            solver.run("pairs", [(layers[k], tile) for tile, k in shard.mine(every)])
             for k, name in enumerate(self.metrics):
                 if polished[name] and shard.count == 1:
                     for layer in polish_layers(opened[k], k):
                         tiles = [(layer, tile) for tile in opened[k].plan.tiles]
-                        _solve_missing(solver, f"polish {layer.number}", tiles)
+                        solver.run(f"polish {layer.number}", tiles)
         return {
             name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
             for name, tiles in zip(self.metrics, opened, strict=True)
@@ -249,10 +252,9 @@ class Job:
             )
         if path is None:
             return MemoryTiles(Plan(count, edge), alignments, bounded)
-        assert isinstance(self.networks, Cohort)
         return Store.create(
             path,
-            Identity(self.descriptions[name], self.labels, self.networks.fingerprints),
+            Identity(self.descriptions[name], self.labels, self.fingerprints),
             self.metadata,
             edge=edge,
             alignments=alignments,
@@ -262,31 +264,26 @@ class Job:
 
     def _solver(self, opened: Sequence[Any]) -> AbstractContextManager[Solver]:
         settings, metrics = self.settings, list(self.metrics.values())
-        workers = settings.n_workers(metrics)
         edge = max(tiles.plan.edge for tiles in opened)
         capacity = self._sizes.capacity(settings.memory, edge)
         if settings.engine == "dask":
             from repshape.pairwise.dask import DaskSolver  # an optional dependency
 
+            assert isinstance(self.networks, Cohort)
             return DaskSolver(
                 self.networks,
                 opened,
                 metrics,
                 capacity,
                 scheduler=settings.scheduler,
-                workers=workers,
+                workers=settings.workers,
                 progress=settings.progress,
             )
         cache = PreparedCache(self.networks, self.labels, metrics, capacity)
         if len(self.labels) == 1:  # there are no pairs, but the network is validated all the same
             with thread_pool(1) as pool:
                 cache.request([0], pool)
-        return nullcontext(ThreadSolver(cache, workers, settings.progress))
-
-
-def _solve_missing(solver: Solver, what: str, requests: Iterable[Request]) -> None:
-    missing = [(at, tile) for at, tile in requests if not at.tiles.has(at.number, tile)]
-    solver.run(what, missing)
+        return nullcontext(ThreadSolver(cache, settings.workers, settings.progress))
 
 
 def _job(
@@ -312,10 +309,12 @@ def _job(
         raise InputError(
             "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
         )
+    fingerprints: tuple[str, ...] = ()
     if store is not None:
         items = _recognised(items, own_labels)
+        fingerprints = items.verify()
     descriptions = {name: describe(one, names[name]) for name, one in metrics.items()}
-    return Job(items, own_labels, frame, dict(metrics), descriptions, paths, settings)
+    return Job(items, own_labels, frame, fingerprints, dict(metrics), descriptions, paths, settings)
 
 
 def _check_store(
@@ -338,7 +337,6 @@ def _check_store(
 def _recognised(networks: Sequence[Any], labels: Sequence[str]) -> Cohort:
     """Return the networks as a cohort, which knows their fingerprints."""
     if isinstance(networks, Cohort):
-        networks.verify()
         return networks
     try:
         return Cohort.from_networks(networks, labels)

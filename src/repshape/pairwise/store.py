@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -20,10 +19,9 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape.errors import StorageError
 from repshape.io.matrices import metadata_from_json, metadata_to_json
-from repshape.io.writing import atomic_folder
 from repshape.io.zarr import (
     DurableStore,
-    create_group,
+    new_group,
     read_attributes,
     readable,
     writable,
@@ -41,6 +39,8 @@ FORMAT_VERSION = 2
 # A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
 SEAL_BYTES = 6
 HALF_SEAL = 2**24
+# The seal of a tile also says whether its transforms were written.
+KINDS = ("plain", "aligned")
 RESUME = "Finished tiles are safe: run the same command again to continue."
 RECOMPUTE = "Delete that file and run the same command again to compute its tile anew."
 
@@ -140,12 +140,7 @@ class Store:
             "bounded": bounded,
         }
         if not path.exists():
-            try:
-                with writable(path), atomic_folder(path) as folder:
-                    _create_layer(folder, header, header)
-            except StorageError as error:
-                if not isinstance(error.__cause__, FileExistsError):
-                    raise  # otherwise another process was faster, and its store will do
+            _create_layer(path, header, header)
         store = cls(path)
         difference = store.identity.difference(identity)
         if difference is None and alignments is not None and not store.keeps:
@@ -183,20 +178,20 @@ class Store:
 
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
         """Keep a finished tile durably; its numbers are written last and make it count."""
-        pairs, aligned = tile.pairs, self.keeps and found.transforms is not None
+        aligned = self.keeps and found.transforms is not None
         with writable(self.path, RESUME):
             self._ensure(layer)
             if aligned:
                 array = self._array(layer, "alignments")
                 record = np.full(array.shape[2], np.nan)  # a whole chunk: nothing is read back
-                packed = _pack(found.transforms or [], pairs, tile)
+                packed = _pack(found.transforms or [], tile)
                 record[2 : 2 + len(packed)] = packed
                 record[:2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 array[tile.row, tile.column] = record
             block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
-            i, j = pairs[:, 0] - tile.rows.start, pairs[:, 1] - tile.columns.start
+            i, j = _places(tile)
             block[:-1, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
-            block[-1, i, j] = self._seal(layer, tile, "aligned" if aligned else "plain")
+            block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
             self._array(layer, "tiles")[_where(tile)] = block
 
     def entries(self, layer: int) -> Entries:
@@ -204,7 +199,7 @@ class Store:
         numbers = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
         for tile in self.plan.tiles:
             if self._file(layer, "tiles", tile).exists():
-                numbers[_where(tile)] = self._block(layer, tile)[:-1]
+                numbers[_where(tile)] = self._read(layer, "tiles", tile)[:-1]
         return mirror(numbers)
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
@@ -214,37 +209,37 @@ class Store:
         file = self._file(layer, "alignments", tile)
         if not file.exists():
             raise StorageError(f"{file} is missing. Run the same command again to compute it anew.")
-        with readable(file, RECOMPUTE):
-            record = np.asarray(self._array(layer, "alignments")[tile.row, tile.column])
-            seal = self._seal(layer, tile, "alignments")
-            if (record[:2].astype(np.float64) != divmod(seal, HALF_SEAL)).any():
-                raise ValueError(MISPLACED)
-            return _unpack(record[2:], tile.pairs, tile)
+        record = self._read(layer, "alignments", tile)
+        return _unpack(record[2:], tile)
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
         """Record that the polish is complete."""
-        with writable(self.path, RESUME):
-            write_attributes(self.path / "polish", {"layers": layers, "report": report})
+        write_attributes(self.path / "polish", {"layers": layers, "report": report})
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
         """Return what `finish_polish` recorded, or None."""
         noted = read_attributes(self.path / "polish") or {}
         return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
 
-    def _block(self, layer: int, tile: Tile) -> FloatArray:
-        """Return the numbers and the seals of a finished tile, shape (4, rows, columns)."""
-        file = self._file(layer, "tiles", tile)
-        with readable(file, RECOMPUTE):
-            block = np.asarray(self._array(layer, "tiles")[_where(tile)])
-            seals = [self._seal(layer, tile, kind) for kind in ("aligned", "plain")]
-            found = set(block[-1][~np.isnan(block[-1])].tolist())
-            if len(found) != 1 or not found.issubset(seals):
-                raise ValueError(MISPLACED)
-        return block
+    def _read(self, layer: int, name: str, tile: Tile) -> npt.NDArray[Any]:
+        """Return the chunk of a tile, or raise if it is damaged or has the seal of another."""
+        array = self._array(layer, name)
+        with readable(self._file(layer, name, tile), RECOMPUTE):
+            if name == "tiles":
+                found = np.asarray(array[_where(tile)])
+                seals = found[-1][_places(tile)]
+                fits = any((seals == self._seal(layer, tile, one)).all() for one in KINDS)
+            else:
+                found = np.asarray(array[tile.row, tile.column])
+                seal = divmod(self._seal(layer, tile, name), HALF_SEAL)
+                fits = tuple(found[:2].tolist()) == seal
+            if not fits:
+                raise ValueError("it belongs to another tile or another store")
+        return found
 
     def _is_aligned(self, layer: int, tile: Tile) -> bool:
         """Return whether a finished tile was written together with its alignments."""
-        seals = self._block(layer, tile)[-1]
+        seals = self._read(layer, "tiles", tile)[-1]
         return bool((seals == self._seal(layer, tile, "aligned")).any())
 
     def _seal(self, layer: int, tile: Tile, kind: str) -> int:
@@ -260,10 +255,8 @@ class Store:
         return Path(self._layer(layer), array, "c", *place)
 
     def _ensure(self, layer: int) -> None:
-        folder = self._layer(layer)
-        if not folder.exists():
-            with suppress(FileExistsError), atomic_folder(folder) as new:
-                _create_layer(new, {}, self._header)
+        if not self._layer(layer).exists():
+            _create_layer(self._layer(layer), {}, self._header)
 
     def _array(self, layer: int, name: str) -> zarr.Array[Any]:
         key = (layer, name)
@@ -273,9 +266,6 @@ class Store:
             with readable(folder / "zarr.json", remedy):
                 self._arrays[key] = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
         return self._arrays[key]
-
-
-MISPLACED = "it belongs to another tile or another store"
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
@@ -309,46 +299,49 @@ def _header(path: Path) -> dict[str, Any]:
 
 
 def _create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
-    """Fill a new folder with the empty arrays of a layer."""
+    """Make a folder with the empty arrays of a layer."""
     plan = Plan(len(header["labels"]), int(header["edge"]))
-    group = create_group(folder, attributes)
-    group.create_array(
-        "tiles",
-        shape=(len(QUANTITIES) + 1, plan.count, plan.count),
-        chunks=(len(QUANTITIES) + 1, plan.edge, plan.edge),
-        dtype="float64",
-        fill_value=np.nan,
-        compressors=[Crc32cCodec()],
-        dimension_names=("quantity", "network", "other network"),
-        attributes={"quantities": [*QUANTITIES, "seal"]},
-    )
-    if attributes:
-        group.create_group("polish")
-    if header["alignments"] is not None:
-        group.create_array(
-            "alignments",
-            shape=(plan.side, plan.side, int(header["width"])),
-            chunks=(1, 1, int(header["width"])),
-            dtype=header["alignments"],
-            fill_value=np.nan,
-            compressors=[ZstdCodec(level=1), Crc32cCodec()],  # most of a record may be empty
-        )
+    try:
+        with new_group(folder, attributes) as group:
+            group.create_array(
+                "tiles",
+                shape=(len(QUANTITIES) + 1, plan.count, plan.count),
+                chunks=(len(QUANTITIES) + 1, plan.edge, plan.edge),
+                dtype="float64",
+                fill_value=np.nan,
+                compressors=[Crc32cCodec()],
+                dimension_names=("quantity", "network", "other network"),
+                attributes={"quantities": [*QUANTITIES, "seal"]},
+            )
+            if attributes:
+                group.create_group("polish")
+            if header["alignments"] is not None:
+                group.create_array(
+                    "alignments",
+                    shape=(plan.side, plan.side, int(header["width"])),
+                    chunks=(1, 1, int(header["width"])),
+                    dtype=header["alignments"],
+                    fill_value=np.nan,
+                    compressors=[ZstdCodec(level=1), Crc32cCodec()],  # most may be empty
+                )
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise  # otherwise another process was faster, and its folder will do
 
 
-def _pack(transforms: Sequence[FloatArray], pairs: IndexArray, tile: Tile) -> FloatArray:
+def _pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
     """Return the sizes of the networks of rows and columns, then all transforms, as one vector."""
-    sizes = np.zeros(len(tile.rows) + len(tile.columns))
-    for (i, j), transform in zip(pairs, transforms, strict=True):
-        at = len(tile.rows) + j - tile.columns.start, i - tile.rows.start
-        sizes[at[0]], sizes[at[1]] = transform.shape
-    return np.concatenate([sizes, *(one.ravel() for one in transforms)])
+    i, j = _places(tile)
+    row_sizes, column_sizes = np.zeros(len(tile.rows)), np.zeros(len(tile.columns))
+    column_sizes[j], row_sizes[i] = np.array([one.shape for one in transforms]).T
+    return np.concatenate([row_sizes, column_sizes, *(one.ravel() for one in transforms)])
 
 
-def _unpack(record: npt.NDArray[Any], pairs: IndexArray, tile: Tile) -> list[FloatArray]:
-    numbers, rows = record.astype(np.float64), len(tile.rows)
-    sizes, packed = np.split(numbers, [rows + len(tile.columns)])
-    at = rows + pairs[:, 1] - tile.columns.start, pairs[:, 0] - tile.rows.start
-    shapes = np.column_stack([sizes[at[0]], sizes[at[1]]]).astype(np.intp)
+def _unpack(record: npt.NDArray[Any], tile: Tile) -> list[FloatArray]:
+    i, j = _places(tile)
+    ends_of_sizes = np.cumsum([len(tile.rows), len(tile.columns)])
+    row_sizes, column_sizes, packed = np.split(record.astype(np.float64), ends_of_sizes)
+    shapes = np.column_stack([column_sizes[j], row_sizes[i]]).astype(np.intp)
     ends = np.cumsum(shapes.prod(axis=1))
     starts = np.concatenate([[0], ends[:-1]])
     return [packed[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
@@ -358,3 +351,11 @@ def _where(tile: Tile) -> tuple[slice, slice, slice]:
     """Return the place of a tile in an array (quantity, network, network)."""
     rows, columns = (slice(span.start, span.stop) for span in (tile.rows, tile.columns))
     return slice(None), rows, columns
+
+
+def _places(tile: Tile) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns of a tile's pairs, counted inside the tile."""
+    if tile.row == tile.column:
+        return np.triu_indices(len(tile.rows), 1)
+    i, j = np.indices((len(tile.rows), len(tile.columns))).reshape(2, -1)
+    return i, j

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from repshape._parallel import Advance, progress_bar, thread_pool
 from repshape.errors import InputError
 from repshape.metrics.base import PairResults, ShapeMetric
 from repshape.pairwise.plan import Tile
+from repshape.pairwise.polish import keep_better, make_task
 from repshape.pairwise.tiles import Layer, TileTask
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,33 +39,36 @@ TRIAL_STEPS = 12
 HOPE = 0.02
 
 
+@dataclass(frozen=True)
 class ThreadSolver:
     """Solves tiles on the threads of this process.
 
-    Parameters
+    Attributes
     ----------
     cache : PreparedCache
     workers : int
         Number of threads.
-    progress : bool, optional
+    progress : bool or None
         Whether to show a progress bar; None shows it in a terminal or a notebook.
     """
 
-    def __init__(self, cache: PreparedCache, workers: int, progress: bool | None) -> None:
-        self._cache = cache
-        self._workers = workers
-        self._progress = progress
+    cache: PreparedCache
+    workers: int
+    progress: bool | None
 
-    def run(self, what: str, requests: Sequence[Request]) -> None:
-        """Solve tiles and write each one as soon as it is solved."""
-        total = sum(tile.n_pairs for _, tile in requests)
-        tasks = (
-            layer.task(tile)
-            for layer, tile in requests
-            if not layer.tiles.has(layer.number, tile)  # another process may have been faster
-        )
-        with progress_bar(what, total, self._progress) as advance:
-            solve_tasks(tasks, self._cache, self._workers, advance)
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Solve the tiles that are missing, and write each one as soon as it is solved."""
+
+        def is_missing(request: Request) -> bool:
+            layer, tile = request
+            return not layer.tiles.has(layer.number, tile)
+
+        missing = list(filter(is_missing, requests))
+        total = sum(tile.n_pairs for _, tile in missing)
+        # Another process may solve some of them meanwhile.
+        tasks = (make_task(*request) for request in missing if is_missing(request))
+        with progress_bar(what, total, self.progress) as advance:
+            solve_tasks(tasks, self.cache, self.workers, advance)
 
 
 class PreparedCache:
@@ -194,20 +198,17 @@ class _RunningTile:
         self._networks = {}
         local = np.searchsorted(self._indices, task.pairs).reshape(-1, 2)
         size = min(max(len(local) // TARGET_CHUNKS, 1), MAX_CHUNK)
-        metric = self._cache.metrics[task.layer.metric]
+        metric, keep = self._cache.metrics[task.layer.metric], task.layer.tiles.keeps
         for start in range(0, len(local), size):
             part = slice(start, start + size)
-            pairs = local[part]
-            if task.starts is None:
-                keeps = task.layer.tiles.keeps
-                chunk = self._pool.submit(solve_pairs, metric, prepared, pairs, keeps)
-            else:
-                limits = None if task.limits is None else task.limits[part]
-                given = (task.starts[part], limits)
-                chunk = self._pool.submit(restart_pairs, metric, prepared, pairs, *given)
-            uncounted = len(pairs)
+            starts = None if task.starts is None else task.starts[part]
+            limits = None if task.limits is None else task.limits[part]
+            chunk = self._pool.submit(
+                solve_chunk, metric, prepared, local[part], keep, starts, limits
+            )
+            uncounted = len(local[part])
             if chunk.done():  # by a pool of one worker, which solves in this thread
-                self._advance(len(pairs))
+                self._advance(uncounted)
                 uncounted = 0
             self._chunks.append((chunk, uncounted))
 
@@ -217,24 +218,31 @@ class _RunningTile:
         for chunk, uncounted in self._chunks:
             found.append(chunk.result())  # the first failure ends the run
             self._advance(uncounted)
-        joined = join(found)
-        check_finite(joined.distance, self._task.pairs, self._cache.names)
-        self._task.layer.write(self._task, joined)
+        task, joined = self._task, join(found)
+        check_finite(joined.distance, task.pairs, self._cache.names)
+        task.layer.tiles.write(task.layer.number, task.tile, keep_better(task, joined))
 
 
-def solve_pairs(
-    metric: Metric, prepared: Sequence[Any], pairs: IndexArray, keep: bool
+def solve_chunk(
+    metric: Metric,
+    prepared: Sequence[Any],
+    pairs: IndexArray,
+    keep: bool,
+    starts: Sequence[FloatArray] | None,
+    limits: FloatArray | None,
 ) -> PairResults:
-    """Solve pairs, given as rows of two indices into ``prepared``."""
+    """Solve pairs, given as rows of two indices into ``prepared``; see `TileTask`."""
     if not isinstance(metric, ShapeMetric):
         distance = np.array([float(metric(prepared[i], prepared[j])) for i, j in pairs])
         nothing = np.full(len(pairs), np.nan)
         return PairResults(distance, lower_bound=nothing, converged=np.ones(len(pairs), dtype=bool))
+    if starts is not None:
+        return _restart(metric, prepared, pairs, starts, limits)
     options = {"keep": True} if keep else {}  # only metrics that can be polished know "keep"
     return metric.solve_pairs(prepared, pairs, **options)
 
 
-def restart_pairs(
+def _restart(
     metric: Any,  # a shape metric whose solver takes starts and keeps transforms
     prepared: Sequence[Any],
     pairs: IndexArray,

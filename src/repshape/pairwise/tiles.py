@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,39 +113,41 @@ class MemoryTiles:
         return self._polished
 
 
+@dataclass(frozen=True)
 class Layer:
-    """One layer of one matrix. This one is layer 0, which solves every pair once.
+    """One layer of one matrix: 0 solves every pair once, later ones are the polish.
 
-    Parameters
-    ----------
-    tiles : TileStore
-        Where the layers of the matrix are kept.
-    metric : int
-        Number of the matrix's metric among those of the job.
+    ``metric`` is the number of the matrix's metric among those of the job.
     """
 
-    number = 0
+    tiles: TileStore
+    metric: int
+    number: int
 
-    def __init__(self, tiles: TileStore, metric: int) -> None:
-        self.tiles = tiles
-        self.metric = metric
-
-    def task(self, tile: Tile) -> TileTask:
-        """Return what is to be solved for a tile."""
-        return TileTask(self, tile, tile.pairs)
-
-    def write(self, task: TileTask, found: PairResults) -> None:
-        """Keep the results of a task."""
-        self.tiles.write(self.number, task.tile, found)
+    @cached_property
+    def below(self) -> Entries:
+        """The numbers of the layer below, which must be complete."""
+        return self.tiles.entries(self.number - 1)
 
 
 @dataclass(frozen=True)
 class TileTask:
-    """The pairs of a tile that are to be solved.
+    """The pairs of a tile that are to be solved, and how.
 
-    ``starts`` are the transforms to start from, for each pair, or None for those of the metric.
-    ``limits`` are the distances that a start must promise to get below, or None. ``places`` are
-    the places of the pairs in the tile, or None if all of its pairs are solved.
+    Attributes
+    ----------
+    layer : Layer
+        The layer that the tile belongs to.
+    tile : Tile
+    pairs : ndarray, shape (P, 2)
+    starts : list of P arrays, or None
+        The transforms to start from, for each pair; None leaves this to the metric.
+    limits : ndarray, shape (P,), or None
+        The distances that a start must promise to get below.
+    before : PairResults or None
+        What the tile is known to be before; only pairs that become shorter are replaced.
+    places : ndarray, shape (P,), or None
+        The places of the pairs in ``before``.
     """
 
     layer: Layer
@@ -152,6 +155,7 @@ class TileTask:
     pairs: IndexArray
     starts: list[FloatArray] | None = None
     limits: FloatArray | None = None
+    before: PairResults | None = None
     places: IndexArray | None = None
 
 
