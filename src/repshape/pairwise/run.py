@@ -296,7 +296,6 @@ def _job(
     settings: Settings,
 ) -> Job:
     """Return the job that a user asks for, or raise one clear sentence before any work."""
-    paths = {name: None if store is None else Path(store, name) for name in metrics}
     if store is None and (settings.shard.count > 1 or settings.engine == "dask"):
         raise InputError("Shards and Dask need a store, where the finished tiles meet.")
     if store is not None:
@@ -309,6 +308,7 @@ def _job(
         raise InputError(
             "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
         )
+    paths = {name: None if store is None else Path(store, name) for name in metrics}
     fingerprints: tuple[str, ...] = ()
     if store is not None:
         items = _recognised(items, own_labels)

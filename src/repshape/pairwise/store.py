@@ -279,8 +279,11 @@ def check_store_path(path: Path) -> None:
     """Raise one clear sentence if there is no way to make or open a store at a path."""
     if path.exists() and not path.is_dir():
         raise StorageError(f"{path} is a file; a store needs a folder of its own.")
-    if not path.exists() and not path.absolute().parent.is_dir():
+    parent = path.absolute().parent
+    if not parent.is_dir():
         raise StorageError(f"Cannot make a store at {path}: its parent folder does not exist.")
+    if read_attributes(parent):
+        raise StorageError(f"{path} is inside a cohort or another store; choose another place.")
 
 
 def _header(path: Path) -> dict[str, Any]:
