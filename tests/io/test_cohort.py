@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,29 @@ def test_a_failed_save_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dried up"):
         save_networks(networks(), tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_written_files_are_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them, and their folders, before the network gets its name."""
+    cohort = Cohort.create(tmp_path / "c")
+    flushed: set[int] = set()
+    original = os.fsync
+
+    def fsync(handle: int) -> None:
+        flushed.add(os.fstat(handle).st_ino)
+        original(handle)
+
+    def sync() -> None:
+        raise AssertionError("the whole machine was flushed")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "sync", sync)
+    cohort.add("x", KINDS["full"])
+    network = tmp_path / "c" / "x"
+    written = {path.stat().st_ino for path in [network.parent, network, *network.rglob("*")]}
+    assert flushed >= written
 
 
 @pytest.fixture

@@ -282,7 +282,7 @@ def check_store_path(path: Path) -> None:
     parent = path.absolute().parent
     if not parent.is_dir():
         raise StorageError(f"Cannot make a store at {path}: its parent folder does not exist.")
-    if read_attributes(parent):
+    if str((read_attributes(parent) or {}).get("format")).startswith("repshape-"):
         raise StorageError(f"{path} is inside a cohort or another store; choose another place.")
 
 
