@@ -89,9 +89,10 @@ def test_the_key_names_a_callable_without_identity(cohort: Cohort, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["../x", "/tmp/x", "a/b", "a\\b", ".", "..", "", "x/", "a\0b", "../../s/x", 3]
+    "name", ["../x", "absolute", "a/b", "a\\b", ".", "..", "", "x/", "a\0b", "../../s/x", 3]
 )
 def test_names_that_leave_the_store_are_refused(cohort: Cohort, tmp_path: Path, name: Any) -> None:
+    name = str(tmp_path / "x") if name == "absolute" else name
     store = tmp_path / "inner" / "s"
     store.parent.mkdir()
     before = sorted(tmp_path.rglob("*"))

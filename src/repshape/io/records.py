@@ -15,7 +15,7 @@ import zarr
 
 from repshape._arrays import frozen
 from repshape.errors import InputTypeError
-from repshape.io.zarr import add_array, create_group, read_array, write_attributes
+from repshape.io.zarr import add_array, create_group, read_array
 from repshape.responses import Gaussians, Kind, Trials
 
 Network = Trials | Gaussians
@@ -105,10 +105,11 @@ def plain(key: str, value: Any) -> Any:
 
 def save_network(folder: Path, network: Network, record: Record) -> Record:
     """Write one network into a folder of its own, and return its record with the checksum."""
-    _save_arrays(create_group(folder, {}), network)
-    record = replace(record, checksum=stored_checksum(folder))
-    write_attributes(folder, record.attributes())
-    return record
+    group = create_group(folder, record.attributes())
+    _save_arrays(group, network)
+    checksum = stored_checksum(folder)
+    group.update_attributes({"checksum": checksum})
+    return replace(record, checksum=checksum)
 
 
 def _save_arrays(group: zarr.Group, network: Network) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -14,6 +15,8 @@ from typing import IO
 # What renaming onto an existing folder may raise.
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR)
 TEMPORARY_SUFFIX = ".tmp"
+# A disk flushes several files at once faster than one after the other.
+SYNC_THREADS = 8
 
 
 @contextmanager
@@ -77,19 +80,23 @@ def _beside(target: Path) -> Path:
 
 
 def _sync_tree(folder: Path) -> None:
-    """Make all files of a folder durable, and their names."""
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            handle = os.open(Path(parent, name), os.O_RDWR)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        _sync_folder(Path(parent))
+    """Make all files of a folder durable, and then their names."""
+    walk = [(Path(parent), names) for parent, _, names in os.walk(folder)]
+    with ThreadPoolExecutor(SYNC_THREADS) as pool:
+        list(pool.map(_sync_file, (parent / name for parent, names in walk for name in names)))
+        list(pool.map(_sync_folder, (parent for parent, _ in walk)))
+
+
+def _sync_file(file: Path) -> None:
+    handle = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name in ``folder`` durable, where the system can."""
+    """Make the names in a folder durable, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
