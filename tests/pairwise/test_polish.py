@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from repshape import GaussianShapeMetric, pairwise
+from repshape import GaussianShapeMetric, ProcrustesShapeMetric, pairwise
 from repshape.datasets import toy_networks
+from repshape.errors import InputError
 from repshape.pairwise import run
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
@@ -103,6 +104,13 @@ def test_metrics_that_are_polished() -> None:
     assert not can_polish(np.hypot)
 
 
+@pytest.mark.parametrize("metric", [ProcrustesShapeMetric(), np.hypot])
+def test_alignments_need_a_metric_that_keeps_them(metric: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs a metric that keeps transforms"):
+        pairwise(noisy_copies(3, (2,), seed=0), metric, store=tmp_path / "s", alignments="float32")
+    assert not (tmp_path / "s").exists()
+
+
 def test_polish_on_disk_keeps_both_matrices(tmp_path: Path) -> None:
     networks = noisy_copies(9, (3, 4), seed=0)
     metric = GaussianShapeMetric(alpha=0.0, n_starts=1)
@@ -134,8 +142,11 @@ def test_a_polish_that_does_not_fit_says_so(
     networks = noisy_copies(4, (3,), seed=0)
     metric = GaussianShapeMetric(n_starts=1)
     monkeypatch.setattr(run, "LARGEST_STORE", 100)
-    with pytest.warns(UserWarning, match=r"The polish is left out: its alignments would take"):
+    with pytest.warns(
+        UserWarning, match=r"The polish is left out: its alignments would take"
+    ) as caught:
         D = pairwise(networks, metric, store=tmp_path / "d.zarr")
+    assert [one.filename for one in caught] == [__file__]
     assert D.complete
     assert "polish" not in D.description
     assert "polish" in pairwise(networks, metric).description

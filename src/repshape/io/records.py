@@ -33,7 +33,7 @@ CHECKSUM_BYTES = 4
 
 @dataclass(frozen=True)
 class Record:
-    """What a cohort knows of a network without reading its responses.
+    """What a cohort knows about a network without reading its responses.
 
     ``fingerprint`` is a hash of the responses. ``checksum`` is a hash of the files that hold them,
     None in memory: it is cheaper to compare, but may differ for the same responses.
@@ -90,7 +90,7 @@ class Record:
 
 
 def plain(key: str, value: Any) -> Any:
-    """Return a piece of metadata as JSON holds it: a number, text, True, False or None."""
+    """Return a piece of metadata as a number, text, True, False or None, as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):

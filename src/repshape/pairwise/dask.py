@@ -6,7 +6,6 @@ import threading
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -71,6 +70,7 @@ class DaskSolver:
         workers: int,
         progress: bool | None,
     ) -> None:
+        assert cohort.path is not None
         try:
             import distributed
         except ImportError:
@@ -82,7 +82,7 @@ class DaskSolver:
         self._workers = workers
         self._progress = progress
         self._job = WorkerJob(
-            str(Path(str(cohort.path)).resolve()),
+            str(cohort.path.resolve()),
             tuple(str(store.path.resolve()) for store in stores),
             tuple(store.id for store in stores),
             tuple(metrics),

@@ -50,9 +50,14 @@ MOST_LAYERS = 50
 
 def can_polish(metric: Any) -> bool:
     """Return whether the distance is a metric, and its solver takes starts and keeps transforms."""
-    if not isinstance(metric, ShapeMetric) or not metric.is_metric:
+    if not keeps_transforms(metric) or not metric.is_metric:
         return False
-    if getattr(metric, "group", None) == "identity":  # there is no transform to improve
+    return getattr(metric, "group", None) != "identity"  # which leaves nothing to improve
+
+
+def keeps_transforms(metric: Any) -> bool:
+    """Return whether the solver of a metric takes starts and keeps transforms."""
+    if not isinstance(metric, ShapeMetric):
         return False
     return {"starts", "keep"} <= inspect.signature(metric.solve_pairs).parameters.keys()
 

@@ -24,7 +24,7 @@ from repshape.matrix.distances import DistanceMatrix, check_labels, check_metada
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, check_identity, describe
 from repshape.pairwise.plan import Plan, Settings, Sizes
-from repshape.pairwise.polish import can_polish, polish_layers
+from repshape.pairwise.polish import can_polish, keeps_transforms, polish_layers
 from repshape.pairwise.store import Identity, Store, check_store_path
 from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
@@ -200,19 +200,19 @@ class Job:
     settings: Settings
 
     def run(self) -> dict[str, DistanceMatrix]:
-        """Compute what is missing of every matrix and return them."""
-        polished = {name: self._is_polished(name) for name in self.metrics}
-        opened = [self._open(name, polished[name]) for name in self.metrics]
+        """Compute whatever is missing of the matrices and return them."""
+        polished = list(map(self._is_polished, self.metrics))
+        opened = list(map(self._open, self.metrics, polished))
         shard = self.settings.shard
         with self._solver(opened) as solver:
             layers = [Layer(tiles, k, 0) for k, tiles in enumerate(opened)]
             every = sorted((tile, k) for k, one in enumerate(opened) for tile in one.plan.tiles)
             solver.run("pairs", [(layers[k], tile) for tile, k in shard.mine(every)])
-            for k, name in enumerate(self.metrics):
-                if polished[name] and shard.count == 1:
-                    for layer in polish_layers(opened[k], k):
-                        tiles = [(layer, tile) for tile in opened[k].plan.tiles]
-                        solver.run(f"polish {layer.number}", tiles)
+            for k, tiles in enumerate(opened):
+                if polished[k] and shard.count == 1:
+                    for layer in polish_layers(tiles, k):
+                        requests = [(layer, tile) for tile in tiles.plan.tiles]
+                        solver.run(f"polish {layer.number}", requests)
         return {
             name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
             for name, tiles in zip(self.metrics, opened, strict=True)
@@ -236,7 +236,7 @@ class Job:
             f"The polish is left out: its alignments would take {total / 2**30:.1f} GiB, and "
             f"{limit / 2**30:.1f} GiB are allowed.{advice} Pass polish=False to silence this "
             "warning.",
-            stacklevel=2,
+            stacklevel=4,  # the caller of pairwise
         )
         return False
 
@@ -297,9 +297,14 @@ def _job(
 ) -> Job:
     """Return the job that a user asks for, or raise one clear sentence before any work."""
     if store is None and (settings.shard.count > 1 or settings.engine == "dask"):
-        raise InputError("Shards and Dask need a store, where the finished tiles meet.")
+        raise InputError("Shards and Dask need a store, in which the finished tiles are collected.")
     if store is not None:
         _check_store(Path(store), metrics, names)
+    for metric in metrics.values():
+        if settings.alignments is not None and not keeps_transforms(metric):
+            raise InputError(
+                f"The 'alignments' parameter needs a metric that keeps transforms. Got {metric!r}."
+            )
     items = as_sequence(networks, "networks")
     own_labels = check_labels(_own(networks, "labels", labels), len(items))
     frame = check_metadata(_own(networks, "metadata", metadata), own_labels)
