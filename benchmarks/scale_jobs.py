@@ -1,4 +1,4 @@
-"""The networks of the scale benchmarks, and a ledger of where time goes."""
+"""The networks of the scale benchmarks, and a profile of where time goes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 import repshape as rs
 
-engine = import_module("repshape.pairwise.engine")
+threads = import_module("repshape.pairwise.threads")
 
 
 def vae_like(count: int, conditions: int, neurons: int, seed: int = 0) -> Iterator[Any]:
@@ -78,10 +78,10 @@ class Profile:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Profile:
-        self._originals = (engine.solve, engine.restart, engine.Bench._load)
-        engine.solve = self._timed(engine.solve, "solving")
-        engine.restart = self._timed(engine.restart, "solving")
-        engine.Bench._load = self._timed(engine.Bench._load, "preparing")
+        cache = threads.PreparedCache
+        self._originals = (threads.solve_chunk, cache._load)
+        threads.solve_chunk = self._timed(threads.solve_chunk, "solving")
+        cache._load = self._timed(cache._load, "preparing")
         self._start = (time.process_time(), time.perf_counter())
         return self
 
@@ -98,7 +98,7 @@ class Profile:
     def __exit__(self, *_: object) -> None:
         self.cpu = time.process_time() - self._start[0]
         self.wall = time.perf_counter() - self._start[1]
-        engine.solve, engine.restart, engine.Bench._load = self._originals
+        threads.solve_chunk, threads.PreparedCache._load = self._originals
 
 
 def command(*arguments: str) -> tuple[float, float, float]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from repshape.metrics.procrustes import ProcrustesShapeMetric
     from repshape.metrics.wasserstein import WassersteinShapeMetric
     from repshape.moments import estimate_moments
-    from repshape.pairwise.run import cross, pairwise, pairwise_many
+    from repshape.pairwise.cross import cross
+    from repshape.pairwise.run import pairwise, pairwise_many
     from repshape.preprocess import Preprocess
     from repshape.report import write_report
     from repshape.responses import Gaussians, Trials, as_network
@@ -48,7 +49,7 @@ _HOMES = {
     "Trials": "responses",
     "WassersteinShapeMetric": "metrics.wasserstein",
     "as_network": "responses",
-    "cross": "pairwise.run",
+    "cross": "pairwise.cross",
     "embed": "analysis.embedding",
     "estimate_moments": "moments",
     "pairwise": "pairwise.run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_conditions_must_agree(tmp_path: Path, disk: bool) -> None:
         cohort.add("b", np.zeros((3, 3, 2)))
     with pytest.raises(InputError, match="Condition 1 is 'dog' in 'a' and 'owl' in 'b'"):
         cohort.add("b", Trials(np.zeros((2, 3, 2)), conditions=["cat", "owl"]))
-    with pytest.raises(InputError, match="named 'a' already"):
+    with pytest.raises(InputError, match="already has a network named 'a'"):
         cohort.add("a", np.zeros((2, 3, 2)))
     with pytest.raises(InputTypeError, match="metadata 'when' must be"):
         cohort.add("b", np.zeros((2, 3, 2)), when=object())
@@ -111,6 +112,29 @@ def test_a_failed_save_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dried up"):
         save_networks(networks(), tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_written_files_are_flushed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them, and their folders, before the network gets its name."""
+    cohort = Cohort.create(tmp_path / "c")
+    flushed: set[int] = set()
+    original = os.fsync
+
+    def fsync(handle: int) -> None:
+        flushed.add(os.fstat(handle).st_ino)
+        original(handle)
+
+    def sync() -> None:
+        raise AssertionError("the whole machine was flushed")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "sync", sync)
+    cohort.add("x", KINDS["full"])
+    network = tmp_path / "c" / "x"
+    written = {path.stat().st_ino for path in [network.parent, network, *network.rglob("*")]}
+    assert flushed >= written
 
 
 @pytest.fixture
@@ -150,7 +174,7 @@ def test_import_of_files_by_their_names(files: Path) -> None:
         ("name,path\na,a.npz", "needs a column 'file'"),
         ("name,file\na,", "no 'file' in line 2"),
         ("name,file\na,gone.npz", "There is no file"),
-        ("name,file\na,a.npz\na,b.npy", "named 'a' already"),
+        ("name,file\na,a.npz\na,b.npy", "already has a network named 'a'"),
         ("name,file\na,a.npz\nb,bad.npy", "Got 4 in 'a' and 2 in 'b'"),
         ("name,file\na,a.pkl", "must be one of .npz, .npy, .h5, .hdf5"),
         ("name,file\na,d.h5#m9", "no array or group 'm9'"),

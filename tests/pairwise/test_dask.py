@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from repshape import Cohort, DistanceMatrix, pairwise
+from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
 from repshape.errors import InputError
+from repshape.pairwise.dask import WorkerJob, solve_tile
+from repshape.pairwise.store import Store
 from scale_support import EDGE, METRIC, make_cohort
 
 distributed = pytest.importorskip("distributed")
@@ -123,17 +126,54 @@ def test_local_cluster(cohort: Cohort, expected: DistanceMatrix, tmp_path: Path)
     assert_same_bits(D, expected)
 
 
+def test_a_cluster_keeps_nothing_of_a_store_that_was_made_anew(
+    cohort: Cohort, tmp_path: Path
+) -> None:
+    """Nor of a cohort that was."""
+    store, path = tmp_path / "s", tmp_path / "c"
+
+    def run(alpha: float, seed: int, client: Any = None) -> DistanceMatrix:
+        for folder in (store, path):
+            shutil.rmtree(folder, ignore_errors=True)
+        made, metric = make_cohort(path, 6, seed), GaussianShapeMetric(alpha)
+        if client is None:
+            return pairwise(made, metric, store=store, tile=EDGE)
+        options = {"engine": "dask", "scheduler": client}
+        return pairwise(made, metric, store=store, tile=EDGE, **options)
+
+    jobs = [(0.0, 0), (2.0, 0), (2.0, 1)]
+    expected = [run(*job) for job in jobs]
+    cluster = distributed.LocalCluster(1, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        for job, threads in zip(jobs, expected, strict=True):
+            found = run(*job, client)
+            assert found.description["parameters"]["alpha"] == job[0]
+            assert_same_bits(found, threads)
+
+
+def test_workers_refuse_another_store_than_the_client_sees(cohort: Cohort, tmp_path: Path) -> None:
+    pairwise(cohort, METRIC, store=tmp_path / "s", tile=EDGE, shard="1/2")
+    store = Store(tmp_path / "s")
+    job = WorkerJob(str(cohort.path), (str(store.path),), ("another id",), (METRIC,), 20)
+    cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        future = client.submit(solve_tile, job, 0, 0, store.missing()[0])
+        with pytest.raises(InputError, match=r"The worker sees another store at .*s, or another"):
+            future.result()
+
+
 def test_dask_needs_what_workers_can_reach(cohort: Cohort, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Dask need a store"):
         pairwise(cohort, METRIC, engine="dask")
     with pytest.raises(InputError, match="Dask needs a cohort on disk"):
         pairwise(list(cohort), METRIC, store=tmp_path / "s", engine="dask")
+    assert not (tmp_path / "s").exists()
 
 
 def test_no_scheduler_is_one_sentence(
     cohort: Cohort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("repshape.pairwise._dask"), "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(import_module("repshape.pairwise.dask"), "CONNECT_SECONDS", 0.2)
     address = "tcp://127.0.0.1:9"
     with pytest.raises(InputError, match=f"no Dask scheduler at {address}"):
         pairwise(cohort, METRIC, store=tmp_path / "s", engine="dask", scheduler=address)

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_info
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import PairResults, Prepared, ShapeMetric
-from repshape.pairwise.run import cross, pairwise
+from repshape.pairwise.cross import cross
+from repshape.pairwise.run import pairwise
 
 FloatArray = npt.NDArray[np.float64]
 

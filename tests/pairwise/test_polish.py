@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from repshape import GaussianShapeMetric, pairwise
+from repshape import GaussianShapeMetric, ProcrustesShapeMetric, pairwise
 from repshape.datasets import toy_networks
-from repshape.pairwise import job
+from repshape.errors import InputError
+from repshape.pairwise import run
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours
 from repshape.pairwise.store import Store
@@ -103,6 +104,13 @@ def test_metrics_that_are_polished() -> None:
     assert not can_polish(np.hypot)
 
 
+@pytest.mark.parametrize("metric", [ProcrustesShapeMetric(), np.hypot])
+def test_alignments_need_a_metric_that_keeps_them(metric: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs a metric that keeps transforms"):
+        pairwise(noisy_copies(3, (2,), seed=0), metric, store=tmp_path / "s", alignments="float32")
+    assert not (tmp_path / "s").exists()
+
+
 def test_polish_on_disk_keeps_both_matrices(tmp_path: Path) -> None:
     networks = noisy_copies(9, (3, 4), seed=0)
     metric = GaussianShapeMetric(alpha=0.0, n_starts=1)
@@ -118,13 +126,13 @@ def test_detours_and_counts_match_a_loop() -> None:
     rng = np.random.default_rng(0)
     D = rng.uniform(0.1, 1.0, size=(9, 9))
     D = np.triu(D, 1) + np.triu(D, 1).T
-    pairs = Plan(9, 9).pairs(Plan(9, 9).tiles[0])
+    pairs = Plan(9, 9).tiles[0].pairs
     sums, through = shortest_detours(D, pairs, 2)
     for (i, j), found, via in zip(pairs, sums, through, strict=True):
         every = sorted((D[i, k] + D[k, j], k) for k in range(9) if k not in (i, j))
         assert [pair[0] for pair in every[:2]] == found.tolist()
         assert [pair[1] for pair in every[:2]] == via.tolist()
-    assert count_violations(D, Plan(9, 4)) == violated(D)
+    assert count_violations(D) == violated(D)
 
 
 def test_a_polish_that_does_not_fit_says_so(
@@ -133,9 +141,12 @@ def test_a_polish_that_does_not_fit_says_so(
     """Too many alignments for a store, or for half of the memory."""
     networks = noisy_copies(4, (3,), seed=0)
     metric = GaussianShapeMetric(n_starts=1)
-    monkeypatch.setattr(job, "LARGEST_STORE", 100)
-    with pytest.warns(UserWarning, match=r"The polish is left out: its alignments would take"):
+    monkeypatch.setattr(run, "LARGEST_STORE", 100)
+    with pytest.warns(
+        UserWarning, match=r"The polish is left out: its alignments would take"
+    ) as caught:
         D = pairwise(networks, metric, store=tmp_path / "d.zarr")
+    assert [one.filename for one in caught] == [__file__]
     assert D.complete
     assert "polish" not in D.description
     assert "polish" in pairwise(networks, metric).description

@@ -13,7 +13,7 @@ import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise, pairwise_many
 from repshape.errors import InputError
-from repshape.pairwise.plan import Plan, Shard, Tile
+from repshape.pairwise.plan import Plan, Shard
 from repshape.pairwise.store import Store
 from scale_support import EDGE, METRIC, make_cohort, run_logged, start, written_twice
 
@@ -39,9 +39,9 @@ def test_tiles_cover_every_pair_once() -> None:
     for count in (1, 2, 5, 8, 9):
         for edge in (1, 2, 3, 8, 20):
             plan = Plan(count, edge)
-            pairs = [tuple(pair) for tile in plan.tiles for pair in plan.pairs(tile).tolist()]
+            pairs = [tuple(pair) for tile in plan.tiles for pair in tile.pairs.tolist()]
             assert sorted(pairs) == [(i, j) for i in range(count) for j in range(i + 1, count)]
-            assert sum(map(plan.n_pairs, plan.tiles)) == plan.total_pairs
+            assert sum(tile.n_pairs for tile in plan.tiles) == count * (count - 1) // 2
 
 
 def test_shards_cover_every_tile_once() -> None:
@@ -130,7 +130,7 @@ def test_an_incomplete_matrix_knows(cohort: Cohort, tmp_path: Path) -> None:
     D = pairwise(cohort, METRIC, store=store, shard="1/2", tile=EDGE)
     assert not D.complete
     missing = Store(store).missing()
-    assert D.n_missing == sum(Store(store).plan.n_pairs(tile) for tile in missing)
+    assert D.n_missing == sum(tile.n_pairs for tile in missing)
     assert f"{D.n_missing} of 190 pairs missing" in repr(D)
     for name in ("d.npz", "d.csv"):
         D.save(tmp_path / name)
@@ -162,9 +162,8 @@ def test_sweep_reads_every_network_once_a_tile(
 def test_alignments_are_kept_on_request(cohort: Cohort, tmp_path: Path, dtype: str) -> None:
     pairwise(cohort, METRIC, store=tmp_path / "s", polish=False, alignments=dtype, tile=EDGE)
     store = Store(tmp_path / "s")
-    tile = Tile(1, 3)
-    pairs = store.plan.pairs(tile).tolist()
-    for (i, j), transform in zip(pairs, store.transforms(0, tile), strict=True):
+    tile = next(tile for tile in store.plan.tiles if (tile.row, tile.column) == (1, 3))
+    for (i, j), transform in zip(tile.pairs.tolist(), store.transforms(0, tile), strict=True):
         assert transform.shape == (cohort[j].n_neurons, cohort[i].n_neurons)
         small = transform if transform.shape[0] < transform.shape[1] else transform.T
         np.testing.assert_allclose(small @ small.T, np.eye(len(small)), atol=1e-6)

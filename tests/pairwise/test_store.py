@@ -55,7 +55,7 @@ def test_other_data_is_refused(cohort: Cohort, half: Path, tmp_path: Path) -> No
     renamed = [f"other {k}" for k in range(12)]
     refused(cohort, METRIC, half, "network 0 was 'net/0' and is 'other 0'", labels=renamed)
     other = make_cohort(tmp_path / "other", 12, seed=1)
-    refused(other, METRIC, half, "the responses of network 'net/0' are not those of before")
+    refused(other, METRIC, half, "the responses of network 'net/0' have changed")
 
 
 def test_another_version_is_refused(cohort: Cohort, half: Path) -> None:
@@ -65,7 +65,7 @@ def test_another_version_is_refused(cohort: Cohort, half: Path) -> None:
     refused(cohort, METRIC, half, "made by repshape 0.0.1 and this is")
     header["attributes"]["version"] = 7
     (half / "zarr.json").write_text(json.dumps(header))
-    refused(cohort, METRIC, half, "has format version 7; this repshape reads version 1")
+    refused(cohort, METRIC, half, "has format version 7; this repshape reads version 2")
 
 
 def test_polish_needs_alignments(cohort: Cohort, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_metric_without_a_number_writes_nothing(cohort: Cohort, tmp_path: Path
         return float("nan")
 
     with pytest.raises(InputError, match="gave nan for networks 'net/0' and 'net/1'"):
-        pairwise(cohort, broken, store=tmp_path / "s")
+        pairwise(cohort, broken, name="broken", store=tmp_path / "s")
     assert Store(tmp_path / "s").missing() == list(Store(tmp_path / "s").plan.tiles)
 
 
@@ -139,14 +139,16 @@ def test_callables_and_lists_can_be_stored(cohort: Cohort, tmp_path: Path) -> No
     def gap(x: Any, y: Any) -> float:
         return float(abs(x.means.sum() - y.means.sum()))
 
-    first = pairwise(list(cohort), gap, store=tmp_path / "s", shard="1/3", tile=EDGE)
+    named = {"name": "gap of the means", "store": tmp_path / "s"}
+    first = pairwise(list(cohort), gap, shard="1/3", tile=EDGE, **named)
     assert not first.complete
     assert first.lower_bounds is None
-    D = pairwise(list(cohort), gap, store=tmp_path / "s")
+    D = pairwise(list(cohort), gap, **named)
+    assert D.description["metric"] == "gap of the means"
     np.testing.assert_array_equal(D.values, pairwise(list(cohort), gap).values)
     assert DistanceMatrix.load(tmp_path / "s").lower_bounds is None
     with pytest.raises(InputError, match="A store needs networks that it can recognise"):
-        pairwise([object(), object()], gap, store=tmp_path / "t")
+        pairwise([object(), object()], gap, name="gap", store=tmp_path / "t")
 
 
 @pytest.mark.parametrize(

@@ -207,24 +207,15 @@ def _digits(number: float) -> str:
 
 def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> None:
     """Raise if the options cannot be used together, before anything is read."""
-    from repshape.pairwise.job import Settings
-    from repshape.pairwise.run import ENGINES
+    from repshape.pairwise.plan import Settings
 
-    check_choice("engine", settings["engine"], ENGINES)
-    Settings.checked(**{k: v for k, v in settings.items() if k not in ("workers", "engine")})
+    Settings.checked(**settings)
     if out.suffix not in FILES:
         return
     if n_metrics > 1:
         raise InputError(f"Several matrices need a folder. Got {out} instead.")
     if settings["engine"] == "dask" or settings["shard"]:
         raise InputError(f"Shards and Dask need a store, a folder. Got {out} instead.")
-
-
-def _check_tile(tile: int | None, n_networks: int) -> None:
-    if tile is not None and tile > n_networks:
-        raise InputError(
-            f"--tile must not exceed the number of networks, which is {n_networks}. Got {tile}."
-        )
 
 
 def _compute(

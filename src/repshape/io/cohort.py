@@ -13,7 +13,13 @@ import pandas as pd
 
 from repshape._arrays import count
 from repshape.errors import InputError, InputTypeError, StorageError
-from repshape.io.records import Network, Record, load_network, save_network
+from repshape.io.records import (
+    Network,
+    Record,
+    load_network,
+    save_network,
+    stored_checksum,
+)
 from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder
 from repshape.io.zarr import create_group, read_attributes, readable, writable
 from repshape.responses import NetworkLike, as_network
@@ -27,9 +33,9 @@ STALE_SECONDS = 86400.0
 class Cohort(Sequence[Network]):
     """Networks with names, a row of metadata each, and the same conditions.
 
-    ``Cohort()`` is an empty cohort in memory; `Cohort.create` and `Cohort.open` are folders on
-    disk (Zarr v3), whose networks are read when they are asked for, and not kept. It is a
-    sequence of `Trials` and `Gaussians`.
+    A cohort is a sequence of `Trials` and `Gaussians`. ``Cohort()`` is an empty cohort in memory.
+    `Cohort.create` and `Cohort.open` give one in a folder on disk (Zarr v3); its networks are
+    read whenever they are accessed, and not kept in memory.
 
     Attributes
     ----------
@@ -77,7 +83,7 @@ class Cohort(Sequence[Network]):
         labels: Sequence[str] | None = None,
         metadata: pd.DataFrame | None = None,
     ) -> Cohort:
-        """Make a cohort in memory of networks, such as `repshape.datasets.toy_networks` gives."""
+        """Make a cohort in memory, for example from `repshape.datasets.toy_networks`."""
         cohort = cls()
         items = list(networks)
         names = labels if labels is not None else getattr(networks, "labels", range(len(items)))
@@ -88,19 +94,19 @@ class Cohort(Sequence[Network]):
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> Cohort:
-        """Write a copy to disk, whole or not at all, and open it."""
+        """Write a copy to disk, all of it or nothing, and open it."""
         rows = ((one.name, self[k], one.metadata) for k, one in enumerate(self._records))
         return save_networks(rows, path)
 
     def add(self, name: str, responses: NetworkLike, /, **metadata: Any) -> None:
-        """Add a network, whole or not at all.
+        """Add a network, all of it or nothing.
 
         Parameters
         ----------
         name : str
             Unique in the cohort.
-        responses : Trials, Gaussians or anything that stands for a network
-            With the conditions of the others, in the same order.
+        responses : Trials, Gaussians or anything that `repshape.as_network` accepts
+            With the same conditions as the other networks, in the same order.
         **metadata : number, str, bool or None
             Its row of the table.
         """
@@ -111,12 +117,12 @@ class Cohort(Sequence[Network]):
         name: str,
         responses: NetworkLike,
         metadata: Mapping[str, Any],
-        write: Callable[[Path, Network, Record], None],
+        write: Callable[[Path, Network, Record], Record],
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"The name of a network must be text. Got {name!r} instead.")
         if name in self.labels:
-            raise InputError(f"The cohort has a network named {name!r} already.")
+            raise InputError(f"The cohort already has a network named {name!r}.")
         network = as_network(responses, f"network {name!r}")
         order = self._records[-1].order + 1 if self._records else 0
         record = Record.of(name, network, dict(metadata), order)
@@ -125,7 +131,7 @@ class Cohort(Sequence[Network]):
         if self.path is None:
             self._networks[name] = network
         else:
-            write(self.path / record.key, network, record)
+            record = write(self.path / record.key, network, record)
         self._records.append(record)
 
     def _refresh(self) -> None:
@@ -146,7 +152,7 @@ class Cohort(Sequence[Network]):
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """What is known of every network without reading its responses."""
+        """What is known about each network without reading its responses."""
         return tuple(self._records)
 
     @property
@@ -170,6 +176,21 @@ class Cohort(Sequence[Network]):
     def fingerprints(self) -> tuple[str, ...]:
         """SHA-256 of the responses of every network."""
         return tuple(record.fingerprint for record in self._records)
+
+    def verify(self) -> tuple[str, ...]:
+        """Return the fingerprints, or raise unless the responses on disk are those of them.
+
+        Only the checksums of their files are read, unless one of them differs.
+        """
+        for k, record in enumerate(self._records):
+            if self.path is None or record.checksum == stored_checksum(self.path / record.key):
+                continue
+            if self[k].fingerprint != record.fingerprint:
+                raise StorageError(
+                    f"The responses of network {record.name!r} in {self.path} are not those that "
+                    "were added: their files have changed since."
+                )
+        return self.fingerprints
 
     @property
     def n_conditions(self) -> int:
@@ -214,13 +235,14 @@ class Cohort(Sequence[Network]):
 def save_networks(
     networks: Iterable[tuple[str, NetworkLike, Mapping[str, Any]]], path: str | os.PathLike[str]
 ) -> Cohort:
-    """Write networks, each with name and metadata, as a new cohort, whole or not at all.
+    """Write networks with names and metadata as a new cohort, all of them or nothing.
 
-    One network is in memory at a time. Conditions must agree and names be unique.
+    Only one network is in memory at a time. The conditions must be the same for all networks, and
+    the names unique.
     """
     target = Path(path)
     if target.exists():  # before any network is read; checked again when the folder is named
-        raise StorageError(f"{target} exists already; a cohort needs a new name.")
+        raise StorageError(f"{target} exists already; choose another name for the cohort.")
     try:
         with writable(target), atomic_folder(target) as folder:
             create_group(folder, {"format": FORMAT, "version": FORMAT_VERSION})
@@ -229,13 +251,15 @@ def save_networks(
                 growing._add(name, network, metadata, save_network)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
-            raise StorageError(f"{target} exists already; a cohort needs a new name.") from None
+            raise StorageError(
+                f"{target} exists already; choose another name for the cohort."
+            ) from None
         raise
     return Cohort.open(target)
 
 
 def check_same_conditions(first: Record, second: Record) -> None:
-    """Raise unless two networks saw the same conditions, by number and by name."""
+    """Raise unless two networks have the same conditions, by number and by name."""
     if first.n_conditions != second.n_conditions:
         raise InputError(
             "All networks must have the same conditions in the same order. "
@@ -252,18 +276,20 @@ def check_same_conditions(first: Record, second: Record) -> None:
         )
 
 
-def _write_atomically(target: Path, network: Network, record: Record) -> None:
+def _write_atomically(target: Path, network: Network, record: Record) -> Record:
     try:
         with writable(target.parent), atomic_folder(target) as folder:
-            save_network(folder, network, record)
+            return save_network(folder, network, record)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
-            raise InputError(f"{target.parent} has a network {record.name!r} already.") from None
+            raise InputError(
+                f"{target.parent} already has a network named {record.name!r}."
+            ) from None
         raise
 
 
 def _folders(path: Path) -> list[Path]:
-    """Return the folders of networks, and clear those that a killed process left half full."""
+    """Return the folders of networks, and delete what killed processes left unfinished."""
     found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)

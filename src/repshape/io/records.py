@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import zarr
 
 from repshape._arrays import frozen
 from repshape.errors import InputTypeError
@@ -21,12 +25,19 @@ COVARIANCES: dict[Kind, str] = {
     "diagonal": "variances",
     "factors": "factors",
 }
-SAFE = " +,=()@"  # besides letters, digits and "_.-~": characters of a name that a folder can bear
+# Characters that the name of a folder may have, besides letters, digits and "_.-~".
+SAFE = " +,=()@"
+# Every chunk on disk ends in its CRC-32C, of this many bytes.
+CHECKSUM_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a cohort knows of a network without reading its responses."""
+    """What a cohort knows about a network without reading its responses.
+
+    ``fingerprint`` is a hash of the responses. ``checksum`` is a hash of the files that hold them,
+    None in memory: it is cheaper to compare, but may differ for the same responses.
+    """
 
     name: str
     kind: str
@@ -37,6 +48,7 @@ class Record:
     conditions: tuple[str, ...] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     order: int = 0
+    checksum: str | None = None
 
     @classmethod
     def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
@@ -58,12 +70,13 @@ class Record:
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        fields = {key: attributes[key] for key in cls.__dataclass_fields__}
+        fields = {"checksum": None} | attributes
+        fields = {key: fields[key] for key in cls.__dataclass_fields__}
         if fields["conditions"] is not None:
             fields["conditions"] = tuple(fields["conditions"])
         return cls(**fields)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The name of its folder."""
         quoted = quote(self.name, safe=SAFE)
@@ -77,7 +90,7 @@ class Record:
 
 
 def plain(key: str, value: Any) -> Any:
-    """Return a piece of metadata as JSON holds it: a number, text, True, False or None."""
+    """Return a piece of metadata as a number, text, True, False or None, as JSON can hold it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -90,27 +103,52 @@ def plain(key: str, value: Any) -> Any:
     )
 
 
-def save_network(folder: Path, network: Network, record: Record) -> None:
-    """Write one network into a folder of its own."""
+def save_network(folder: Path, network: Network, record: Record) -> Record:
+    """Write one network into a folder of its own, and return its record with the checksum."""
     group = create_group(folder, record.attributes())
+    _save_arrays(group, network)
+    checksum = stored_checksum(folder)
+    group.update_attributes({"checksum": checksum})
+    return replace(record, checksum=checksum)
+
+
+def _save_arrays(group: zarr.Group, network: Network) -> None:
     if isinstance(network, Gaussians):
         add_array(group, "means", network.means)
         if network.stored.size:
             add_array(group, COVARIANCES[network.kind], network.stored)
         return
     stacked = network.stacked
-    add_array(group, "trials", network.pooled if stacked is None else stacked, zip_it=True)
+    add_array(group, "trials", network.pooled if stacked is None else stacked, compress=True)
     add_array(group, "n_trials", network.n_trials.astype(np.int64))
     add_array(group, "n_dropped", network.n_dropped.astype(np.int64))
+
+
+def stored_checksum(folder: Path) -> str:
+    """Return a hash of the names, sizes and checksums of all chunks of a network.
+
+    A chunk ends in its own checksum, so that a few bytes of each are read.
+    """
+    found = sha256()
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            if name != "zarr.json":  # metadata: the arrays are made of chunks
+                file = Path(parent, name)
+                with open(file, "rb") as handle:
+                    size = handle.seek(0, os.SEEK_END)
+                    handle.seek(max(size - CHECKSUM_BYTES, 0))
+                    ending = handle.read().hex()
+                found.update(f"{file.relative_to(folder).as_posix()} {size} {ending}\n".encode())
+    return found.hexdigest()
 
 
 def load_network(folder: Path, record: Record) -> Network:
     """Read one network; it was validated when it was written."""
     if record.kind == "trials":
         trials = frozen(read_array(folder / "trials"))
-        counts, dropped = (
-            read_array(folder / name).astype(np.intp) for name in ("n_trials", "n_dropped")
-        )
+        counts = read_array(folder / "n_trials").astype(np.intp)
+        dropped = read_array(folder / "n_dropped").astype(np.intp)
         rows = trials.reshape(-1, record.n_neurons)
         return Trials._trusted(rows, counts, dropped, record.conditions)
     means = frozen(read_array(folder / "means"))

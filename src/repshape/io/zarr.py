@@ -1,4 +1,4 @@
-"""Zarr on a local disk, with durable chunks and failures in one sentence."""
+"""Zarr on a local disk, with durable chunks and errors of one sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
-from repshape.io.writing import atomic_write
+from repshape.io.writing import atomic_folder, atomic_write
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
@@ -40,12 +40,19 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
-    """Make a group in a folder, with attributes. Whoever makes the folder makes it durable."""
+    """Make a group with attributes. It is durable once the folder is; see `atomic_folder`."""
     return zarr.create_group(LocalStore(path), attributes=attributes, zarr_format=3)
 
 
+@contextmanager
+def new_group(path: Path, attributes: dict[str, Any]) -> Iterator[zarr.Group]:
+    """Yield a group in a temporary folder that takes the name ``path`` once it is complete."""
+    with writable(path), atomic_folder(path) as folder:
+        yield create_group(folder, attributes)
+
+
 def add_array(
-    group: zarr.Group, name: str, data: npt.NDArray[Any], *, zip_it: bool = False
+    group: zarr.Group, name: str, data: npt.NDArray[Any], *, compress: bool = False
 ) -> None:
     """Write an array into a group, in chunks along its first axis, each with a checksum."""
     row = max(data.nbytes // max(len(data), 1), 1)
@@ -55,7 +62,7 @@ def add_array(
         shape=data.shape,
         dtype=data.dtype,
         chunks=(rows, *(max(size, 1) for size in data.shape[1:])),
-        compressors=[*([zarr.codecs.ZstdCodec(level=1)] if zip_it else []), Crc32cCodec()],
+        compressors=[*([zarr.codecs.ZstdCodec(level=1)] if compress else []), Crc32cCodec()],
         overwrite=True,
     )
     if data.size:
@@ -81,9 +88,16 @@ def read_attributes(path: Path) -> dict[str, Any] | None:
     return attributes if isinstance(attributes, dict) else None
 
 
+def write_attributes(path: Path, attributes: dict[str, Any]) -> None:
+    """Make the folder a Zarr group with these attributes, durably, or replace those it has."""
+    content = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
+    with writable(path):
+        _write(path / "zarr.json", json.dumps(content, indent=2).encode())
+
+
 @contextmanager
 def readable(path: Path, remedy: str = "") -> Iterator[None]:
-    """Turn whatever Zarr raises on a damaged file into one sentence."""
+    """Turn whatever is raised while a damaged file is read into one sentence."""
     try:
         yield
     except StorageError:
@@ -95,7 +109,7 @@ def readable(path: Path, remedy: str = "") -> Iterator[None]:
 
 @contextmanager
 def writable(path: Path, remedy: str = "") -> Iterator[None]:
-    """Turn a full or read-only disk into one sentence."""
+    """Turn the errors of a full or read-only disk into one sentence."""
     try:
         yield
     except StorageError:

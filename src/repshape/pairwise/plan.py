@@ -1,46 +1,71 @@
-"""What to compute in which order: tiles of the upper triangle, their pairs, shards and memory."""
+"""What to compute in which order: settings, tiles of pairs, shards, and what fits into memory."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from repshape.errors import InputError
+from repshape._parallel import available_cores
+from repshape.errors import InputError, check_boolean, check_choice, check_integer
+from repshape.io.records import Record
+from repshape.responses import Gaussians, Trials
 
 IndexArray = npt.NDArray[np.intp]
 T = TypeVar("T")
+ENGINES = ("threads", "dask")
 
-# On disk a tile is what a killed run loses, what a shard takes and what a worker gets: about this
-# many tiles to a side share work well, and a tile of 64 x 64 pairs takes a minute or so.
-TILES_TO_A_SIDE = 8
+# In a store, a tile is what an interrupted run loses, what a shard takes and what a Dask worker is
+# given. About this many tiles per side share the work well, and a tile of 64 x 64 pairs takes about
+# a minute.
+TILES_PER_SIDE = 8
 SMALLEST_EDGE = 16
 LARGEST_EDGE = 64
-# Networks in memory at once: a row of tiles, the column being solved and the one being read.
+# Networks in memory at once: a row of tiles, the column being solved and the column being read.
 EDGES_IN_MEMORY = 3
-# While a network is made ready it takes several times its size; where memory is short this is done
-# to one at a time.
-COPIES_BEING_READY = 8
-# The starts of a tile's polish, besides its transforms.
+# Preparing a network takes several times its size; where memory is short, this is done to one
+# network at a time.
+COPIES_WHILE_PREPARING = 8
+# The polish of a tile needs its transforms and several starts of the same size.
 TRANSFORM_COPIES = 5
+SHARE_OF_MEMORY_FOR_TRANSFORMS = 0.25
 DEFAULT_SHARE_OF_RAM = 0.25
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+ITEM_BYTES = 8
 
 
 @dataclass(frozen=True, order=True)
 class Tile:
-    """A block of pairs: networks of one row of tiles with networks of one column."""
+    """A block of pairs: the networks ``rows``, each with the networks ``columns``.
+
+    ``row`` and ``column`` are the tile's place in the grid of tiles, and identify it.
+    """
 
     row: int
     column: int
+    rows: range = field(compare=False)
+    columns: range = field(compare=False)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        count = len(self.rows)
+        return count * (count - 1) // 2 if self.rows == self.columns else count * len(self.columns)
+
+    @property
+    def pairs(self) -> IndexArray:
+        """The pairs i < j, row by row, shape (P, 2)."""
+        grid = np.stack(np.meshgrid(self.rows, self.columns, indexing="ij"), axis=-1).reshape(-1, 2)
+        return np.asarray(grid[grid[:, 0] < grid[:, 1]], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -48,9 +73,9 @@ class Plan:
     """The upper triangle of ``count`` networks, cut into tiles of ``edge`` x ``edge`` pairs.
 
     >>> plan = Plan(count=5, edge=2)
-    >>> plan.tiles[:3]
-    (Tile(row=0, column=0), Tile(row=0, column=1), Tile(row=0, column=2))
-    >>> plan.pairs(Tile(0, 1)).tolist()
+    >>> [(tile.row, tile.column) for tile in plan.tiles]
+    [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
+    >>> plan.tiles[1].pairs.tolist()
     [[0, 2], [0, 3], [1, 2], [1, 3]]
     """
 
@@ -59,34 +84,34 @@ class Plan:
 
     @property
     def side(self) -> int:
-        """Number of tiles to a side."""
+        """Number of tiles per side."""
         return -(-self.count // self.edge)
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
         """All tiles that hold a pair, row by row."""
-        every = (Tile(r, c) for r in range(self.side) for c in range(r, self.side))
-        return tuple(tile for tile in every if self.n_pairs(tile))
+        spans = _spans(self.count, self.edge)
+        places = ((row, column) for row in range(self.side) for column in range(row, self.side))
+        every = (Tile(row, column, spans[row], spans[column]) for row, column in places)
+        return tuple(tile for tile in every if tile.n_pairs)
 
-    @property
-    def total_pairs(self) -> int:
-        """Number of pairs."""
-        return self.count * (self.count - 1) // 2
 
-    def span(self, index: int) -> range:
-        """Return the networks of one row or column of tiles."""
-        return range(index * self.edge, min((index + 1) * self.edge, self.count))
+def cross_tiles(n_rows: int, n_columns: int, edge: int) -> list[Tile]:
+    """Return the tiles of all pairs of one set of networks with another, numbered after it.
 
-    def n_pairs(self, tile: Tile) -> int:
-        """Return the number of pairs of a tile."""
-        rows, columns = len(self.span(tile.row)), len(self.span(tile.column))
-        return rows * (rows - 1) // 2 if tile.row == tile.column else rows * columns
+    >>> [tile.pairs.tolist() for tile in cross_tiles(1, 3, 2)]
+    [[[0, 1], [0, 2]], [[0, 3]]]
+    """
+    columns = [range(n_rows + one.start, n_rows + one.stop) for one in _spans(n_columns, edge)]
+    return [
+        Tile(r, c, of_rows, of_columns)
+        for r, of_rows in enumerate(_spans(n_rows, edge))
+        for c, of_columns in enumerate(columns)
+    ]
 
-    def pairs(self, tile: Tile) -> IndexArray:
-        """Return the pairs i < j of a tile, shape (P, 2), row by row."""
-        rows, columns = np.array(self.span(tile.row)), np.array(self.span(tile.column))
-        grid = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
-        return np.asarray(grid[grid[:, 0] < grid[:, 1]], dtype=np.intp)
+
+def _spans(count: int, edge: int) -> list[range]:
+    return [range(start, min(start + edge, count)) for start in range(0, count, edge)]
 
 
 @dataclass(frozen=True)
@@ -109,7 +134,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def mine(self, items: list[T]) -> list[T]:
-        """Return every N-th item, from the i-th on."""
+        """Return every N-th item, starting with the i-th."""
         return items[self.index - 1 :: self.count]
 
 
@@ -117,36 +142,152 @@ WHOLE = Shard()
 
 
 @dataclass(frozen=True)
-class Demand:
-    """What a job needs of memory: bytes of one network ready to be solved, and of a transform."""
+class Sizes:
+    """How large the largest network of a job is.
 
-    network: int
+    Attributes
+    ----------
+    prepared : int
+        Upper bound of its bytes once it is prepared for all metrics.
+    dimensions : int
+        Number of dimensions in which it is aligned.
+    transform : int
+        Bytes of one transform.
+    """
+
+    prepared: int
+    dimensions: int
     transform: int
 
-    def capacity(self, memory: int) -> int:
-        """Return how many networks fit into the budget besides the one being made ready."""
-        return int(memory / max(self.network, 1)) - COPIES_BEING_READY
+    @classmethod
+    def of(cls, networks: Iterable[Any], metrics: Sequence[Any]) -> Sizes:
+        """Measure networks, or the records of a cohort, without preparing them.
 
-    def edge(self, count: int, memory: int, *, stored: bool) -> int:
+        >>> Sizes.of([np.zeros((5, 10, 3))], [None])
+        Sizes(prepared=1200, dimensions=3, transform=72)
+        """
+        found = [_sizes(network, metrics) for network in networks]
+        prepared, dimensions = (max(sizes) for sizes in zip(*found, strict=True))
+        return cls(prepared, dimensions, ITEM_BYTES * dimensions**2)
+
+    def capacity(self, memory: int, edge: int) -> int:
+        """Return how many prepared networks to keep, for tiles of the given edge."""
+        return max(self._fitting(memory), EDGES_IN_MEMORY * edge)
+
+    def edge(self, count: int, memory: int, *, stored: bool, keeps: bool) -> int:
         """Return the edge of the tiles that keeps memory within the budget.
 
-        In memory there is nothing to lose, and one large tile shares most.
+        ``keeps`` says whether transforms are kept. Without a store there is nothing to lose, and
+        one large tile shares most.
         """
         edge = count
         if stored:
-            edge = min(max(-(-count // TILES_TO_A_SIDE), SMALLEST_EDGE), LARGEST_EDGE)
-        capacity = self.capacity(memory)
-        if capacity < count:
-            edge = min(edge, capacity // EDGES_IN_MEMORY)
-        if self.transform:
-            edge = min(edge, int((0.25 * memory / (TRANSFORM_COPIES * self.transform)) ** 0.5))
+            edge = min(max(-(-count // TILES_PER_SIDE), SMALLEST_EDGE), LARGEST_EDGE)
+        fitting = self._fitting(memory)
+        if fitting < count:
+            edge = min(edge, fitting // EDGES_IN_MEMORY)
+        if keeps and self.transform:
+            budget = SHARE_OF_MEMORY_FOR_TRANSFORMS * memory
+            edge = min(edge, int((budget / (TRANSFORM_COPIES * self.transform)) ** 0.5))
         return max(min(edge, count), 1)
+
+    def _fitting(self, memory: int) -> int:
+        """Return how many prepared networks fit into memory besides the one being prepared."""
+        return int(memory / max(self.prepared, 1)) - COPIES_WHILE_PREPARING
+
+
+def _sizes(network: Any, metrics: Sequence[Any]) -> tuple[int, int]:
+    shape = _shape(network)
+    if shape is None:  # whatever a callable takes: its size is unknown, and it is in memory anyway
+        return 0, 0
+    M, n, stored = shape
+    kind = network.kind if isinstance(network, Record | Gaussians) else "trials"
+    prepared, dimensions = 0, 1
+    for metric in metrics:
+        kept = getattr(getattr(metric, "preprocess", None), "n_components", None)
+        size = n if kept is None else min(n, kept)
+        # Prepared: means, and factors that may be as large as full covariances.
+        full = M * size * (size + 1) if kind in ("trials", "full") or kept else stored
+        prepared += ITEM_BYTES * max(full, stored)
+        dimensions = max(dimensions, size)
+    return prepared, dimensions
+
+
+def _shape(network: Any) -> tuple[int, int, int] | None:
+    """Return conditions, neurons and numbers of a network, or None if its kind is unknown."""
+    if isinstance(network, Record):
+        return network.n_conditions, network.n_neurons, network.n_bytes // ITEM_BYTES
+    if isinstance(network, Trials):
+        return network.n_conditions, network.n_neurons, network.pooled.size
+    if isinstance(network, Gaussians):
+        return network.n_conditions, network.n_neurons, network.means.size + network.stored.size
+    try:
+        if isinstance(network, tuple):
+            M, n = np.shape(network[0])
+            return M, n, M * n + np.size(network[1])
+        if isinstance(network, list) and np.ndim(network[0]) == 2:
+            sizes = [np.size(one) for one in network]
+            return len(network), np.shape(network[0])[1], sum(sizes)
+        shape = np.shape(network)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return (shape[0], shape[-1], int(np.prod(shape))) if len(shape) in (2, 3) else None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a job is run; none of it changes a distance."""
+
+    workers: int
+    engine: str
+    polish: bool
+    progress: bool | None
+    memory: int
+    shard: Shard
+    alignments: str | None
+    scheduler: Any
+    tile: int | None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        workers: int | None = None,
+        thread_safe: bool = True,
+        engine: str = "threads",
+        polish: bool = True,
+        progress: bool | None = None,
+        memory: str | int | None = None,
+        shard: str | None = None,
+        alignments: str | None = None,
+        scheduler: Any = None,
+        tile: int | None = None,
+    ) -> Settings:
+        """Return the settings that a user gives, or raise one clear sentence.
+
+        ``thread_safe`` says whether more than one worker may be the default.
+        """
+        if workers is None:
+            workers = available_cores() if thread_safe else 1
+        if alignments is not None:
+            check_choice("alignments", alignments, ("float32", "float64"))
+        return cls(
+            workers=check_integer("workers", workers, 1),
+            engine=check_choice("engine", engine, ENGINES),
+            polish=check_boolean("polish", polish),
+            progress=progress,
+            memory=parse_memory(memory),
+            shard=WHOLE if shard is None else Shard.parse(shard),
+            alignments=alignments,
+            scheduler=scheduler,
+            tile=None if tile is None else check_integer("tile", tile, 1),
+        )
 
 
 def default_memory() -> int:
     """Return a quarter of the memory that this process may use, in bytes."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):  # a queue may have given us less than the machine has
+    with suppress(OSError, ValueError):  # a queue may allow less than the machine has
         total = min(total, int(CGROUP_LIMIT.read_text()))
     return int(DEFAULT_SHARE_OF_RAM * total)
 

@@ -1,24 +1,24 @@
-r"""Polish: shorter distances, and no violated triangle, from alignments that are known already.
+r"""The polish: shorter distances and no violated triangle, from alignments that are known already.
 
 If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j
-with i, at a cost of at most :math:`d_{ik} + d_{kj}`: the ground metric obeys the triangle
+with i, at a cost of at most :math:`d_{ik} + d_{kj}`, because the ground metric obeys the triangle
 inequality and does not change when both sides are transformed. So
 
 1. every pair is solved again from the products through the few networks k with the smallest
    :math:`d_{ik} + d_{kj}`, and keeps the better of old and new (layer 1);
-2. every pair that is longer than some :math:`d_{ik} + d_{kj}` is solved again from that product.
-   The solver never climbs, so it ends no longer than that sum (layers 2, 3, ...), and this is
-   repeated until no pair is longer.
+2. every pair with a distance above some :math:`d_{ik} + d_{kj}` is solved again from that product.
+   The solver never increases the distance, so it ends at most at that sum (layers 2, 3, ...). This
+   is repeated until no triangle is violated.
 
-A layer reads only the one below it, so tiles of a layer can be done in any order, at any time, by
-anyone, and give the same bits. Distances only ever fall, from one critical value of the objective
-to another, so the layers come to an end.
+A layer reads only the layer below it, so its tiles can be solved in any order, at any time and by
+any process, and give the same bits. Distances only ever decrease, from one critical value of the
+objective to another, so the number of layers is finite.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,156 +26,151 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.metrics.base import PairResults, ShapeMetric
-from repshape.pairwise.engine import Work
-from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.tiles import Entries, Ledger
+from repshape.pairwise.plan import Tile
+from repshape.pairwise.tiles import Layer, TileStore, TileTask
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-Execute = Callable[[int, list[Tile]], None]
 
-# Products tried for each pair, besides what it has.
+# Products tried for each pair, besides its present transform.
 COMPOSITIONS = 3
-# A pair whose distance equals its lower bound to this share is solved, and cannot get shorter.
+# If the distance equals its lower bound to this relative precision, the pair is solved: its
+# distance cannot decrease.
 CERTAIN = 1e-9
-# A product within this of the present transform would be led back to it: 2 sin(t / 2) for an angle
-# t of 41 degrees.
+# The solver would lead a product this close to the present transform back to it: 2 sin(t / 2) for
+# an angle t of 41 degrees.
 FAR = 0.7
-# A side that is longer than the others together by less than this share of the largest distance
-# is so by rounding.
+# A triangle that is violated by less than this share of the largest distance is so by rounding.
 ROUNDING = 1e-9
-# A gain of less than this share is rounding, and no reason to keep another transform.
+# A relative gain below this is rounding, and no reason to replace a transform.
 NEGLIGIBLE = 1e-12
-# Layers after which to give up; each shortens at least one pair.
+# Layers after which to give up; each one shortens at least one pair.
 MOST_LAYERS = 50
 
 
 def can_polish(metric: Any) -> bool:
     """Return whether the distance is a metric, and its solver takes starts and keeps transforms."""
-    if not isinstance(metric, ShapeMetric) or not metric.is_metric:
+    if not keeps_transforms(metric) or not metric.is_metric:
         return False
-    if getattr(metric, "group", None) == "identity":  # nothing was searched
+    return getattr(metric, "group", None) != "identity"  # which leaves nothing to improve
+
+
+def keeps_transforms(metric: Any) -> bool:
+    """Return whether the solver of a metric takes starts and keeps transforms."""
+    if not isinstance(metric, ShapeMetric):
         return False
     return {"starts", "keep"} <= inspect.signature(metric.solve_pairs).parameters.keys()
 
 
-class Polish:
-    """The polish of one matrix, layer by layer and tile by tile.
+def polish_layers(tiles: TileStore, metric: int) -> Iterator[Layer]:
+    """Yield the layers of the polish; the caller solves each one before asking for the next.
 
     Parameters
     ----------
-    ledger : Ledger
-        Where the finished matrix and its transforms are (layer 0), and where the layers go.
-    number : int
+    tiles : TileStore
+        Where layer 0 is complete, with its transforms, and where the layers go.
+    metric : int
         Number of the metric among those of the job.
     """
+    recorded = tiles.polished()
+    if recorded is not None:  # complete, unless damaged tiles were deleted to be computed again
+        yield from (Layer(tiles, metric, number + 1) for number in range(recorded[0]))
+        return
+    layer = Layer(tiles, metric, 1)
+    first = layer.below.distance
+    while True:
+        yield layer
+        above = Layer(tiles, metric, layer.number + 1)
+        before, now = layer.below.distance, above.below.distance
+        left = count_violations(now)
+        stuck = layer.number > 1 and not (now < before).any()
+        if not left or stuck or layer.number == MOST_LAYERS:
+            break
+        layer = above
+    tiles.finish_polish(layer.number, _report(first, now, left))
 
-    def __init__(self, ledger: Ledger, number: int) -> None:
-        self._ledger = ledger
-        self._number = number
-        self._read: tuple[int, Entries] | None = None
 
-    def run(self, execute: Execute) -> None:
-        """Have all layers computed that are missing, and note what they changed."""
-        if self._ledger.polished() is not None:
-            return
-        before = self._ledger.entries(0)
-        self._execute(1, execute)
-        layer, left = 1, 0
-        while layer < MOST_LAYERS:
-            now = self._entries(layer).distance
-            left = count_violations(now, self._ledger.plan)
-            if not left or (
-                layer > 1 and not (now < self._ledger.entries(layer - 1).distance).any()
-            ):
-                break
-            layer += 1
-            self._execute(layer, execute)
-        after = self._entries(layer).distance
-        self._ledger.finish_polish(layer, _report(before.distance, after, left, self._ledger.plan))
+def make_task(layer: Layer, tile: Tile) -> TileTask:
+    """Return which pairs of a tile to solve, and from which starts."""
+    pairs = tile.pairs
+    if layer.number == 0:
+        return TileTask(layer, tile, pairs)
+    old, first = layer.below, layer.number == 1
+    sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if first else 1)
+    i, j = pairs.T
+    before = PairResults(old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0)
+    wanted = before.lower_bound < (1 - CERTAIN) * before.distance
+    if not first:
+        slack = ROUNDING * np.max(old.distance)
+        wanted &= before.distance > sums[:, 0] + slack
+    wanted &= np.isfinite(sums[:, 0])
+    chosen = np.flatnonzero(wanted)
+    starts = _compose(layer, pairs[chosen], through[chosen], new_only=first)
+    fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
+    chosen, starts = chosen[fresh], [starts[k] for k in fresh]
+    # A violated triangle is resolved at any cost; other restarts must look promising.
+    limits = before.distance[chosen] if first else None
+    return TileTask(layer, tile, pairs[chosen], starts, limits, before, chosen)
 
-    def _execute(self, layer: int, execute: Execute) -> None:
-        plan = self._ledger.plan
-        execute(layer, [tile for tile in plan.tiles if not self._ledger.has(layer, tile)])
 
-    def work(self, layer: int, tile: Tile) -> Work:
-        """Return what is to be done for one tile of a layer."""
-        old = self._entries(layer - 1)
-        pairs = self._ledger.plan.pairs(tile)
-        sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if layer == 1 else 1)
-        i, j = pairs.T
-        wanted = old.lower_bound[i, j] < (1 - CERTAIN) * old.distance[i, j]
-        if layer > 1:
-            slack = ROUNDING * np.max(old.distance)
-            wanted &= old.distance[i, j] > sums[:, 0] + slack
-        wanted &= np.isfinite(sums[:, 0])
-        chosen = np.flatnonzero(wanted)
-        starts = self._compose(layer - 1, pairs[chosen], through[chosen], new_only=layer == 1)
-        fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
-        chosen, starts = chosen[fresh], [starts[k] for k in fresh]
+def keep_better(task: TileTask, found: PairResults) -> PairResults:
+    """Return the results of the whole tile: those from before, with shorter pairs replaced."""
+    if task.before is None or task.places is None:
+        return found
+    merged, chosen = task.before, task.places
+    better = found.distance < (1 - NEGLIGIBLE) * merged.distance[chosen]
+    if not better.any():
+        return merged
+    at = chosen[better]
+    merged.distance[at] = found.distance[better]
+    merged.lower_bound[at] = np.minimum(merged.lower_bound[at], found.distance[better])
+    merged.converged[at] = found.converged[better]
+    transforms = list(_tile_transforms(task.layer, task.tile))
+    for place, new in zip(at.tolist(), np.flatnonzero(better).tolist(), strict=True):
+        transforms[place] = (found.transforms or [])[new]
+    return replace(merged, transforms=transforms)
 
-        def finish(found: PairResults) -> PairResults:
-            return self._merge(layer, tile, chosen, found)
 
-        # A violated triangle is resolved at any cost; other restarts must promise something.
-        limits = old.distance[i, j][chosen] if layer == 1 else None
-        return Work(self._ledger, layer, tile, self._number, pairs[chosen], starts, limits, finish)
+def _compose(
+    layer: Layer, pairs: IndexArray, through: IndexArray, new_only: bool
+) -> list[FloatArray]:
+    """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
 
-    def _entries(self, layer: int) -> Entries:
-        if self._read is None or self._read[0] != layer:
-            self._read = (layer, self._ledger.entries(layer))
-        return self._read[1]
+    With ``new_only``, products close to the present transform are left out.
+    """
+    ends = np.repeat(pairs, through.shape[1], axis=0)
+    legs = [np.column_stack([ends[:, 0], through.ravel()])]
+    legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
+    known = _known_transforms(layer, np.concatenate([*legs, pairs]))
+    products = []
+    for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
+        product = np.stack([known[k, j] @ known[i, k] for k in via])
+        if new_only:
+            product = product[_far(product, known[i, j])]
+        products.append(product)
+    return products
 
-    def _compose(
-        self, layer: int, pairs: IndexArray, through: IndexArray, new_only: bool
-    ) -> list[FloatArray]:
-        """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
 
-        With ``new_only``, without those that lead where the pair is already.
-        """
-        ends = np.repeat(pairs, through.shape[1], axis=0)
-        legs = [np.column_stack([ends[:, 0], through.ravel()])]
-        legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
-        known = self._transforms(layer, np.concatenate([*legs, pairs]))
-        products = []
-        for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
-            product = np.stack([known[k, j] @ known[i, k] for k in via])
-            if new_only:
-                product = product[_far(product, known[i, j])]
-            products.append(product)
-        return products
+def _known_transforms(layer: Layer, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
+    """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
+    plan = layer.tiles.plan
+    known: dict[tuple[int, int], FloatArray] = {}
+    ordered = np.unique(np.sort(legs, axis=1), axis=0)
+    numbers, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
+    needed = {tuple(place): number for number, place in enumerate(numbers.tolist())}
+    for tile in plan.tiles:
+        number = needed.get((tile.row, tile.column))
+        if number is None:
+            continue
+        found = _tile_transforms(layer, tile)
+        inside = ordered[where.ravel() == number]
+        for (a, b), place in zip(inside.tolist(), _places(tile, inside), strict=True):
+            known[a, b], known[b, a] = found[place], found[place].T
+    return known
 
-    def _transforms(self, layer: int, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
-        """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
-        plan = self._ledger.plan
-        known: dict[tuple[int, int], FloatArray] = {}
-        ordered = np.unique(np.sort(legs, axis=1), axis=0)
-        tiles, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
-        for number, (row, column) in enumerate(tiles.tolist()):
-            tile = Tile(row, column)
-            found = self._ledger.transforms(layer, tile)
-            inside = ordered[where.ravel() == number]
-            places = _positions(plan, tile, inside)
-            for (a, b), place in zip(inside.tolist(), places, strict=True):
-                known[a, b], known[b, a] = found[place], found[place].T
-        return known
 
-    def _merge(self, layer: int, tile: Tile, chosen: IndexArray, found: PairResults) -> PairResults:
-        """Return the tile with what was found where it is shorter."""
-        old = self._entries(layer - 1)
-        i, j = self._ledger.plan.pairs(tile).T
-        merged = PairResults(old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0)
-        better = found.distance < (1 - NEGLIGIBLE) * merged.distance[chosen]
-        if not better.any():
-            return merged
-        at = chosen[better]
-        merged.distance[at] = found.distance[better]
-        merged.lower_bound[at] = np.minimum(merged.lower_bound[at], found.distance[better])
-        merged.converged[at] = found.converged[better]
-        transforms = list(self._ledger.transforms(layer - 1, tile))
-        for place, new in zip(at.tolist(), np.flatnonzero(better).tolist(), strict=True):
-            transforms[place] = (found.transforms or [])[new]
-        return replace(merged, transforms=transforms)
+def _tile_transforms(layer: Layer, tile: Tile) -> list[FloatArray]:
+    return layer.tiles.transforms(layer.number - 1, tile)
 
 
 def _far(products: FloatArray, present: FloatArray) -> npt.NDArray[np.bool_]:
@@ -188,14 +183,13 @@ def _far(products: FloatArray, present: FloatArray) -> npt.NDArray[np.bool_]:
     return gaps > FAR
 
 
-def _positions(plan: Plan, tile: Tile, pairs: IndexArray) -> list[int]:
-    """Return where pairs stand among ``plan.pairs(tile)``."""
-    i = pairs[:, 0] - plan.span(tile.row).start
-    j = pairs[:, 1] - plan.span(tile.column).start
+def _places(tile: Tile, pairs: IndexArray) -> list[int]:
+    """Return the places of pairs among ``tile.pairs``."""
+    i, j = pairs[:, 0] - tile.rows.start, pairs[:, 1] - tile.columns.start
     if tile.row != tile.column:
-        found = i * len(plan.span(tile.column)) + j
+        found = i * len(tile.columns) + j
     else:
-        found = i * len(plan.span(tile.row)) - i * (i + 1) // 2 + j - i - 1
+        found = i * len(tile.rows) - i * (i + 1) // 2 + j - i - 1
     return list(map(int, found))
 
 
@@ -223,17 +217,17 @@ def shortest_detours(D: FloatArray, pairs: IndexArray, count: int) -> tuple[Floa
     return sums, through
 
 
-def count_violations(D: FloatArray, plan: Plan) -> int:
-    """Return how many triangles have a side longer than the other two by more than rounding."""
+def count_violations(D: FloatArray) -> int:
+    """Return how many triangles have a side above the sum of the others by more than rounding."""
     slack = ROUNDING * np.max(D)
     total = 0
-    for k in range(plan.count):
+    for k in range(len(D)):
         total += int(np.count_nonzero((D[:, k, None] + D[k]) + slack < D))
     return total // 2
 
 
-def _report(before: FloatArray, after: FloatArray, left: int, plan: Plan) -> dict[str, float]:
-    upper = np.triu_indices(plan.count, 1)
+def _report(before: FloatArray, after: FloatArray, left: int) -> dict[str, float]:
+    upper = np.triu_indices(len(before), 1)
     old, new = before[upper], after[upper]
     shorter = old - new > ROUNDING * old.max(initial=0.0)
     gains = 1.0 - new[shorter] / old[shorter]
@@ -242,6 +236,6 @@ def _report(before: FloatArray, after: FloatArray, left: int, plan: Plan) -> dic
         "largest_gain": float(gains.max(initial=0.0)),
         "total_before": float(old.sum()),
         "total_after": float(new.sum()),
-        "violated_triangles_before": count_violations(before, plan),
+        "violated_triangles_before": count_violations(before),
         "violated_triangles_after": left,
     }

@@ -1,12 +1,13 @@
-"""The store: a matrix of distances on disk that grows tile by tile and survives anything."""
+"""The store: a matrix of distances on disk that grows tile by tile and survives interruptions."""
 
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +19,35 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape.errors import StorageError
 from repshape.io.matrices import metadata_from_json, metadata_to_json
-from repshape.io.writing import atomic_folder
-from repshape.io.zarr import DurableStore, create_group, read_attributes, readable, writable
+from repshape.io.zarr import (
+    DurableStore,
+    new_group,
+    read_attributes,
+    readable,
+    writable,
+    write_attributes,
+)
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import PairResults
 from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.tiles import QUANTITIES, Entries, mirror
+from repshape.pairwise.tiles import QUANTITIES, Entries, mirror, read_matrix
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 FORMAT = "repshape-distance-store"
-FORMAT_VERSION = 1
-AGAIN = "Finished tiles are safe: run the same command again to continue."
-ANEW = "Delete that file and run the same command again to compute its tile anew."
+FORMAT_VERSION = 2
+# A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
+SEAL_BYTES = 6
+HALF_SEAL = 2**24
+# The seal of a tile also says whether its transforms were written.
+KINDS = ("plain", "aligned")
+RESUME = "Finished tiles are safe: run the same command again to continue."
+RECOMPUTE = "Delete that file and run the same command again to compute its tile anew."
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a store is of: it continues with the same, and refuses all else."""
+    """What a store belongs to: it is continued with the same metric and networks only."""
 
     description: dict[str, Any]
     labels: tuple[str, ...]
@@ -56,7 +68,7 @@ class Identity:
             if old != new:
                 return f"network {k} was {old!r} and is {new!r}"
             if self.fingerprints[k] != other.fingerprints[k]:
-                return f"the responses of network {old!r} are not those of before"
+                return f"the responses of network {old!r} have changed"
         if mine["repshape"] != theirs["repshape"]:
             return f"it was made by repshape {mine['repshape']} and this is {theirs['repshape']}"
         return None
@@ -66,67 +78,83 @@ class Store:
     """Distances on disk: a Zarr group whose chunks are tiles of the upper triangle.
 
     The array ``tiles`` (quantity, network, network) holds distance, lower bound and convergence;
-    NaN means "not computed yet". A tile is one chunk: one file, renamed into place when it is on
-    the disk. ``alignments`` (tile row, tile column, numbers) holds the transforms of a tile, one
-    after the other, where they are kept. ``polish/1``, ``polish/2``, ... hold what the polish
-    made of them, in the same form.
+    NaN means "not computed yet". A tile is one chunk, which is one file, and it gets its name only
+    when it is complete and on the disk. Where transforms are kept, ``alignments`` (tile row, tile
+    column, numbers) holds those of a tile one after the other. ``polish/1``, ``polish/2``, ...
+    hold the layers of the polish in the same form; there, a tile has alignments only if the layer
+    changed it.
+
+    Both kinds of chunk carry a seal: a number derived from the store's random ``id``, the layer and
+    the place of the tile. A chunk that was moved, or comes from another store, is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         path = self.path = Path(path)
         self._header = _header(path)
+        self.id = str(self._header["id"])
         self.plan = Plan(len(self._header["labels"]), int(self._header["edge"]))
         self.keeps = self._header["alignments"] is not None
+        self.bounded = bool(self._header["bounded"])
         self._arrays: dict[tuple[int, str], zarr.Array[Any]] = {}
 
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: Path,
         identity: Identity,
         metadata: pd.DataFrame,
+        *,
         edge: int,
         alignments: str | None,
-        width: int,
+        dimensions: int,
+        bounded: bool,
     ) -> Store:
-        """Make an empty store, or open the one that is there if it is of the same."""
-        target = Path(path)
+        """Make an empty store, or open the existing one if it has the same identity.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+        identity : Identity
+        metadata : pandas.DataFrame
+            A row for each network.
+        edge : int
+            Edge of the tiles, in networks.
+        alignments : str or None
+            The dtype in which to keep transforms, or None.
+        dimensions : int
+            Largest number of dimensions in which a network is aligned.
+        bounded : bool
+            Whether the metric gives lower bounds and convergence.
+        """
         header = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
+            "id": uuid.uuid4().hex,
             "description": identity.description,
             "labels": list(identity.labels),
             "fingerprints": list(identity.fingerprints),
             "metadata": metadata_to_json(metadata),
             "edge": edge,
             "alignments": alignments,
-            "width": width,
+            "width": 2 + 2 * edge + (edge * dimensions) ** 2,  # see _pack
+            "bounded": bounded,
         }
-        if not target.exists():
-            try:
-                with writable(target), atomic_folder(target) as folder:
-                    _create_layer(folder, header, header)
-            except StorageError as error:
-                if not isinstance(error.__cause__, FileExistsError):
-                    raise  # else another process was faster: its store is as good as ours
-        store = cls(target)
-        store.check(identity, alignments)
-        return store
-
-    def check(self, identity: Identity, alignments: str | None) -> None:
-        """Raise one sentence unless this is a store of the given metric and data."""
-        difference = self.identity.difference(identity)
-        if difference is None and alignments is not None and not self.keeps:
+        if not path.exists():
+            _create_layer(path, header, header)
+        store = cls(path)
+        difference = store.identity.difference(identity)
+        if difference is None and alignments is not None and not store.keeps:
             difference = "it keeps no alignments, which the polish needs"
         if difference:
             raise StorageError(
-                f"{self.path} cannot be continued: {difference}. Choose another name for the "
-                "output, or remove that one."
+                f"{path} cannot be continued: {difference}. Choose another name for the "
+                "output, or delete that store."
             )
+        return store
 
     @cached_property
     def identity(self) -> Identity:
-        """What the store is of."""
+        """The metric and the networks that the store belongs to."""
         head = self._header
         return Identity(head["description"], tuple(head["labels"]), tuple(head["fingerprints"]))
 
@@ -142,96 +170,120 @@ class Store:
         return [tile for tile in self.plan.tiles if not self.has(layer, tile)]
 
     def has(self, layer: int, tile: Tile) -> bool:
-        """Return whether a tile is finished: its file takes its name only when it is."""
-        return self._file(layer, tile).exists()
+        """Return whether a tile is finished, with its alignments if it has any."""
+        if not self._file(layer, "tiles", tile).exists():
+            return False
+        aligned = not self.keeps or self._file(layer, "alignments", tile).exists()
+        return aligned or not self._is_aligned(layer, tile)
 
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
-        """Keep a finished tile, durably and whole; the numbers come last and make it count."""
-        rows, columns = self.plan.span(tile.row), self.plan.span(tile.column)
-        pairs = self.plan.pairs(tile)
-        with writable(self.path, AGAIN):
+        """Keep a finished tile durably; its numbers are written last and make it count."""
+        aligned = self.keeps and found.transforms is not None
+        with writable(self.path, RESUME):
             self._ensure(layer)
-            if self.keeps and found.transforms is not None:
+            if aligned:
                 array = self._array(layer, "alignments")
                 record = np.full(array.shape[2], np.nan)  # a whole chunk: nothing is read back
-                packed = _pack(found.transforms, pairs, rows, columns)
-                record[: len(packed)] = packed
+                packed = _pack(found.transforms or [], tile)
+                record[2 : 2 + len(packed)] = packed
+                record[:2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 array[tile.row, tile.column] = record
-            block = np.full((len(QUANTITIES), len(rows), len(columns)), np.nan)
-            i, j = pairs[:, 0] - rows.start, pairs[:, 1] - columns.start
-            block[:, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
-            self._array(layer, "tiles")[:, _slice(rows), _slice(columns)] = block
+            block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
+            i, j = _places(tile)
+            block[:-1, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
+            block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
+            self._array(layer, "tiles")[_where(tile)] = block
 
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer, NaN where they are not computed yet."""
-        upper = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
+        numbers = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
         for tile in self.plan.tiles:
-            file = self._file(layer, tile)
-            if file.exists():
-                where = (slice(None), *(_slice(self.plan.span(k)) for k in (tile.row, tile.column)))
-                with readable(file, ANEW):
-                    upper[where] = self._array(layer, "tiles")[where]
-        return mirror(upper)
+            if self._file(layer, "tiles", tile).exists():
+                numbers[_where(tile)] = self._read(layer, "tiles", tile)[:-1]
+        return mirror(numbers)
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
         """Return the transforms of a tile, from the last layer that changed it."""
-        for at in range(layer, -1, -1):
-            name = Path("alignments", "c", str(tile.row), str(tile.column), "0")
-            file = self._layer(at) / name
-            if at == 0 or file.exists():
-                with readable(file, ANEW):
-                    record = np.asarray(self._array(at, "alignments")[tile.row, tile.column])
-                    spans = self.plan.span(tile.row), self.plan.span(tile.column)
-                    return _unpack(record, self.plan.pairs(tile), *spans)
-        raise AssertionError("layer 0 holds every tile")
+        while layer > 0 and not self._is_aligned(layer, tile):
+            layer -= 1
+        file = self._file(layer, "alignments", tile)
+        if not file.exists():
+            raise StorageError(f"{file} is missing. Run the same command again to compute it anew.")
+        record = self._read(layer, "alignments", tile)
+        return _unpack(record[2:], tile)
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
-        """Note that the polish is complete."""
-        with writable(self.path, AGAIN):
-            group = zarr.open_group(DurableStore(self.path / "polish"), mode="r+")
-            group.update_attributes({"layers": layers, "report": report})
+        """Record that the polish is complete."""
+        write_attributes(self.path / "polish", {"layers": layers, "report": report})
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
-        """Return what `finish_polish` noted, or None."""
+        """Return what `finish_polish` recorded, or None."""
         noted = read_attributes(self.path / "polish") or {}
         return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
+
+    def _read(self, layer: int, name: str, tile: Tile) -> npt.NDArray[Any]:
+        """Return the chunk of a tile, or raise if it is damaged or has the seal of another."""
+        array = self._array(layer, name)
+        with readable(self._file(layer, name, tile), RECOMPUTE):
+            if name == "tiles":
+                found = np.asarray(array[_where(tile)])
+                seals = found[-1][_places(tile)]
+                fits = any((seals == self._seal(layer, tile, one)).all() for one in KINDS)
+            else:
+                found = np.asarray(array[tile.row, tile.column])
+                seal = divmod(self._seal(layer, tile, name), HALF_SEAL)
+                fits = tuple(found[:2].tolist()) == seal
+            if not fits:
+                raise ValueError("it belongs to another tile or another store")
+        return found
+
+    def _is_aligned(self, layer: int, tile: Tile) -> bool:
+        """Return whether a finished tile was written together with its alignments."""
+        seals = self._read(layer, "tiles", tile)[-1]
+        return bool((seals == self._seal(layer, tile, "aligned")).any())
+
+    def _seal(self, layer: int, tile: Tile, kind: str) -> int:
+        words = f"{self.id} {layer} {tile.row} {tile.column} {kind}"
+        return int.from_bytes(sha256(words.encode()).digest()[:SEAL_BYTES])
 
     def _layer(self, layer: int) -> Path:
         return self.path if layer == 0 else self.path / "polish" / str(layer)
 
-    def _file(self, layer: int, tile: Tile) -> Path:
-        return self._layer(layer) / "tiles" / "c" / "0" / str(tile.row) / str(tile.column)
+    def _file(self, layer: int, array: str, tile: Tile) -> Path:
+        row, column = str(tile.row), str(tile.column)
+        place = ("0", row, column) if array == "tiles" else (row, column, "0")
+        return Path(self._layer(layer), array, "c", *place)
 
     def _ensure(self, layer: int) -> None:
-        folder = self._layer(layer)
-        if folder.exists():
-            return
-        with suppress(FileExistsError), atomic_folder(folder) as new:
-            _create_layer(new, {}, self._header)
+        if not self._layer(layer).exists():
+            _create_layer(self._layer(layer), {}, self._header)
 
     def _array(self, layer: int, name: str) -> zarr.Array[Any]:
         key = (layer, name)
         if key not in self._arrays:
             folder = self._layer(layer) / name
-            self._arrays[key] = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
+            remedy = f"Delete {self._layer(layer)} and run the same command again."
+            with readable(folder / "zarr.json", remedy):
+                self._arrays[key] = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
         return self._arrays[key]
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     """Return the matrix of a store as far as it is computed, polished if it was."""
     store = Store(path)
-    noted = store.polished()
-    found = store.entries(noted[0] if noted else 0)
-    bounded = not np.isnan(found.lower_bound[np.triu_indices(store.plan.count, 1)]).all()
-    return DistanceMatrix(
-        found.distance,
-        store.identity.labels,
-        store.metadata,
-        found.lower_bound if bounded else None,
-        found.converged == 1.0 if bounded else None,
-        store.identity.description | ({"polish": noted[1]} if noted else {}),
-        missing=True,
-    )
+    identity = store.identity
+    return read_matrix(store, identity.labels, store.metadata, identity.description)
+
+
+def check_store_path(path: Path) -> None:
+    """Raise one clear sentence if there is no way to make or open a store at a path."""
+    if path.exists() and not path.is_dir():
+        raise StorageError(f"{path} is a file; a store needs a folder of its own.")
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise StorageError(f"Cannot make a store at {path}: its parent folder does not exist.")
+    if str((read_attributes(parent) or {}).get("format")).startswith("repshape-"):
+        raise StorageError(f"{path} is inside a cohort or another store; choose another place.")
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -250,60 +302,63 @@ def _header(path: Path) -> dict[str, Any]:
 
 
 def _create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
-    """Fill a new folder with the empty arrays of a layer."""
+    """Make a folder with the empty arrays of a layer."""
     plan = Plan(len(header["labels"]), int(header["edge"]))
-    group = create_group(folder, attributes)
-    group.create_array(
-        "tiles",
-        shape=(len(QUANTITIES), plan.count, plan.count),
-        chunks=(len(QUANTITIES), plan.edge, plan.edge),
-        dtype="float64",
-        fill_value=np.nan,
-        compressors=[Crc32cCodec()],
-        dimension_names=("quantity", "network", "other network"),
-        attributes={"quantities": list(QUANTITIES)},
-    )
-    if attributes:
-        group.create_group("polish")
-    if header["alignments"] is not None:
-        group.create_array(
-            "alignments",
-            shape=(plan.side, plan.side, int(header["width"])),
-            chunks=(1, 1, int(header["width"])),
-            dtype=header["alignments"],
-            fill_value=np.nan,
-            compressors=[ZstdCodec(level=1), Crc32cCodec()],  # most of a record may be empty
-        )
+    try:
+        with new_group(folder, attributes) as group:
+            group.create_array(
+                "tiles",
+                shape=(len(QUANTITIES) + 1, plan.count, plan.count),
+                chunks=(len(QUANTITIES) + 1, plan.edge, plan.edge),
+                dtype="float64",
+                fill_value=np.nan,
+                compressors=[Crc32cCodec()],
+                dimension_names=("quantity", "network", "other network"),
+                attributes={"quantities": [*QUANTITIES, "seal"]},
+            )
+            if attributes:
+                group.create_group("polish")
+            if header["alignments"] is not None:
+                group.create_array(
+                    "alignments",
+                    shape=(plan.side, plan.side, int(header["width"])),
+                    chunks=(1, 1, int(header["width"])),
+                    dtype=header["alignments"],
+                    fill_value=np.nan,
+                    compressors=[ZstdCodec(level=1), Crc32cCodec()],  # most may be empty
+                )
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise  # otherwise another process was faster, and its folder will do
 
 
-def record_width(edge: int, size: int) -> int:
-    """Return how many numbers hold the transforms of a tile of networks of ``size`` dimensions."""
-    return 2 * edge + (edge * size) ** 2
+def _pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
+    """Return the sizes of the networks of rows and columns, then all transforms, as one vector."""
+    i, j = _places(tile)
+    row_sizes, column_sizes = np.zeros(len(tile.rows)), np.zeros(len(tile.columns))
+    column_sizes[j], row_sizes[i] = np.array([one.shape for one in transforms]).T
+    return np.concatenate([row_sizes, column_sizes, *(one.ravel() for one in transforms)])
 
 
-def _pack(
-    transforms: Sequence[FloatArray], pairs: IndexArray, rows: range, columns: range
-) -> FloatArray:
-    """Return sizes of the networks of rows and columns, then all transforms, as one vector."""
-    sizes = np.zeros(len(rows) + len(columns))
-    for (i, j), transform in zip(pairs, transforms, strict=True):
-        sizes[len(rows) + j - columns.start], sizes[i - rows.start] = transform.shape
-    return np.concatenate([sizes, *(one.ravel() for one in transforms)])
+def _unpack(record: npt.NDArray[Any], tile: Tile) -> list[FloatArray]:
+    i, j = _places(tile)
+    ends_of_sizes = np.cumsum([len(tile.rows), len(tile.columns)])
+    row_sizes, column_sizes, packed = np.split(record.astype(np.float64), ends_of_sizes)
+    shapes = np.column_stack([column_sizes[j], row_sizes[i]]).astype(np.intp)
+    ends = np.cumsum(shapes.prod(axis=1))
+    starts = np.concatenate([[0], ends[:-1]])
+    return [packed[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
 
 
-def _unpack(
-    record: npt.NDArray[Any], pairs: IndexArray, rows: range, columns: range
-) -> list[FloatArray]:
-    numbers = record.astype(np.float64)
-    row_sizes = numbers[: len(rows)].astype(np.intp)
-    column_sizes = numbers[len(rows) : len(rows) + len(columns)].astype(np.intp)
-    shapes = np.column_stack(
-        [column_sizes[pairs[:, 1] - columns.start], row_sizes[pairs[:, 0] - rows.start]]
-    )
-    ends = len(rows) + len(columns) + np.cumsum(shapes.prod(axis=1))
-    starts = np.concatenate([[len(rows) + len(columns)], ends[:-1]])
-    return [numbers[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
+def _where(tile: Tile) -> tuple[slice, slice, slice]:
+    """Return the place of a tile in an array (quantity, network, network)."""
+    rows, columns = (slice(span.start, span.stop) for span in (tile.rows, tile.columns))
+    return slice(None), rows, columns
 
 
-def _slice(span: range) -> slice:
-    return slice(span.start, span.stop)
+def _places(tile: Tile) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns of a tile's pairs, counted inside the tile."""
+    if tile.row == tile.column:
+        return np.triu_indices(len(tile.rows), 1)
+    i, j = np.indices((len(tile.rows), len(tile.columns))).reshape(2, -1)
+    return i, j

@@ -1,19 +1,27 @@
-"""What one tile of pairs yields, and where tiles are kept while a matrix grows."""
+"""Results of tiles: where they are kept, what a tile still needs, and the matrix they make.
+
+A matrix is computed in layers. Layer 0 holds every pair, solved once. Later layers are made by the
+polish (`repshape.pairwise.polish`), each from the layer below it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import PairResults
 from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]
-# The numbers kept of each pair, in this order: layers of one array, so that a tile is one chunk.
+IndexArray = npt.NDArray[np.intp]
+# The numbers kept of each pair, in this order.
 QUANTITIES = ("distance", "lower_bound", "converged")
 
 
@@ -26,87 +34,152 @@ class Entries:
     converged: FloatArray
 
 
-class Ledger(Protocol):
-    """Where finished tiles are kept. Layer 0 is the matrix; later layers are its polish."""
+class TileStore(Protocol):
+    """Where the finished tiles of one matrix are kept, layer by layer.
+
+    ``keeps`` says whether the transforms of the pairs are kept. ``bounded`` says whether the
+    metric gives lower bounds and convergence.
+    """
 
     plan: Plan
     keeps: bool
+    bounded: bool
 
     def has(self, layer: int, tile: Tile) -> bool:
         """Return whether a tile is finished."""
 
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
-        """Keep a finished tile, at once and whole."""
+        """Keep a finished tile, whole or not at all."""
 
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer."""
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
-        """Return the transforms of all pairs of a tile, in the order of ``plan.pairs``."""
+        """Return the transforms of a tile, in the order of its pairs."""
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
-        """Note that the polish is complete: ``layers`` is the number of the last."""
+        """Record that the polish is complete; ``layers`` is the number of the last layer."""
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
-        """Return what `finish_polish` noted, or None."""
+        """Return what `finish_polish` recorded, or None."""
 
 
-class MemoryLedger:
-    """Tiles in memory, for a matrix that is not stored."""
+class MemoryTiles:
+    """Tiles in memory, for a matrix without a store."""
 
-    def __init__(self, plan: Plan, alignments: str | None) -> None:
+    def __init__(self, plan: Plan, alignments: str | None = None, bounded: bool = True) -> None:
         self.plan = plan
         self.keeps = alignments is not None
+        self.bounded = bounded
+        self.results: dict[tuple[int, Tile], PairResults] = {}
         self._dtype = alignments
-        self._tiles: dict[tuple[int, Tile], PairResults] = {}
         self._polished: tuple[int, dict[str, float]] | None = None
 
     def has(self, layer: int, tile: Tile) -> bool:
         """Return whether a tile is finished."""
-        return (layer, tile) in self._tiles
+        return (layer, tile) in self.results
 
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
         """Keep a finished tile."""
         if found.transforms is not None:  # rounded as a store would, for the same bits
             rounded = [one.astype(self._dtype) for one in found.transforms]
             found = replace(found, transforms=rounded)
-        self._tiles[layer, tile] = found
+        self.results[layer, tile] = found
 
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer."""
-        return gather(self.plan, [self._tiles.get((layer, tile)) for tile in self.plan.tiles])
+        numbers = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
+        for tile in self.plan.tiles:
+            found = self.results.get((layer, tile))
+            if found is not None:
+                i, j = tile.pairs.T
+                numbers[:, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
+        return mirror(numbers)
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
-        """Return the transforms of all pairs of a tile, from the last layer that changed it."""
+        """Return the transforms of a tile, from the last layer that changed it."""
         for at in range(layer, -1, -1):
-            found = self._tiles[at, tile].transforms
+            found = self.results[at, tile].transforms
             if found is not None:
                 return [one.astype(np.float64) for one in found]
-        raise AssertionError("transforms are kept wherever they are asked for")
+        raise AssertionError("layer 0 keeps the transforms of every tile")
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
-        """Note that the polish is complete."""
+        """Record that the polish is complete."""
         self._polished = (layers, report)
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
-        """Return what `finish_polish` noted, or None."""
+        """Return what `finish_polish` recorded, or None."""
         return self._polished
 
 
-def gather(plan: Plan, tiles: Sequence[PairResults | None]) -> Entries:
-    """Return symmetric matrices of the numbers of tiles, given in the order of ``plan.tiles``."""
-    blocks = np.full((len(QUANTITIES), plan.count, plan.count), np.nan)
-    for tile, found in zip(plan.tiles, tiles, strict=True):
-        if found is not None:
-            i, j = plan.pairs(tile).T
-            blocks[:, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
-    return mirror(blocks)
+@dataclass(frozen=True)
+class Layer:
+    """One layer of one matrix: 0 solves every pair once, later ones are the polish.
+
+    ``metric`` is the number of the matrix's metric among those of the job.
+    """
+
+    tiles: TileStore
+    metric: int
+    number: int
+
+    @cached_property
+    def below(self) -> Entries:
+        """The numbers of the layer below, which must be complete."""
+        return self.tiles.entries(self.number - 1)
 
 
-def mirror(upper: FloatArray) -> Entries:
-    """Return symmetric matrices of arrays (3, K, K) of which only the upper triangle is read."""
-    lower = np.tril_indices(upper.shape[1], -1)
-    upper[:, lower[0], lower[1]] = upper[:, lower[1], lower[0]]
-    diagonal = np.arange(upper.shape[1])
-    upper[:, diagonal, diagonal] = np.array([0.0, 0.0, 1.0])[:, None]
-    return Entries(*upper)
+@dataclass(frozen=True)
+class TileTask:
+    """The pairs of a tile that are to be solved, and how.
+
+    Attributes
+    ----------
+    layer : Layer
+        The layer that the tile belongs to.
+    tile : Tile
+    pairs : ndarray, shape (P, 2)
+    starts : list of P arrays, or None
+        The transforms to start from, for each pair; None leaves this to the metric.
+    limits : ndarray, shape (P,), or None
+        The distances that a start must promise to get below.
+    before : PairResults or None
+        What the tile is known to be before; only pairs that become shorter are replaced.
+    places : ndarray, shape (P,), or None
+        The places of the pairs in ``before``.
+    """
+
+    layer: Layer
+    tile: Tile
+    pairs: IndexArray
+    starts: list[FloatArray] | None = None
+    limits: FloatArray | None = None
+    before: PairResults | None = None
+    places: IndexArray | None = None
+
+
+def mirror(numbers: FloatArray) -> Entries:
+    """Return symmetric matrices from an array (3, K, K) of which the upper triangle is filled."""
+    lower = np.tril_indices(numbers.shape[1], -1)
+    numbers[:, lower[0], lower[1]] = numbers[:, lower[1], lower[0]]
+    diagonal = np.arange(numbers.shape[1])
+    numbers[:, diagonal, diagonal] = np.array([0.0, 0.0, 1.0])[:, None]
+    return Entries(*numbers)
+
+
+def read_matrix(
+    tiles: TileStore, labels: Sequence[str], metadata: pd.DataFrame, description: dict[str, Any]
+) -> DistanceMatrix:
+    """Return the matrix as far as it is computed, polished if the polish is complete."""
+    polished = tiles.polished()
+    found = tiles.entries(polished[0] if polished else 0)
+    return DistanceMatrix(
+        found.distance,
+        tuple(labels),
+        metadata,
+        found.lower_bound if tiles.bounded else None,
+        found.converged == 1.0 if tiles.bounded else None,
+        description | ({"polish": polished[1]} if polished else {}),
+        missing=True,
+    )

@@ -292,7 +292,7 @@ def _read_transforms(
     noted = store.polished()
     layer = noted[0] if noted else 0
     for tile in store.plan.tiles:
-        pairs = [(int(i), int(j)) for i, j in store.plan.pairs(tile)]
+        pairs = [(int(i), int(j)) for i, j in tile.pairs]
         if not wanted.isdisjoint(pairs):
             found = store.transforms(layer, tile)
             yield from ((p, one) for p, one in zip(pairs, found, strict=True) if p in wanted)

@@ -1,70 +1,85 @@
-"""Solving tiles over the threads of one machine."""
+"""Solving tiles on the threads of one machine."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
-from repshape._parallel import Advance
+from repshape._parallel import Advance, progress_bar, thread_pool
 from repshape.errors import InputError
 from repshape.metrics.base import PairResults, ShapeMetric
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import Ledger
+from repshape.pairwise.polish import keep_better, make_task
+from repshape.pairwise.tiles import Layer, TileTask
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 Metric: TypeAlias = "ShapeMetric[Any] | Callable[[Any, Any], float]"
+# A tile of a layer that is to be solved.
+Request: TypeAlias = tuple[Layer, Tile]
 
 # Chunks depend on the number of pairs alone, never on the number of workers, so that a solver that
 # shares work within a chunk gives the same bits however many there are. About 256 chunks keep
 # every core busy to the end; at most 64 pairs keep a chunk short.
 TARGET_CHUNKS = 256
 MAX_CHUNK = 64
-# What mallopt calls the size from which memory is mapped, and unmapped when it is freed.
-M_MMAP_THRESHOLD = -3
-SMALLEST_MAPPED = 2**20
 # Steps after which the starts of a pair are compared, and how far above the present distance the
-# best may then be. On five macaque V1 populations no such limit at all gave the same distances.
+# best may then be. On five macaque V1 populations, the distances were the same without this limit.
 TRIAL_STEPS = 12
 HOPE = 0.02
 
 
 @dataclass(frozen=True)
-class Work:
-    """What is to be done for one tile of one metric's matrix.
+class ThreadSolver:
+    """Solves tiles on the threads of this process.
 
-    ``pairs`` are those to solve, from ``starts`` if given, to get below ``limits``. ``finish``
-    makes the results of the whole tile of theirs.
+    Attributes
+    ----------
+    cache : PreparedCache
+    workers : int
+        Number of threads.
+    progress : bool or None
+        Whether to show a progress bar; None shows it in a terminal or a notebook.
     """
 
-    ledger: Ledger
-    layer: int
-    tile: Tile
-    metric: int
-    pairs: IndexArray
-    starts: list[FloatArray] | None = None
-    limits: FloatArray | None = None
-    finish: Callable[[PairResults], PairResults] = lambda found: found
+    cache: PreparedCache
+    workers: int
+    progress: bool | None
+
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Solve the tiles that are missing, and write each one as soon as it is solved."""
+
+        def is_missing(request: Request) -> bool:
+            layer, tile = request
+            return not layer.tiles.has(layer.number, tile)
+
+        missing = list(filter(is_missing, requests))
+        total = sum(tile.n_pairs for _, tile in missing)
+        # Another process may solve some of them meanwhile.
+        tasks = (make_task(*request) for request in missing if is_missing(request))
+        with progress_bar(what, total, self.progress) as advance:
+            solve_tasks(tasks, self.cache, self.workers, advance)
 
 
-class Bench:
-    """Networks that are ready for every metric, as many as memory allows, latest used last.
+class PreparedCache:
+    """Networks prepared for every metric of a job, as many as memory allows.
+
+    The networks that were not used for the longest time are dropped first.
 
     Parameters
     ----------
     networks : sequence
-        Networks, read when they are asked for.
+        Networks; those of a cohort on disk are read when needed.
     names : sequence of str
     metrics : sequence of metrics
     capacity : int
@@ -84,14 +99,12 @@ class Bench:
         self._capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
         self._first: tuple[int, str] | None = None
-        # Where networks come and go, one is made ready at a time, and leaves nothing behind.
-        self._gate: threading.Lock | nullcontext[None] = nullcontext()
-        if capacity < len(networks):
-            self._gate = threading.Lock()
-            return_freed_memory()
+        # Where memory is short, one network is prepared at a time, and nothing else is left of it.
+        self._short = capacity < len(names)
+        self._one_at_a_time = threading.Lock()
 
     def request(self, indices: Iterable[int], pool: Executor) -> dict[int, Future[tuple[Any, ...]]]:
-        """Have networks made ready, unless they are, and forget those that were not used long."""
+        """Have networks prepared, unless they are already, and drop those beyond the capacity."""
         asked = {}
         for index in indices:
             if index not in self._ready:
@@ -117,123 +130,130 @@ class Bench:
                     f"and {prepared.n_conditions} in {self.names[index]!r}."
                 )
 
-    def validate(self, index: int) -> None:
-        """Raise if a network or a parameter of a metric cannot be used."""
-        with solving():
-            self._load(index)
-
     def _load(self, index: int) -> tuple[Any, ...]:
-        with self._gate:
-            network = self._networks[index]
-            return tuple(
-                metric.prepare(network) if isinstance(metric, ShapeMetric) else network
-                for metric in self.metrics
-            )
+        if not self._short:
+            return self._prepare(index)
+        with self._one_at_a_time:
+            ready = self._prepare(index)
+            return_free_memory()
+            return ready
+
+    def _prepare(self, index: int) -> tuple[Any, ...]:
+        network = self._networks[index]
+        return tuple(
+            metric.prepare(network) if isinstance(metric, ShapeMetric) else network
+            for metric in self.metrics
+        )
 
 
-def return_freed_memory() -> None:
-    """Have the C library give large arrays back to the system as soon as they are freed.
+def return_free_memory() -> None:
+    """Return memory that was freed to the operating system, where the C library can (glibc).
 
-    Otherwise glibc keeps more and more of them for later, in pools of every thread, and memory
-    grows far beyond what is in use.
+    Otherwise glibc keeps what large arrays leave behind, for every thread, and memory grows far
+    beyond what is in use.
     """
-    with suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, SMALLEST_MAPPED)
+    with suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
-@contextmanager
-def solving() -> Iterator[None]:
-    """Pin BLAS to one thread: pairs are what runs side by side, and bits must not depend on it."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+def solve_tasks(
+    tasks: Iterable[TileTask], cache: PreparedCache, workers: int, advance: Advance
+) -> None:
+    """Solve tasks; each tile is written as soon as it is solved.
 
-
-def run_works(works: Iterable[Work], bench: Bench, workers: int, advance: Advance) -> None:
-    """Do all work, each tile written as soon as it is solved.
-
-    With several workers the next tile is under way before the last is done, so that no core
+    With several workers the next tile is begun before the last one is finished, so that no core
     waits for the end of a tile, for a network to be read, or for the disk.
     """
-    pool: Executor = _Inline() if workers == 1 else ThreadPoolExecutor(workers, "repshape")
-    running: deque[_Running] = deque()
+    running: deque[_RunningTile] = deque()
     depth = 0 if workers == 1 else 1
-    with solving(), pool:
-        try:
-            for work in works:
-                started = _Running(work, bench, pool)
-                while len(running) > depth:
-                    running.popleft().conclude(bench, advance)
-                running.append(started)
-                started.launch(bench, pool)
-            while running:
-                running.popleft().conclude(bench, advance)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with thread_pool(workers) as pool:
+        for task in tasks:
+            started = _RunningTile(task, cache, pool, advance)
+            while len(running) > depth:
+                running.popleft().finish()
+            running.append(started)
+            started.submit_pairs()
+        while running:
+            running.popleft().finish()
 
 
-class _Running:
-    """One tile on its way: networks are made ready, then pairs solved, then all is written."""
+class _RunningTile:
+    """One tile on its way: networks are prepared, then pairs are solved, then all is written."""
 
-    def __init__(self, work: Work, bench: Bench, pool: Executor) -> None:
-        self._work = work
-        self._indices = np.unique(work.pairs).tolist()
-        self._networks = bench.request(self._indices, pool)
-        self._chunks: list[Future[PairResults]] = []
+    def __init__(
+        self, task: TileTask, cache: PreparedCache, pool: Executor, advance: Advance
+    ) -> None:
+        self._task, self._cache, self._pool, self._advance = task, cache, pool, advance
+        self._indices = np.unique(task.pairs).tolist()
+        self._networks = cache.request(self._indices, pool)
+        self._chunks: list[tuple[Future[PairResults], int]] = []
 
-    def launch(self, bench: Bench, pool: Executor) -> None:
-        """Wait for the networks and hand out the pairs in chunks."""
-        work, prepared = self._work, []
+    def submit_pairs(self) -> None:
+        """Wait for the networks and submit the pairs in chunks."""
+        task, prepared = self._task, []
         for index in self._indices:
             ready = self._networks[index].result()
-            bench.check(index, ready)
-            prepared.append(ready[work.metric])
+            self._cache.check(index, ready)
+            prepared.append(ready[task.layer.metric])
         self._networks = {}
-        local = np.searchsorted(self._indices, work.pairs).reshape(-1, 2)
+        local = np.searchsorted(self._indices, task.pairs).reshape(-1, 2)
         size = min(max(len(local) // TARGET_CHUNKS, 1), MAX_CHUNK)
+        metric, keep = self._cache.metrics[task.layer.metric], task.layer.tiles.keeps
         for start in range(0, len(local), size):
             part = slice(start, start + size)
-            metric, keep = bench.metrics[work.metric], work.ledger.keeps
-            if work.starts is None:
-                task = pool.submit(solve, metric, prepared, local[part], keep)
-            else:
-                limits = None if work.limits is None else work.limits[part]
-                given = (work.starts[part], limits)
-                task = pool.submit(restart, metric, prepared, local[part], *given)
-            self._chunks.append(task)
+            starts = None if task.starts is None else task.starts[part]
+            limits = None if task.limits is None else task.limits[part]
+            chunk = self._pool.submit(
+                solve_chunk, metric, prepared, local[part], keep, starts, limits
+            )
+            uncounted = len(local[part])
+            if chunk.done():  # by a pool of one worker, which solves in this thread
+                self._advance(uncounted)
+                uncounted = 0
+            self._chunks.append((chunk, uncounted))
 
-    def conclude(self, bench: Bench, advance: Advance) -> None:
+    def finish(self) -> None:
         """Wait for the pairs, check them and write the tile."""
         found = []
-        for chunk in self._chunks:
+        for chunk, uncounted in self._chunks:
             found.append(chunk.result())  # the first failure ends the run
-            advance(len(found[-1].distance))
-        work, joined = self._work, join(found)
-        check_finite(joined.distance, work.pairs, bench.names)
-        work.ledger.write(work.layer, work.tile, work.finish(joined))
+            self._advance(uncounted)
+        task, joined = self._task, join(found)
+        check_finite(joined.distance, task.pairs, self._cache.names)
+        task.layer.tiles.write(task.layer.number, task.tile, keep_better(task, joined))
 
 
-def solve(metric: Metric, prepared: Sequence[Any], pairs: IndexArray, keep: bool) -> PairResults:
-    """Solve pairs, given as rows of two indices into ``prepared``."""
+def solve_chunk(
+    metric: Metric,
+    prepared: Sequence[Any],
+    pairs: IndexArray,
+    keep: bool,
+    starts: Sequence[FloatArray] | None,
+    limits: FloatArray | None,
+) -> PairResults:
+    """Solve pairs, given as rows of two indices into ``prepared``; see `TileTask`."""
     if not isinstance(metric, ShapeMetric):
         distance = np.array([float(metric(prepared[i], prepared[j])) for i, j in pairs])
         nothing = np.full(len(pairs), np.nan)
         return PairResults(distance, lower_bound=nothing, converged=np.ones(len(pairs), dtype=bool))
-    options = {"keep": True} if keep else {}  # which only metrics that can be polished take
+    if starts is not None:
+        return _restart(metric, prepared, pairs, starts, limits)
+    options = {"keep": True} if keep else {}  # only metrics that can be polished know "keep"
     return metric.solve_pairs(prepared, pairs, **options)
 
 
-def restart(
+def _restart(
     metric: Any,  # a shape metric whose solver takes starts and keeps transforms
     prepared: Sequence[Any],
     pairs: IndexArray,
     starts: Sequence[FloatArray],
     limits: FloatArray | None,
 ) -> PairResults:
-    """Solve pairs again from given starts (S, s_y, s_x), where they promise to get below a limit.
+    """Solve pairs again from given starts (S, s_y, s_x), where these look promising.
 
-    Each start gets a few steps. The best one of a pair is finished, unless it is then still so far
-    above the limit that it will hardly get below. Without limits all starts are finished.
+    Each start gets a few steps. The best one of a pair is then finished, unless its distance is
+    still so far above the pair's limit that it is unlikely to get below it. Without limits all
+    starts are finished.
     """
     counts = [len(one) for one in starts]
     if limits is None:
@@ -293,13 +313,3 @@ def check_finite(distance: FloatArray, pairs: IndexArray, names: Sequence[str]) 
             f"The metric gave {distance[bad[0]]} for networks {x!r} and {y!r}; "
             "distances must be finite."
         )
-
-
-class _Inline(Executor):
-    """Runs what it is given at once, in the calling thread."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run, and return the result as if it had been waited for; a failure ends the run here."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future

@@ -1,0 +1,199 @@
+"""Tiles as tasks of a Dask cluster: workers read the cohort and write the store themselves."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from repshape._parallel import progress_bar
+from repshape._version import package_version
+from repshape.errors import InputError, MissingDependencyError, RepshapeError
+from repshape.io.cohort import Cohort
+from repshape.pairwise.plan import Tile
+from repshape.pairwise.polish import make_task
+from repshape.pairwise.store import Store
+from repshape.pairwise.threads import Metric, PreparedCache, Request, solve_tasks
+from repshape.pairwise.tiles import Layer
+
+# A scheduler that does not answer within this time is considered absent.
+CONNECT_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class WorkerJob:
+    """What a worker needs to know of a job: where the data are, not the data.
+
+    ``run`` is unique to each run, so that a worker that outlives a run keeps nothing of it.
+    """
+
+    cohort: str
+    stores: tuple[str, ...]
+    store_ids: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    capacity: int
+    version: str = field(default_factory=package_version)
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+class DaskSolver:
+    """Solves tiles on a Dask cluster, on this machine or at an address.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        On disk, where the workers can read it.
+    stores : sequence of Store
+        A store for each metric.
+    metrics : sequence of metrics
+    capacity : int
+        How many prepared networks a worker may keep.
+    scheduler : str, distributed.Client or None
+        None starts a cluster of ``workers`` processes on this machine.
+    workers : int
+    progress : bool, optional
+    """
+
+    def __init__(
+        self,
+        cohort: Cohort,
+        stores: Sequence[Store],
+        metrics: Sequence[Metric],
+        capacity: int,
+        *,
+        scheduler: Any,
+        workers: int,
+        progress: bool | None,
+    ) -> None:
+        assert cohort.path is not None
+        try:
+            import distributed
+        except ImportError:
+            raise MissingDependencyError(
+                "engine='dask' needs distributed: pip install 'repshape[dask]'."
+            ) from None
+        self._dask: Any = distributed
+        self._scheduler = scheduler
+        self._workers = workers
+        self._progress = progress
+        self._job = WorkerJob(
+            str(cohort.path.resolve()),
+            tuple(str(store.path.resolve()) for store in stores),
+            tuple(store.id for store in stores),
+            tuple(metrics),
+            capacity,
+        )
+        self._cluster: Any = None
+        self._client: Any = None
+
+    def __enter__(self) -> DaskSolver:
+        scheduler = self._scheduler
+        if isinstance(scheduler, self._dask.Client):
+            self._client = scheduler
+            return self
+        if scheduler is None:
+            self._cluster = scheduler = self._dask.LocalCluster(
+                n_workers=self._workers, threads_per_worker=1, dashboard_address=None
+            )
+        try:
+            self._client = self._dask.Client(
+                scheduler, timeout=CONNECT_SECONDS, set_as_default=False
+            )
+        except OSError:
+            raise InputError(f"There is no Dask scheduler at {scheduler}.") from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._client is not self._scheduler:
+            self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Have the workers solve and write the tiles that are missing."""
+        missing = [(at, tile) for at, tile in requests if not at.tiles.has(at.number, tile)]
+        sizes = {}
+        total = sum(tile.n_pairs for _, tile in missing)
+        with progress_bar(what, total, self._progress) as advance:
+            for order, (layer, tile) in enumerate(missing):
+                place = (layer.metric, layer.number, tile)
+                future = self._client.submit(
+                    solve_tile, self._job, *place, pure=False, priority=-order
+                )
+                sizes[future] = tile.n_pairs
+            try:
+                for future in self._dask.as_completed(list(sizes), loop=self._client.loop):
+                    future.result()  # the first failure ends the run
+                    advance(sizes[future])
+            except self._dask.KilledWorker as error:
+                raise RepshapeError(
+                    "Several Dask workers died while solving the same tile, perhaps because they "
+                    f"ran out of memory: {error}"
+                ) from None
+            finally:
+                self._client.cancel(list(sizes))
+
+
+def solve_tile(job: WorkerJob, metric: int, layer: int, tile: Tile) -> None:
+    """Solve and write one tile, in a worker."""
+    state = _state(job)
+    of_tile = state.layer(metric, layer)
+    if of_tile.tiles.has(layer, tile):  # written by a worker that died before it could say so
+        return
+    solve_tasks([make_task(of_tile, tile)], state.cache, 1, lambda _: None)
+
+
+class _WorkerState:
+    """What one thread of a worker keeps between tiles: prepared networks and open stores."""
+
+    def __init__(self, job: WorkerJob) -> None:
+        if job.version != package_version():
+            raise InputError(
+                f"The worker has repshape {package_version()} and the client {job.version}."
+            )
+        threadpool_limits(limits=1, user_api="blas")  # not undone: threads share this setting
+        cohort = Cohort.open(job.cohort)
+        self.run = job.run
+        self.cache = PreparedCache(cohort, cohort.labels, job.metrics, job.capacity // _threads())
+        self._stores = [Store(path) for path in job.stores]
+        for store, expected in zip(self._stores, job.store_ids, strict=True):
+            same = store.id == expected and store.identity.fingerprints == cohort.fingerprints
+            if not same:
+                raise InputError(
+                    f"The worker sees another store at {store.path}, or another cohort at "
+                    f"{job.cohort}, than the client."
+                )
+        self._layer: Layer | None = None
+
+    def layer(self, metric: int, number: int) -> Layer:
+        """Return a layer; the last one is kept, with what it read of the layer below."""
+        if self._layer is None or (self._layer.metric, self._layer.number) != (metric, number):
+            self._layer = Layer(self._stores[metric], metric, number)
+        return self._layer
+
+
+def _threads() -> int:
+    """Return how many threads share this worker's memory."""
+    import distributed
+
+    return max(int(distributed.get_worker().state.nthreads), 1)
+
+
+_here = threading.local()
+
+
+def _state(job: WorkerJob) -> _WorkerState:
+    state: _WorkerState | None = getattr(_here, "state", None)
+    if state is None or state.run != job.run:
+        state = _here.state = _WorkerState(job)
+    return state
