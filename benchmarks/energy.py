@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from repshape import _core
+from repshape import _native
 from repshape.groups import nearest_orthogonal
 from repshape.reference import energy as reference
 
@@ -149,7 +149,7 @@ def main():
         return
     results = {
         "shape": SMALL,
-        "instruction_set": _core.instruction_set(),
+        "instruction_set": _native.instruction_set(),
         "processor": platform.processor() or platform.machine(),
         "white": compare(white(SMALL, 0), white(SMALL, 1)),
         "structured": compare(structured(SMALL, 0), structured(SMALL, 1)),

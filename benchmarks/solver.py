@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import workloads
-from repshape import _core
+from repshape import _native
 from repshape.coordinates.factors import TRIANGULAR_FROM
 
 RESULTS = Path(__file__).parent / "results"
@@ -118,7 +118,7 @@ def kernel_rate(n: int, peak: float, repeats: int = 5) -> dict[str, float]:
     many = max(1, int(5e8 / (25 * n**3 * M)))
 
     def run(single: bool) -> None:
-        _core.gradient(px.native, py.native, Q, w, single=single, repeats=many)
+        _native.gradient(px.native, py.native, Q, w, single=single, repeats=many)
 
     # Products with triangular factors do half of the operations; so do those of a Gram matrix.
     products = 4 if n >= TRIANGULAR_FROM else 8
@@ -224,7 +224,7 @@ def main() -> None:
     rows = {one["workload"]: one for one in kept["pairs"]}
     with threadpool_limits(1):
         kernel = kept["kernel"] or kernel_rates()
-        show(kernel, f"gradient kernel, {_core.instruction_set()}")
+        show(kernel, f"gradient kernel, {_native.instruction_set()}")
         for name, pairs, rivals, bulk in plan:
             if not options.only or options.only in name:
                 rows[name] = row(name, pairs, rivals, repeats, bulk)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from repshape._arrays import FloatArray, IntArray, name_condition, symmetrized
-from repshape.errors import InputError, InputTypeError, check_choice, check_integer, check_real
+from repshape.errors import (
+    InputError,
+    InputTypeError,
+    Rule,
+    check_choice,
+    check_integer,
+    check_parameters,
+    check_real,
+)
 from repshape.responses import Gaussians, Kind, Trials, as_network
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
@@ -132,16 +142,16 @@ def estimate_moments(
 
 
 def check_estimator(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
-    """Return the estimator that a name or a `CovarianceEstimator` stands for, if it is valid."""
-    options = covariance
-    if not isinstance(options, CovarianceEstimator):
-        options = CovarianceEstimator(check_choice("covariance", options, ESTIMATORS))
-    owner = "CovarianceEstimator"
-    check_choice("name", options.name, ESTIMATORS, owner=owner)
-    check_choice("target", options.target, TARGETS, owner=owner)
-    check_integer("n_splits", options.n_splits, 1, owner=owner)
-    check_real("ridge", options.ridge, 0, closed="left", owner=owner)
-    return options
+    """Return the estimator that a name or a `CovarianceEstimator` stands for, or raise."""
+    return check_covariance("covariance", covariance)
+
+
+def check_covariance(name: str, value: Any, *, owner: str = "") -> CovarianceEstimator:
+    """Return the estimator of a parameter, as `check_estimator` does."""
+    if isinstance(value, CovarianceEstimator):
+        check_parameters("CovarianceEstimator", vars(value), RULES)
+        return value
+    return CovarianceEstimator(check_choice(name, value, ESTIMATORS, owner=owner))
 
 
 def _check_trials(trials: Trials, name: str) -> None:
@@ -358,6 +368,14 @@ ESTIMATORS: dict[str, Estimator] = {
     "ridge": _ridge,
 }
 """Every estimator, by its name."""
+
+RULES: Mapping[str, Rule] = {
+    "name": partial(check_choice, choices=ESTIMATORS),
+    "target": partial(check_choice, choices=TARGETS),
+    "n_splits": partial(check_integer, low=1),
+    "ridge": partial(check_real, low=0, closed="left"),
+}
+"""Ranges of the options of an estimator."""
 
 ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")
 """Estimators that give a covariance, if not a good one, from a single trial."""

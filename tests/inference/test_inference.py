@@ -113,11 +113,11 @@ def test_unequal_numbers_of_trials_and_groups() -> None:
 @pytest.mark.filterwarnings("ignore::repshape.inference.FewTrialsWarning")
 def test_few_trials_warn() -> None:
     x, y = Truth(n=3).sample(5, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials of 3 neurons") as caught:
+    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials for 3 neurons") as caught:
         rs.inference.distance(x, y, IDENTITY)
     assert caught[0].filename == __file__
     x, y = Truth(n=3).sample(10, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials in a half"):
+    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials in each half for 3 neurons"):
         rs.inference.distance(x, y, IDENTITY, alignment="crossvalidated")
 
 

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, check_integer, check_real
-from repshape.groups import Transform, nearest_orthogonal, oracle
-from repshape.metrics.base import check_same_conditions
+from repshape.groups import Transform
+from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.metrics.native import PreparedNative
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -143,7 +141,7 @@ class MeanProblem:
         for network in given[1:]:
             check_same_conditions(given[0], network)
         # Everything from here on happens in the preprocessed space.
-        self.metric: GaussianShapeMetric = clone(metric).set_params(preprocess=None)
+        self.metric = metric.with_parameters(preprocess=None)
         self.workers = workers
         self.moments = [metric._moments(one) for one in given]
         self.prepared = [self.metric.prepare(one) for one in self.moments]
@@ -169,9 +167,8 @@ class MeanProblem:
                 distances, transforms = self._search(mean, distances, transforms)
                 settled, searched = False, True
             previous, converged = float(share @ distances**2), settled
-        return FrechetMean(
-            mean, distances, previous, tuple(transforms), share, converged, iteration
-        )
+        matrices = tuple(one.matrix for one in transforms)
+        return FrechetMean(mean, distances, previous, matrices, share, converged, iteration)
 
     def _scale(self, share: FloatArray) -> float:
         """Mean square of all responses."""
@@ -197,30 +194,35 @@ class MeanProblem:
         return np.asarray(transform.T @ self.factors[k][:, :n])
 
     def _average(
-        self, transforms: list[FloatArray], share: FloatArray, A: FloatArray
+        self, transforms: list[Transform], share: FloatArray, A: FloatArray
     ) -> tuple[Gaussians, FloatArray]:
         used = np.flatnonzero(share > 0)
-        means = sum(share[k] * self.moments[k].means @ transforms[k] for k in used)
-        moved = [self._moved_factors(int(k), transforms[k]) for k in used]
+        means = sum(share[k] * self.moments[k].means @ transforms[k].matrix for k in used)
+        moved = [self._moved_factors(int(k), transforms[k].matrix) for k in used]
         A = barycentre(A, moved, share[used])
         conditions = self.moments[0].conditions
         return Gaussians.from_factors(np.asarray(means), A, conditions=conditions), A
 
     def _align(
-        self, mean: Gaussians, transforms: list[FloatArray]
-    ) -> tuple[FloatArray, list[FloatArray]]:
+        self, mean: Gaussians, transforms: list[Transform]
+    ) -> tuple[FloatArray, list[Transform]]:
         """Improve the present transforms; they never get worse."""
-        target = self.metric.prepare(mean)
+        target, metric = self.metric.prepare(mean), self.metric
 
-        def improve(k: int) -> tuple[float, FloatArray]:
-            return warm_align(self.metric, target, self.prepared[k], transforms[k])
+        def improve(k: int) -> tuple[float, Transform]:
+            network = self.prepared[k]
+            start = warm_start(transforms[k], target, network, metric.group)
+            found = metric.solve_pairs([target, network], [[0, 1]], starts=[start[None]], keep=True)
+            core = (found.transforms or [])[0]
+            moved = prepared_transform(core, target, network, metric.group)
+            return float(found.distance[0]), moved
 
         found = run_all(improve, range(len(transforms)), workers=self.workers, progress=False)
         return np.array([one[0] for one in found]), [one[1] for one in found]
 
     def _search(
-        self, mean: Gaussians, distances: FloatArray, transforms: Sequence[FloatArray]
-    ) -> tuple[FloatArray, list[FloatArray]]:
+        self, mean: Gaussians, distances: FloatArray, transforms: Sequence[Transform]
+    ) -> tuple[FloatArray, list[Transform]]:
         """Align from the metric's own starts, and keep what is better than what is given."""
         target = self.metric.prepare(mean)
         items = range(len(self.prepared))
@@ -230,8 +232,7 @@ class MeanProblem:
         )
         best = np.minimum(distances, [one.distance for one in found])
         kept = [
-            one.transform if one.distance <= best[k] else transforms[k]
-            for k, one in enumerate(found)
+            one._map if one.distance <= best[k] else transforms[k] for k, one in enumerate(found)
         ]
         return best, kept
 
@@ -242,19 +243,3 @@ def _square_factors(network: Gaussians, size: int) -> FloatArray:
     factors = net.factors[:, :, None] * np.eye(network.n_neurons) if net.diagonal else net.factors
     rows, columns = size - factors.shape[1], size - factors.shape[2]
     return np.pad(factors, ((0, 0), (0, rows), (0, columns)))
-
-
-def warm_align(
-    metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative, T: FloatArray
-) -> tuple[float, FloatArray]:
-    """Align y to x from the transform T (n_y, n_x), seen in the coordinates of the solver."""
-    core = T if y.basis is None else y.basis.T @ T
-    core = core if x.basis is None else core @ x.basis
-    flat = metric.group == "orthogonal" or metric.group == "rotation"
-    start = nearest_orthogonal(core) if flat else oracle(metric.group)(core)
-    found = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]], keep=True)
-    if found.transforms is None:
-        raise AssertionError("transforms were asked for")
-    rotation = metric.group == "rotation" and x.n_neurons == y.n_neurons
-    moved = Transform(found.transforms[0], y.basis, x.basis, rotation)
-    return float(found.distance[0]), moved.matrix

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 
-from repshape import _core
+from repshape import _native
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
 from repshape.matrix.distances import check_labels
-from repshape.metrics.base import check_same_conditions
+from repshape.metrics.base import PreparedNative, check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.metrics.native import PreparedNative
 from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]
@@ -161,7 +158,7 @@ def interpolate(
     """
     template = check_gaussian(metric)
     grid = np.unique([0.0, 2.0, *(check_real("alphas", one, 0, 2) for one in alphas)])
-    metrics = [_with_alpha(template, float(alpha)) for alpha in grid]
+    metrics = [template.with_parameters(alpha=float(alpha)) for alpha in grid]
     prepared = [metrics[0].prepare(network) for network in networks]
     if len(prepared) < 2:
         raise InputError(f"A sweep needs at least two networks. Got {len(prepared)}.")
@@ -178,11 +175,6 @@ def interpolate(
     )
     table = np.array(found).transpose(2, 1, 0)  # (quantity, alpha, pair)
     return Interpolation(grid, names, pairs, *table)
-
-
-def _with_alpha(metric: GaussianShapeMetric, alpha: float) -> GaussianShapeMetric:
-    changed: GaussianShapeMetric = clone(metric).set_params(alpha=alpha)
-    return changed
 
 
 def sweep_pair(
@@ -212,7 +204,7 @@ def sweep_pair(
 def _solve(metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative) -> _Found:
     one = metric.align_prepared(x, y)
     parts = one.mean_distance**2, one.covariance_distance**2
-    return _Found(*parts, one.lower_bound, one._map._core)
+    return _Found(*parts, one.lower_bound, one._map.core)
 
 
 def _resolve(
@@ -224,10 +216,9 @@ def _resolve(
 ) -> _Found:
     """Solve from a transform of another alpha; never worse than the transform itself."""
     result = metric.solve_pairs([x, y], [[0, 1]], starts=[start.core[None]], keep=True)
-    kept: Any = result.transforms
-    weights = metric._weights(x.n_conditions)
-    means, covariances = _core.evaluate(x.native, y.native, kept[0], weights)
-    new = _Found(means, covariances, lower_bound, kept[0])
+    core = (result.transforms or [])[0]
+    parts = _native.evaluate(x.native, y.native, core, metric._weights(x.n_conditions))
+    new = _Found(parts.means, parts.covariances, lower_bound, core)
     alpha = float(metric.alpha)
     if new.squared(alpha) <= start.squared(alpha):
         return new

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 
 from repshape._parallel import run_all
 from repshape.analysis.interpolation import sweep_pair
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
 from repshape.inference.resampling import (
-    as_trials,
     draw,
     take_conditions,
     take_neurons,
@@ -24,7 +22,7 @@ from repshape.inference.resampling import (
 )
 from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses import Gaussians, NetworkLike, Trials, as_network, as_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -194,7 +192,7 @@ def _draw_parts(
     if over == "conditions":
         total = networks[0].n_conditions
         index = draw(rng, total, size, replace)
-        changed: Any = with_conditions(metric, index, total)
+        changed = with_conditions(metric, index, total)
         return [take_conditions(one, index) for one in networks], changed
     parts: list[Trials | Gaussians] = []
     for one in networks:
@@ -213,7 +211,7 @@ def _distances(
     pairs: IntArray,
 ) -> FloatArray:
     """Return distances (A, P)."""
-    metrics = [clone(metric).set_params(alpha=float(alpha)) for alpha in alphas]
+    metrics = [metric.with_parameters(alpha=float(alpha)) for alpha in alphas]
     prepared = [metrics[0].prepare(part) for part in parts]
     found = [sweep_pair(metrics, prepared[i], prepared[j]) for i, j in pairs]
     return np.array([[one[0] for one in sweep] for sweep in found]).T

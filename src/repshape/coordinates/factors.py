@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from repshape.groups import FREE_COORDINATES
 from repshape.responses import Gaussians
 
 FloatArray = npt.NDArray[np.float64]
@@ -87,6 +88,13 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * s[:, None, :], s
 
 
+def coordinates_for(group: str, network: Gaussians, weights: FloatArray) -> Factors:
+    """Factorise a network in the coordinates in which a group is searched."""
+    if group not in FREE_COORDINATES:
+        return factorise(network)
+    return in_free_coordinates(network, weights, oriented=group == "rotation")
+
+
 def in_free_coordinates(
     network: Gaussians, weights: FloatArray, *, oriented: bool = False
 ) -> Factors:
@@ -95,16 +103,17 @@ def in_free_coordinates(
     Where factors have fewer columns in all than there are neurons, their QR decomposition comes
     first, exactly: everything after it is done among as many dimensions as there are columns.
     """
-    if network.kind == "factors" and _columns(network) < network.n_neurons:
+    if network.kind == "factors" and _has_few_columns(network.stored):
         narrow, lift = _narrow(network)
         net = in_principal_axes(factorise(narrow), weights, oriented=oriented)
         return net if net.basis is None else replace(net, basis=lift(net.basis))
     return in_principal_axes(factorise(network), weights, oriented=oriented)
 
 
-def _columns(network: Gaussians) -> int:
-    M, _, width = network.stored.shape
-    return int(M * (width + 1))
+def _has_few_columns(factors: FloatArray) -> bool:
+    """Whether means and factors together have fewer columns than there are neurons."""
+    M, n, width = factors.shape
+    return bool(M * (width + 1) < n)
 
 
 def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], FloatArray]]:

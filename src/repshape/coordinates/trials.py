@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.coordinates.factors import axis_signs, span_of_rows
+from repshape.groups import FREE_COORDINATES
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,9 +36,11 @@ class Coordinates:
     basis: FloatArray | None = None
 
 
-def in_neurons(trials: Trials) -> Coordinates:
-    """Return the trials as they are."""
-    return Coordinates(trials.pooled, trials.means)
+def coordinates_for(group: str, trials: Trials, weights: FloatArray) -> Coordinates:
+    """Return the trials in the coordinates in which a group is searched."""
+    if group not in FREE_COORDINATES:
+        return Coordinates(trials.pooled, trials.means)
+    return in_principal_axes(trials, weights, oriented=group == "rotation")
 
 
 def in_principal_axes(

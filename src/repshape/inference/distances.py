@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from repshape.inference import bootstrap, jackknife
 from repshape.inference.estimates import (
     Estimate,
-    Interval,
-    Moments,
+    IntervalRule,
     Settings,
     difference_interval,
     distance_interval,
     ratio_interval,
 )
-from repshape.inference.terms import Pair, check_pair, with_parameters
+from repshape.inference.terms import Pair, check_pair
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import NetworkLike
@@ -111,9 +110,8 @@ def distance(
     >>> distance(x, y, method="bootstrap", n_resamples=50).n_resamples
     50
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     chosen = GaussianShapeMetric() if metric is None else metric
     return _estimate([(x, y)], [chosen], settings, distance_interval)
@@ -157,12 +155,11 @@ def ratio(
     >>> found.interval[0] < found.estimate < found.interval[1]
     True
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     template = check_gaussian(metric)
-    metrics = [with_parameters(template, alpha=alpha) for alpha in (0.0, 2.0)]
+    metrics = [template.with_parameters(alpha=alpha) for alpha in (0.0, 2.0)]
     return _estimate([(x, y), (x, y)], metrics, settings, ratio_interval)
 
 
@@ -200,9 +197,8 @@ def difference(
     >>> difference((x, y), (x, y)).estimate
     0.0
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     chosen = GaussianShapeMetric() if metric is None else metric
     pairs = [check_pair(first, "first"), check_pair(second, "second")]
@@ -210,9 +206,9 @@ def difference(
 
 
 def _estimate(
-    pairs: list[Pair],
+    pairs: Sequence[Pair],
     metrics: Sequence[ShapeMetric[Any]],
     settings: Settings,
-    interval: Callable[[Moments], Interval],
+    rule: IntervalRule,
 ) -> Estimate:
-    return ESTIMATORS[settings.method](pairs, metrics, settings, interval)
+    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings)

@@ -8,11 +8,11 @@ import numpy as np
 
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_integer, check_real
-from repshape.inference.estimates import Estimate, signed_root
+from repshape.inference.estimates import Estimate
 from repshape.inference.jackknife import split_trials
 from repshape.inference.resampling import take_trials
 from repshape.inference.terms import make_terms
-from repshape.metrics.base import ShapeMetric
+from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.responses import NetworkLike
 

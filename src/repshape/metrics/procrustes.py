@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest
-from repshape.errors import InputError, check_boolean, check_choice, check_real
-from repshape.groups import GROUPS, Transform, nearest_orthogonal, oracle
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_preprocess
+from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
+from repshape.groups import FREE_COORDINATES, GROUPS, Transform, nearest_orthogonal
+from repshape.metrics.base import (
+    PREPROCESS_RULE,
+    Alignment,
+    Prepared,
+    ShapeMetric,
+    prepared_transform,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
-from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
 
 DISTANCES = ("euclidean", "angular")
-# Groups for which an orthogonal change of each network's coordinates changes nothing.
-FREE_COORDINATES = ("orthogonal", "rotation")
 # Means that differ by less than this share of the largest are equal but for rounding.
 ROUNDING = 1e-14
 
@@ -31,15 +37,12 @@ class PreparedMeans(Prepared):
     Attributes
     ----------
     rows : array of shape (M, s)
-        Coordinates of the means; row m is multiplied by sqrt(M w_m).
-    basis : array of shape (n, s) or None
-        Orthonormal columns: means = rows @ basis'. None where coordinates are neurons.
+        Coordinates of the means: means = rows @ basis'. Row m is multiplied by sqrt(M w_m).
     key : str
-        Orders a pair, so that both orders solve the same problem.
+        Digest of the rows. It orders a pair, so that both orders solve the same problem.
     """
 
     rows: FloatArray
-    basis: FloatArray | None
     key: str
 
 
@@ -116,6 +119,13 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     title = "Procrustes"
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "group": partial(check_choice, choices=GROUPS),
+        "whitening": partial(check_real, low=0, high=1),
+        "distance": partial(check_choice, choices=DISTANCES),
+        "center": check_boolean,
+        "preprocess": PREPROCESS_RULE,
+    }
 
     def __init__(
         self,
@@ -157,21 +167,10 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             f"({self._distance}, {centred}, whitening {self.whitening:g})."
         )
 
-    def _validate_parameters(self) -> None:
-        owner = type(self).__name__
-        check_choice("group", self.group, GROUPS, owner=owner)
-        check_real("whitening", self.whitening, 0, 1, owner=owner)
-        check_choice("distance", self._distance, DISTANCES, owner=owner)
-        check_boolean("center", self.center, owner=owner)
-        check_preprocess(self.preprocess, owner)
-
-    def prepare(self, network: NetworkLike) -> PreparedMeans:
-        """Validate and prepare one network, once for all of its pairs."""
-        self._validate_parameters()
-        checked = as_network(network)
-        self._check_varies(checked.means)
-        phi = self._fit_phi(checked)
-        points = Gaussians.points(checked.means, conditions=checked.conditions)
+    def _prepare_checked(self, network: Trials | Gaussians) -> PreparedMeans:
+        self._check_varies(network.means)
+        phi = self._fit_phi(network)
+        points = Gaussians.points(network.means, conditions=network.conditions)
         return self._prepare(phi.apply(points), phi)
 
     def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
@@ -184,7 +183,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         own = Preprocess(center=self.center, whitening=self.whitening)
         if self.preprocess is None:
             return own.fit(Gaussians.points(network.means), weights)
-        first = self.preprocess.fit(network)
+        first = self.preprocess.fit(network, self.weights)
         second = own.fit(Gaussians.points(first.apply(network).means), weights)
         return FittedPreprocess(
             offset=weights @ network.means if self.center else first.offset,
@@ -205,12 +204,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             )
 
     def _weighted(self, means: FloatArray) -> FloatArray:
-        """Multiply row m by sqrt(M w_m), which is 1 for equal weights."""
+        """Multiply row m by sqrt(M w_m), which is 1 for equal weights.
+
+        M counts only conditions of positive weight: a weight of zero drops the condition.
+        """
         if self.weights is None:
             return means
-        M = len(means)
-        w = condition_weights(self.weights, M)
-        return np.asarray(np.sqrt(M * w)[:, None] * means)
+        w = condition_weights(self.weights, len(means))
+        return np.asarray(np.sqrt(np.count_nonzero(w) * w)[:, None] * means)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedMeans:
         rows, basis = self._weighted(network.means), None
@@ -219,25 +220,23 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         if self.group in FREE_COORDINATES:
             rows, basis = _few_coordinates(rows)
         key = digest("means", rows)
-        return PreparedMeans(
-            phi, network.n_conditions, network.n_neurons, network.conditions, rows, basis, key
-        )
+        sizes = network.n_conditions, network.n_neurons
+        return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis)
 
     def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
-        if (x.n_neurons, x.key) < (y.n_neurons, y.key):  # the residual lives in the larger space
-            swapped = self._solve(y, x)
-            gap, distance, fixed = swapped[0], swapped[1], swapped[2].reversed()
-        else:
-            gap, distance, fixed = self._solve(x, y)
+        # The residual lives in the space of the larger network.
+        swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
+        gap, distance, fixed = self._solve(y, x) if swapped else self._solve(x, y)
+        used = np.count_nonzero(condition_weights(self.weights, x.n_conditions))
         return Alignment(
             distance=distance,
             lower_bound=distance,
-            mean_distance=gap / float(np.sqrt(x.n_conditions)),
+            mean_distance=gap / float(np.sqrt(used)),
             covariance_distance=float("nan"),
             converged=True,
             n_iterations=1,
             n_starts=1,
-            _map=fixed,
+            _map=fixed.reversed() if swapped else fixed,
             _phi=(x.phi, y.phi),
         )
 
@@ -251,10 +250,9 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         # Where the means span fewer dimensions than there are neurons, turning round a direction
         # without responses makes any orthogonal transform a rotation.
         spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
-        core = (nearest_orthogonal if spare else oracle(self.group))(G).T
+        core = (nearest_orthogonal if spare else GROUPS[self.group])(G).T
         gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
-        rotation = self.group == "rotation" and equal
-        return gap, distance, Transform(core, y.basis, x.basis, rotation)
+        return gap, distance, prepared_transform(core, x, y, self.group)
 
     def _compare(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
         """Return |X - YT| and the distance, given X, YT and Y."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights
-from repshape.coordinates.trials import Coordinates
-from repshape.errors import check_real
-from repshape.groups import Oracle, Transform, nearest_orthogonal
-from repshape.groups import oracle as group_oracle
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_search
-from repshape.metrics.energy import EnergyShapeMetric
+from repshape.coordinates.trials import coordinates_for
+from repshape.errors import Rule, check_real
+from repshape.groups import GROUPS, Oracle, Transform, nearest_orthogonal
+from repshape.metrics.base import (
+    SEARCH_RULES,
+    Alignment,
+    Prepared,
+    PreparedNative,
+    ShapeMetric,
+    prepared_transform,
+)
+from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.native import PreparedNative
-from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
@@ -38,14 +43,19 @@ class PreparedTransport(Prepared):
     """A network's trials in its own coordinates, and itself as its starts need it."""
 
     trials: tuple[FloatArray, ...]
-    coordinates: Coordinates
+    means: FloatArray
     energy: PreparedNative
     gaussian: PreparedNative
 
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        return int(self.coordinates.rows.shape[1])
+        return int(self.means.shape[1])
+
+
+def _check_regularization(name: str, value: float | None, *, owner: str) -> None:
+    if value is not None:
+        check_real(name, value, 0, closed="neither", owner=owner)
 
 
 class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
@@ -108,6 +118,11 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     title = "Wasserstein"
     full_title = "Sample Wasserstein shape distance"
     key_parameter = ("p", "p")
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "p": partial(check_real, low=1, closed="left"),
+        "regularization": _check_regularization,
+        **SEARCH_RULES,
+    }
 
     def __init__(
         self,
@@ -135,13 +150,6 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     def _sentence(self) -> str:
         return f"Optimal transport between trials with p = {self.p:g}, after alignment."
 
-    def _validate_parameters(self) -> None:
-        owner = type(self).__name__
-        check_real("p", self.p, 1, closed="left", owner=owner)
-        if self.regularization is not None:
-            check_real("regularization", self.regularization, 0, closed="neither", owner=owner)
-        check_search(self, owner)
-
     def _weights(self, n_conditions: int) -> FloatArray:
         return condition_weights(self.weights, n_conditions)
 
@@ -161,7 +169,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     def _prepare(
         self, network: Trials | Gaussians, phi: FittedPreprocess | None
     ) -> PreparedTransport:
-        trials = as_trials(network, type(self).__name__)
+        trials = read_trials(network, type(self).__name__)
         weights = self._weights(trials.n_conditions)
         coordinates = coordinates_for(self.group, trials, weights)
         return PreparedTransport(
@@ -170,9 +178,10 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             trials.n_neurons,
             trials.conditions,
             tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
-            coordinates,
+            coordinates.means,
             self._energy().prepare(trials),
             self._gaussian().prepare(trials),
+            basis=coordinates.basis,
         )
 
     def _align_prepared(self, x: PreparedTransport, y: PreparedTransport) -> Alignment:
@@ -183,7 +192,6 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         core = best.transform if swapped else best.transform.T
         distance = float(np.sqrt(best.values[-1]))
         lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
-        rotation = self.group == "rotation" and x.n_neurons == y.n_neurons
         return Alignment(
             distance=distance,
             lower_bound=lower,
@@ -192,7 +200,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             converged=best.converged,
             n_iterations=len(best.values) - 1,
             n_starts=n_starts,
-            _map=Transform(core, y.coordinates.basis, x.coordinates.basis, rotation),
+            _map=prepared_transform(core, x, y, self.group),
             _phi=(x.phi, y.phi),
         )
 
@@ -213,7 +221,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         return planner, 0.5 * sum(selves)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        first, second = (as_trials(one, type(self).__name__) for one in (x, y))
+        first, second = (read_trials(one, type(self).__name__) for one in (x, y))
         if first.n_neurons < second.n_neurons:  # the residual lives in the larger space
             first, second, fixed = second, first, fixed.reversed()
         moved = tuple(fixed.apply(one) for one in second.responses)
@@ -231,14 +239,14 @@ class _Search:
         self.weights = metric._weights(x.n_conditions)
         self.problem = metric._problem(x.trials, y.trials, self.weights)
         self.oracle = self._oracle()
-        means = (x.coordinates.means * self.weights[:, None]).T @ y.coordinates.means
+        means = (x.means * self.weights[:, None]).T @ y.means
         self.from_means = self.oracle(means)
 
     def _oracle(self) -> Oracle:
         sizes = {self.x.size, self.y.size, self.x.n_neurons, self.y.n_neurons}
         if self.metric.group == "rotation" and len(sizes) > 1:
             return nearest_orthogonal  # a direction to spare: every T is part of a rotation
-        return group_oracle(self.metric.group)
+        return GROUPS[self.metric.group]
 
     def run(self) -> tuple[Descent, int]:
         """Return the best descent, and the number of starts."""
@@ -267,9 +275,7 @@ class _Search:
 
     def _translate(self, alignment: Alignment) -> FloatArray:
         """Return an alignment of y to x in the coordinates of the trials, (s_x, s_y)."""
-        basis_y, basis_x = self.y.coordinates.basis, self.x.coordinates.basis
-        moved = alignment.apply(np.eye(self.y.n_neurons) if basis_y is None else basis_y.T)
-        core = moved if basis_x is None else moved @ basis_x
+        core = alignment._map.between(self.y.basis, self.x.basis)
         return self.oracle(np.ascontiguousarray(core.T))
 
     def _screen(self, starts: list[FloatArray]) -> list[FloatArray]:
@@ -294,7 +300,7 @@ class _Search:
             gaussian = self.metric._gaussian().set_params(n_starts=1)
             bound = gaussian.align_prepared(self.x.gaussian, self.y.gaussian).lower_bound
             return float(bound)
-        gaps = self.x.coordinates.means - self.y.coordinates.means @ self.from_means.T
+        gaps = self.x.means - self.y.means @ self.from_means.T
         return float(np.sqrt(self.weights @ (gaps**2).sum(1)))
 
 
