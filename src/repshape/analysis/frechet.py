@@ -167,8 +167,9 @@ class MeanProblem:
                 distances, transforms = self._search(mean, distances, transforms)
                 settled, searched = False, True
             previous, converged = float(share @ distances**2), settled
-        matrices = tuple(one.matrix for one in transforms)
-        return FrechetMean(mean, distances, previous, matrices, share, converged, iteration)
+        return FrechetMean(
+            mean, distances, previous, tuple(transforms), share, converged, iteration
+        )
 
     def _scale(self, share: FloatArray) -> float:
         """Mean square of all responses."""
@@ -194,35 +195,35 @@ class MeanProblem:
         return np.asarray(transform.T @ self.factors[k][:, :n])
 
     def _average(
-        self, transforms: list[Transform], share: FloatArray, A: FloatArray
+        self, transforms: list[FloatArray], share: FloatArray, A: FloatArray
     ) -> tuple[Gaussians, FloatArray]:
         used = np.flatnonzero(share > 0)
-        means = sum(share[k] * self.moments[k].means @ transforms[k].matrix for k in used)
-        moved = [self._moved_factors(int(k), transforms[k].matrix) for k in used]
+        means = sum(share[k] * self.moments[k].means @ transforms[k] for k in used)
+        moved = [self._moved_factors(int(k), transforms[k]) for k in used]
         A = barycentre(A, moved, share[used])
         conditions = self.moments[0].conditions
         return Gaussians.from_factors(np.asarray(means), A, conditions=conditions), A
 
     def _align(
-        self, mean: Gaussians, transforms: list[Transform]
-    ) -> tuple[FloatArray, list[Transform]]:
+        self, mean: Gaussians, transforms: list[FloatArray]
+    ) -> tuple[FloatArray, list[FloatArray]]:
         """Improve the present transforms; they never get worse."""
         target, metric = self.metric.prepare(mean), self.metric
 
-        def improve(k: int) -> tuple[float, Transform]:
+        def improve(k: int) -> tuple[float, FloatArray]:
             network = self.prepared[k]
-            start = warm_start(transforms[k], target, network, metric.group)
+            start = warm_start(Transform(transforms[k]), target, network, metric.group)
             found = metric.solve_pairs([target, network], [[0, 1]], starts=[start[None]], keep=True)
             core = (found.transforms or [])[0]
             moved = prepared_transform(core, target, network, metric.group)
-            return float(found.distance[0]), moved
+            return float(found.distance[0]), moved.matrix
 
         found = run_all(improve, range(len(transforms)), workers=self.workers, progress=False)
         return np.array([one[0] for one in found]), [one[1] for one in found]
 
     def _search(
-        self, mean: Gaussians, distances: FloatArray, transforms: Sequence[Transform]
-    ) -> tuple[FloatArray, list[Transform]]:
+        self, mean: Gaussians, distances: FloatArray, transforms: Sequence[FloatArray]
+    ) -> tuple[FloatArray, list[FloatArray]]:
         """Align from the metric's own starts, and keep what is better than what is given."""
         target = self.metric.prepare(mean)
         items = range(len(self.prepared))
@@ -232,7 +233,8 @@ class MeanProblem:
         )
         best = np.minimum(distances, [one.distance for one in found])
         kept = [
-            one._map if one.distance <= best[k] else transforms[k] for k, one in enumerate(found)
+            one.transform if one.distance <= best[k] else transforms[k]
+            for k, one in enumerate(found)
         ]
         return best, kept
 

@@ -1,4 +1,4 @@
-"""The energy shape metric: whole distributions, compared trial by trial (eq. 4, App. D.2)."""
+"""The energy shape metric: distributions of single trials (eq. 4, App. D.2)."""
 
 from __future__ import annotations
 
@@ -27,46 +27,49 @@ class EnergyShapeMetric(NativeShapeMetric):
     .. math:: d_q(x, y)^2 = \min_T \sum_m w_m \left[ E |X_m - T Y_m|^q
               - \tfrac12 E |X_m - X_m'|^q - \tfrac12 E |Y_m - Y_m'|^q \right]
 
-    It sees the whole distribution of responses and assumes no family. X' and Y' are independent
-    copies; expectations are means over pairs of trials. At ``q=2`` it is the distance of means.
+    It compares whole distributions of responses, and assumes no parametric family. X' and Y' are
+    independent copies of X and Y, and expectations are means over pairs of trials. At ``q=2`` it is
+    the distance between means.
 
     Parameters
     ----------
     q : float in (0, 2]
         Power of the distance between single trials.
     group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms that do not count. Where numbers of neurons differ, the smaller network is
-        matched with a part of the larger, and what is left over counts.
+        Transforms under which networks count as equal. If the numbers of neurons differ, the
+        smaller network is matched with a part of the larger, and the rest of the larger network
+        adds to the distance.
     estimator : {"u", "v"}
-        "u" takes the within-terms over distinct pairs of trials: unbiased at a fixed transform,
-        but the squared distance may be negative, and the distance is then reported as the
-        negative root, -sqrt(abs(squared)). "v" takes them over all pairs: a true metric on the
-        samples, biased upward by noise.
+        "u" computes the last two expectations over distinct pairs of trials. This is unbiased at
+        a fixed transform, but the squared distance may be negative; the distance is then
+        -sqrt(abs(squared)). "v" computes them over all pairs: a true metric between samples, which
+        noise biases upward.
     preprocess : Preprocess or None
-        Applied to each network first.
+        Preprocessing, fitted and applied to each network first.
     weights : array of shape (M,) or None
-        Weights of the conditions; they are normalised to sum to one. Default: equal.
+        Weights of the conditions, which are normalised to sum to one. Equal by default.
     n_starts : "auto" or int
-        Starting points of the search. 1 is the start from the means alone; "auto" screens a few
-        dozen on a few conditions and trials, and finishes the best.
+        Number of starting points of the search. 1 starts only from the alignment of the means.
+        "auto" screens a few dozen starts on some conditions and trials, and finishes the best.
     tol : float
-        The search stops when the gradient on the group falls below ``tol`` of its scale.
+        The search stops when the gradient on the group falls below ``tol`` times its scale.
     max_iter : int
-        Most gradients, over all trials, of one start.
+        Maximum number of gradient evaluations, over all trials, per start.
     random_state : int
-        Seed of the random starts. The same seed gives the same bits.
+        Seed of the random starts. The same seed gives exactly the same result.
 
     Notes
     -----
-    Responses are trials: `Trials`, a 3-D array or a list. A 2-D array of points is one trial for
-    each condition, which "v" accepts: the distance is then that of Diracs, whose squared terms are
-    :math:`|x - T y|^q`. Numbers of trials may differ by condition and by network.
+    Responses must be trials: `Trials`, a 3-D array or a list. A 2-D array of points is read as one
+    trial per condition, which "v" accepts; each condition then contributes
+    :math:`|x - T y|^q`. Numbers of trials may differ between conditions and networks.
 
-    Where trials meet exactly the loss has a kink, and its gradient never gets small: such an
-    alignment has converged if reweighted least squares promises no more than rounding.
+    Where two trials coincide exactly, the loss has a kink and its gradient does not become small.
+    Such an alignment counts as converged if a step of reweighted least squares would gain no more
+    than rounding.
 
-    The lower bound of an alignment is what holds for every transform: zero for "v", and for "u"
-    the negative constant by which "u" differs from "v". It is sharp only for identical networks.
+    The lower bound of an alignment holds for every transform: it is zero for "v", and for "u" the
+    negative constant by which "u" differs from "v". It is tight only for identical networks.
 
     Examples
     --------
@@ -115,24 +118,24 @@ class EnergyShapeMetric(NativeShapeMetric):
 
     @property
     def is_metric(self) -> bool:
-        """Whether the estimate itself is a distance between samples: "v" is, "u" is not."""
+        """Whether the estimate is a metric between samples: "v" is, and "u" is not."""
         return self.estimator == "v"
 
     def _sentence(self) -> str:
         kind = (
-            "unbiased estimate over distinct pairs of trials, which may come out negative"
+            "unbiased estimate over distinct pairs of trials, which may be negative"
             if self.estimator == "u"
-            else "all pairs of trials, biased upward by noise"
+            else "over all pairs of trials, biased upward by noise"
         )
-        whole = f"Energy shape distance with q = {self.q:g}"
-        return f"{whole}: it sees the whole distribution of trials ({kind})."
+        title = f"Energy shape distance with q = {self.q:g}"
+        return f"{title}: it sees the whole distribution of trials ({kind})."
 
     def _trials(self, network: Trials | Gaussians) -> Trials:
         trials = read_trials(network, type(self).__name__)
         if self.estimator == "u" and trials.n_trials.min() < 2:
             alone = name_condition(int(np.argmin(trials.n_trials)), trials.conditions)
             raise InputError(
-                "The estimator 'u' needs at least two trials of every condition. "
+                "The estimator 'u' needs at least two trials in every condition. "
                 f"Got one at {alone}. Use estimator='v' for single trials."
             )
         return trials
@@ -149,7 +152,7 @@ class EnergyShapeMetric(NativeShapeMetric):
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = self._trials(x), self._trials(y)
-        if first.n_neurons < second.n_neurons:  # the residual lives in the larger space
+        if first.n_neurons < second.n_neurons:  # the residual is in the larger space
             first, second, fixed = second, first, fixed.reversed()
         weights, n = self._weights(first.n_conditions), first.n_neurons
         still = _native.make_samples(first.pooled, first.n_trials, n, self.q)

@@ -29,31 +29,33 @@ class GaussianShapeMetric(NativeShapeMetric):
               + (2-a) B(S^x_m, T S^y_m T')^2 \right]
 
     with B the Bures distance between covariances. At ``alpha=1`` the ground metric is the
-    2-Wasserstein distance; ``alpha=2`` sees means only, ``alpha=0`` covariances only. It is a
-    metric between networks up to transforms of the group.
+    2-Wasserstein distance; ``alpha=2`` compares only means, and ``alpha=0`` only covariances. It is
+    a metric between networks up to transforms of the group.
 
     Parameters
     ----------
     alpha : float in [0, 2]
-        Weight of the means; the covariances weigh ``2 - alpha``.
+        Weight of the means; the weight of the covariances is ``2 - alpha``.
     group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms that do not count. Where numbers of neurons differ, the smaller network is
-        matched with a part of the larger, and what is left over counts.
+        Transforms under which networks count as equal. If the numbers of neurons differ, the
+        smaller network is matched with a part of the larger, and the rest of the larger network
+        adds to the distance.
     covariance : str or CovarianceEstimator
-        How covariances are estimated from trials; see `repshape.estimate_moments`.
+        How to estimate covariances from trials; see `repshape.estimate_moments`.
     preprocess : Preprocess or None
-        Applied to each network first.
+        Preprocessing, fitted and applied to each network first.
     weights : array of shape (M,) or None
-        Weights of the conditions; they are normalised to sum to one. Default: equal.
+        Weights of the conditions, which are normalised to sum to one. Equal by default.
     n_starts : "auto" or int
-        Starting points of the search. 1 is the start from the means alone; "auto" screens up
-        to 128 and finishes the best; with two neurons it searches the whole circle of angles.
+        Number of starting points of the search. 1 starts only from the alignment of the means.
+        "auto" screens up to 128 starts and finishes the best; with two neurons it searches all
+        angles.
     tol : float
-        The search stops when the gradient on the group falls below ``tol`` of its scale.
+        The search stops when the gradient on the group falls below ``tol`` times its scale.
     max_iter : int
-        Most gradients, over all conditions, of one start.
+        Maximum number of gradient evaluations, over all conditions, per start.
     random_state : int
-        Seed of the random starts. The same seed gives the same bits.
+        Seed of the random starts. The same seed gives exactly the same result.
 
     Examples
     --------
@@ -102,16 +104,16 @@ class GaussianShapeMetric(NativeShapeMetric):
 
     @property
     def is_metric(self) -> bool:
-        """True: between networks up to transforms of the group (Prop. 1)."""
+        """True: it is a metric between networks up to transforms of the group (Prop. 1)."""
         return True
 
     def _sentence(self) -> str:
         sees = {
             0.0: "it sees noise covariances only",
-            1.0: "means and covariances weigh alike (2-Wasserstein distance between Gaussians)",
+            1.0: "means and covariances have equal weight (2-Wasserstein distance of Gaussians)",
             2.0: "it sees mean responses only",
         }
-        mixed = f"means weigh {self.alpha:g}, covariances {2 - self.alpha:g}"
+        mixed = f"means have weight {self.alpha:g}, and covariances {2 - self.alpha:g}"
         how = sees.get(float(self.alpha), mixed)
         return f"Gaussian shape distance at α = {self.alpha:g}: {how}."
 
@@ -138,7 +140,7 @@ class GaussianShapeMetric(NativeShapeMetric):
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
-        if x.n_neurons < y.n_neurons:  # the residual lives in the larger space
+        if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
             net_x, net_y, fixed = net_y, net_x, fixed.reversed()
         weights = self._weights(x.n_conditions)
         A, C = _dense(net_x), _dense(net_y)
@@ -152,7 +154,7 @@ class GaussianShapeMetric(NativeShapeMetric):
 
 
 def check_gaussian(metric: Any) -> GaussianShapeMetric:
-    """Return the metric, or the default one for None; raise if it has no means and covariances."""
+    """Return the metric, or the default one for None, and raise if it is not a Gaussian metric."""
     if metric is None:
         return GaussianShapeMetric()
     if not isinstance(metric, GaussianShapeMetric):

@@ -26,13 +26,13 @@ from repshape.responses import Gaussians, Trials
 FloatArray = npt.NDArray[np.float64]
 
 DISTANCES = ("euclidean", "angular")
-# Means that differ by less than this share of the largest are equal but for rounding.
+# Means that differ by less than this fraction of the largest are equal up to rounding.
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class PreparedMeans(Prepared):
-    """A network's preprocessed means, rows weighted, in as few coordinates as they span.
+    """A network's preprocessed and weighted means, in as few coordinates as they span.
 
     Attributes
     ----------
@@ -51,13 +51,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     .. math:: d(X, Y) = \min_T |\phi(X) - \phi(Y) T|_F
 
-    (eq. 2), or the angle of the same best transform,
+    (eq. 2), or the angle at the same best transform,
 
     .. math:: \theta(X, Y) = \min_T \arccos
               \frac{\langle \phi(X), \phi(Y) T \rangle}{|\phi(X)|_F |\phi(Y)|_F}.
 
-    X and Y are the (M, n) means of each condition; of trials, their averages. The map
-    :math:`\phi` subtracts the grand mean c and whitens in part, with the covariance C of the means:
+    X and Y are the (M, n) mean responses to the conditions; trials are averaged. The map
+    :math:`\phi` subtracts the grand mean c and whitens partially, with the covariance C of the
+    means:
 
     .. math:: \phi(X) = (X - 1 c') C^{-whitening/2}.
 
@@ -65,42 +66,44 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     ``whitening=1`` it is invariant to every invertible linear map, and the angle is
     :math:`\arccos \sum_i \rho_i / \sqrt{r_x r_y}` with canonical correlations
     :math:`\rho_i` and ranks r. The solution is exact: every alignment has converged, and its lower
-    bound is its distance. Both distances are metrics between networks up to the transforms of the
-    group (and, the angle, up to scale).
+    bound is its distance. Both distances are metrics between networks up to transforms of the
+    group; the angle also ignores scale.
 
     Parameters
     ----------
     group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms that do not count. Where numbers of neurons differ, the smaller network is
-        matched with a part of the larger, and what is left over counts.
+        Transforms under which networks count as equal. If the numbers of neurons differ, the
+        smaller network is matched with a part of the larger, and the rest of the larger network
+        adds to the distance.
     whitening : float in [0, 1]
-        How far to whiten: a direction of variance v gets variance v^(1 - whitening), and one
-        without variance stays without. Note the sense: 0 is none. `Preprocess` defines it the same
-        way; here it is fitted on the means alone, after ``preprocess``.
+        How far to whiten, from 0 (not at all) to 1 (fully). A direction of variance v gets
+        variance v^(1 - whitening); one without variance stays without. `Preprocess` has the same
+        parameter; here the whitening is fitted to the means alone, after ``preprocess``.
     distance : {"euclidean", "angular"}
-        The Frobenius norm, or the angle in radians: in [0, pi/2] for the orthogonal group,
-        in [0, pi] for the others.
+        The Frobenius norm, or the angle in radians, which is in [0, pi/2] for the orthogonal
+        group and in [0, pi] for the others.
     center : bool
-        Whether to subtract the grand mean. Whitening always refers to it.
+        Whether to subtract the grand mean. Whitening is always relative to it.
     preprocess : Preprocess or None
-        Applied to each network first, and fitted on all of it, noise included.
+        Preprocessing, fitted and applied to each network first, noise included.
     weights : array of shape (M,) or None
-        Weights w of the conditions, normalised to sum 1. Condition m counts M w_m times, so that
-        equal weights are the plain Frobenius norm: a sum over conditions, not a mean.
+        Weights w of the conditions, which are normalised to sum to one. Condition m counts M w_m
+        times, so that equal weights give the plain Frobenius norm: a sum over conditions, not a
+        mean. M is the number of conditions with positive weight.
 
     Notes
     -----
     Without centring and weights, at ``whitening=0``, the distance is sqrt(M / 2) times that of
     ``GaussianShapeMetric(alpha=2)``.
 
-    With as many neurons as conditions less one, or more, full whitening makes all networks
-    alike, so that their distance is zero. Reduce them first, or whiten less.
+    If all networks have at least M - 1 neurons, full whitening makes them equal, and all distances
+    are zero. Reduce the number of dimensions first, or whiten less.
 
     References
     ----------
     Williams, Kunz, Kornblith and Linderman, "Generalized Shape Metrics on Neural Representations",
-    NeurIPS 2021. Their partial whitening mixes I and C^(-1/2), which depends on the units of the
-    responses; the power used here does not, and agrees at both ends.
+    NeurIPS 2021. Their partial whitening is a mixture of I and C^(-1/2), which depends on the units
+    of the responses. The power used here does not, and agrees with theirs at 0 and 1.
 
     Examples
     --------
@@ -157,7 +160,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     @property
     def is_metric(self) -> bool:
-        """True: both the distance and the angle are (Williams et al. 2021)."""
+        """True: both the distance and the angle are metrics (Williams et al. 2021)."""
         return True
 
     def _sentence(self) -> str:
@@ -176,8 +179,8 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
         """Fit the user's preprocessing, then centring and whitening, as one affine map.
 
-        The grand mean of g (X - 1 o') L is the image of X's own grand mean c. So centring after
-        the first map is the same as centring on c before it.
+        The grand mean of g (X - 1 o') L is the image of the grand mean c of X. So centring after
+        the first map is the same as subtracting c before it.
         """
         weights = condition_weights(self.weights, network.n_conditions)
         own = Preprocess(center=self.center, whitening=self.whitening)
@@ -193,7 +196,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         )
 
     def _check_varies(self, means: FloatArray) -> None:
-        """Raise if centring leaves only rounding and the metric would then divide by its size."""
+        """Raise if the metric would divide by the size of means that are zero up to rounding."""
         w = condition_weights(self.weights, len(means))
         used = means[w > 0]
         constant = np.ptp(used, axis=0).max() <= ROUNDING * np.abs(used).max()
@@ -224,7 +227,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis)
 
     def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
-        # The residual lives in the space of the larger network.
+        # The residual is in the space of the larger network.
         swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
         gap, distance, fixed = self._solve(y, x) if swapped else self._solve(x, y)
         used = np.count_nonzero(condition_weights(self.weights, x.n_conditions))
@@ -247,8 +250,8 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         """
         G = x.rows.T @ y.rows
         equal = x.n_neurons == y.n_neurons
-        # Where the means span fewer dimensions than there are neurons, turning round a direction
-        # without responses makes any orthogonal transform a rotation.
+        # If the means span fewer dimensions than there are neurons, flipping a direction without
+        # responses turns any orthogonal transform into a rotation.
         spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
         core = (nearest_orthogonal if spare else GROUPS[self.group])(G).T
         gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
@@ -260,12 +263,12 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         if self._distance == "euclidean":
             return gap, gap
         u, v = x / np.linalg.norm(x), moved / np.linalg.norm(y)
-        # Precise at both ends, where the arccos of a cosine keeps half of the digits.
+        # Precise near 0 and pi, where the arccos of a cosine loses half of the digits.
         return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         X, Y = self._weighted(x.means), self._weighted(y.means)
-        if x.n_neurons < y.n_neurons:  # the residual lives in the larger space
+        if x.n_neurons < y.n_neurons:  # the residual is in the larger space
             X, Y, fixed = Y, X, fixed.reversed()
         if self._distance == "angular":
             _check_angle(X)
@@ -276,7 +279,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rows R (M, s) and an orthonormal basis Q (n, s), X = R Q', with s = min(M, n).
 
-    Square bases are the identity: another could be a reflection, and hide one.
+    A square basis is the identity: another one could be a reflection, and hide one.
     """
     M, n = rows.shape
     if n <= M:
