@@ -1,4 +1,4 @@
-"""What goes in: the responses of one network, validated once and never changed."""
+"""The responses of one network, which are validated once and never change."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Trials(_Immutable):
     Parameters
     ----------
     responses : array of shape (M, L, n), or list of M arrays of shape (L_m, n)
-        Trials of n neurons; the number of trials may differ by condition. Any real dtype. A
-        trial that is NaN in every neuron is missing: it is dropped, and counted.
+        Trials of n neurons, of any real dtype. The number of trials may differ between
+        conditions. A trial that is NaN in every neuron counts as missing, and is dropped.
     conditions : sequence of M labels, optional
         Distinct names of the conditions.
 
@@ -142,7 +142,7 @@ class Trials(_Immutable):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the trials that are kept; labels do not count."""
+        """SHA-256 of the trials that were kept; labels are not included."""
         return digest("trials", self.n_trials.astype(np.int64), self.pooled)
 
     def __repr__(self) -> str:
@@ -163,15 +163,15 @@ class Gaussians(_Immutable):
     means : array of shape (M, n)
     covariances : array of shape (M, n, n), or (M, n)
         Full covariances, or the variances of independent neurons. A 2-D array is always read as
-        variances, also if M = n. Asymmetry and negative eigenvalues of up to 1e-8 of a
-        covariance's largest entry pass as rounding.
+        variances, even if M = n. Asymmetry and negative eigenvalues of up to 1e-8 times the
+        largest entry of a covariance are accepted as rounding.
     conditions : sequence of M labels, optional
         Distinct names of the conditions.
 
     Attributes
     ----------
     kind : {"full", "diagonal", "factors"}
-        How the covariances are stored: S itself, its diagonal, or A of S = A A'.
+        How the covariances are stored: S itself, its diagonal, or factors A with S = A A'.
     stored : array of shape (M, n, n), (M, n) or (M, n, r)
         The covariances as they are stored.
     estimator : str or None
@@ -249,7 +249,7 @@ class Gaussians(_Immutable):
         ----------
         means : array of shape (M, n)
         factors : array of shape (M, n, r), or list of M arrays of shape (n, r_m)
-            Any r, including 0; ragged factors get columns of zeros up to the widest.
+            Any r, including 0. Ragged factors are padded with columns of zeros.
         conditions : sequence of M labels, optional
         """
         centers = check_means(means)
@@ -284,14 +284,14 @@ class Gaussians(_Immutable):
 
     @property
     def factors(self) -> FloatArray:
-        """Factors A of S = A A', (M, n, r); only where ``kind`` is "factors"."""
+        """Factors A of S = A A', (M, n, r); only if ``kind`` is "factors"."""
         if self.kind != "factors":
             raise InputError(f"The covariances are stored as {self.kind!r}, not as factors.")
         return self.stored
 
     @property
     def covariances(self) -> FloatArray:
-        """Dense covariances (M, n, n), made anew at each request unless stored so."""
+        """Dense covariances (M, n, n), computed at each access unless they are stored."""
         if self.kind == "full":
             return self.stored
         if self.kind == "diagonal":
@@ -314,7 +314,7 @@ class Gaussians(_Immutable):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the means and of the covariances as stored; labels do not count."""
+        """SHA-256 of the means and of the covariances as stored; labels are not included."""
         return digest(self.kind, self.means, self.stored)
 
     def __repr__(self) -> str:
@@ -341,10 +341,10 @@ def as_network(network: NetworkLike, name: str = "network") -> Trials | Gaussian
     ----------
     network : Trials, Gaussians, array, list or (means, covariances) tuple
         ``Trials`` and ``Gaussians`` are returned as they are. A 3-D array (conditions, trials,
-        neurons), or a list of 2-D arrays (trials, neurons), is trials. A tuple of means and
-        covariances is Gaussians. A 2-D array (conditions, neurons) is points.
+        neurons) or a list of 2-D arrays (trials, neurons) is read as trials, a tuple of means and
+        covariances as Gaussians, and a 2-D array (conditions, neurons) as points.
     name : str
-        What to call the network in an error.
+        Name of the network in errors.
 
     Examples
     --------

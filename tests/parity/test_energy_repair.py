@@ -12,17 +12,17 @@ from repshape.datasets.toy import toy_networks
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import triangle_violations
+from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.pairwise.run import pairwise
 
-energy = pytest.importorskip("repshape.metrics.energy")
 GRID = (7, 5)
 
 
 @pytest.fixture(scope="module")
 def sampled() -> DistanceMatrix:
     toy = toy_networks(*GRID, n_trials=200)
-    metric = energy.EnergyShapeMetric(q=1.0, estimator="u")
+    metric = EnergyShapeMetric(q=1.0, estimator="u")
     return pairwise(toy.networks, metric, metadata=toy.metadata, progress=False)
 
 

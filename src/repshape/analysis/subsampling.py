@@ -1,4 +1,4 @@
-"""How distances and their ratio change with the number of neurons, trials or conditions."""
+"""Distances, and their ratio, as functions of the number of neurons, trials or conditions."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ AXES = ("neurons", "trials", "conditions")
 
 @dataclass(frozen=True, eq=False)
 class SubsamplingCurves:
-    """Distances of pairs of networks from parts of their data.
+    """Distances between networks from subsamples of their data.
 
     Attributes
     ----------
     over : {"neurons", "trials", "conditions"}
-        What was drawn.
+        What was subsampled.
     sizes : ndarray of int, shape (S,)
     alphas : ndarray, shape (A,)
     pairs : ndarray of int, shape (P, 2)
@@ -57,14 +57,14 @@ class SubsamplingCurves:
 
     @property
     def ratios(self) -> FloatArray:
-        """d_0 / d_2 of every draw and pair, (S, n_draws, P); infinite where d_2 is 0."""
+        """d_0 / d_2 of every draw and pair, (S, n_draws, P); infinite if d_2 is 0."""
         d_0, d_2 = self.distances[:, :, 0], self.distances[:, :, -1]
         ratios: FloatArray = np.full(d_0.shape, np.inf)
         np.divide(d_0, d_2, out=ratios, where=d_2 > 0)
         return ratios
 
     def to_frame(self) -> pd.DataFrame:
-        """Return mean and standard deviation over draws, a row for each size, pair and curve."""
+        """Return mean and standard deviation over draws, with a row per size, pair and curve."""
         curves = {f"distance, alpha={a:g}": self.distances[:, :, k] for k, a in _items(self.alphas)}
         curves["ratio"] = self.ratios
         rows = [
@@ -100,29 +100,29 @@ def subsample(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> SubsamplingCurves:
-    """Return the distances of all pairs from random parts of the data (Supp. Fig. 6).
+    """Return the distances of all pairs from random subsamples of the data (Supp. Fig. 6).
 
-    Neurons and trials are drawn for each network apart (trials for each condition too), conditions
-    for all networks together. Distances grow with the number of neurons, and shrink with the number
-    of trials, as the plug-in's bias does; the ratio d_0 / d_2 is what may stay.
+    Neurons are drawn separately for each network, trials for each network and condition, and
+    conditions for all networks together. Plug-in distances increase with the number of neurons, and
+    decrease with the number of trials because their bias does. The ratio d_0 / d_2 may be stable.
 
     Parameters
     ----------
     networks : iterable of K networks
     over : {"neurons", "trials", "conditions"}
-        What to draw. Trials need networks that have trials.
+        What to subsample. For "trials", all networks must have trials.
     sizes : sequence of int
-        How many to draw; without replacement, at most as many as every network has.
+        Sizes of the subsamples. Without replacement, no network may have less than the largest.
     metric : GaussianShapeMetric, optional
-        Everything but alpha.
+        Its alpha is ignored. By default ``GaussianShapeMetric()``.
     alphas : sequence of float
         0 and 2 are added if they are missing.
     n_draws : int
-        Draws of each size; the paper has 15.
+        Number of draws of each size; 15 in the paper.
     replace : bool
-        Draw with replacement.
+        Whether to draw with replacement.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
@@ -175,7 +175,7 @@ def _check_sizes(
         most = networks[0].n_conditions
     if not replace and counts.max() > most:
         raise InputError(
-            f"Without replacement at most {most} {over} can be drawn. Got {counts.max()}."
+            f"Without replacement, at most {most} {over} can be drawn. Got {counts.max()}."
         )
     return counts
 
@@ -188,7 +188,7 @@ def _draw_parts(
     replace: bool,
     rng: np.random.Generator,
 ) -> tuple[list[Trials | Gaussians], GaussianShapeMetric]:
-    """Return parts of the networks, and the metric with the weights of the drawn conditions."""
+    """Return subsampled networks, and the metric with the weights of the drawn conditions."""
     if over == "conditions":
         total = networks[0].n_conditions
         index = draw(rng, total, size, replace)
@@ -214,4 +214,4 @@ def _distances(
     metrics = [metric.with_parameters(alpha=float(alpha)) for alpha in alphas]
     prepared = [metrics[0].prepare(part) for part in parts]
     found = [sweep_pair(metrics, prepared[i], prepared[j]) for i, j in pairs]
-    return np.array([[one[0] for one in sweep] for sweep in found]).T
+    return np.array([[one.distance for one in sweep] for sweep in found]).T

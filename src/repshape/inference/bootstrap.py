@@ -43,7 +43,7 @@ def _name(over: str) -> str:
 
 
 def _replicates(terms: Terms, known: list[Alignment], settings: Settings) -> dict[str, FloatArray]:
-    """Return squared distances (B, terms) of each bootstrap that the settings need."""
+    """Return the squared distances (B, terms) of each bootstrap that the settings need."""
     names = SOURCES if settings.over == "both" else (settings.over,)
     seeds = np.random.SeedSequence(settings.random_state).spawn(settings.n_resamples * len(names))
     tasks = [(names[k // settings.n_resamples], seed) for k, seed in enumerate(seeds)]

@@ -1,4 +1,4 @@
-"""Are two networks equal up to the group? A test by relabelling trials."""
+"""A permutation test of whether two networks are equal up to the group."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PermutationTest:
     statistic : float
         The plug-in distance.
     p_value : float
-        Share of relabelings, the data among them, with at least that distance.
+        Fraction of relabellings, including the data, with at least this distance.
     null_mean : float
-        Mean distance under relabeling: what noise alone makes.
+        Mean distance after relabelling, which is due to noise alone.
     method : str
     n_resamples, random_state : int
     """
@@ -51,9 +51,9 @@ def equality(
 ) -> PermutationTest:
     r"""Test whether two networks are equal up to the group.
 
-    If they are, and y is aligned to x, a trial of a condition could as well be the other network's:
-    trials of x and of aligned y change places at random within each condition, the two new networks
-    are aligned anew, and their distance is compared with that of the data.
+    If they are, and y is aligned to x, then trials of the two networks can be exchanged. The test
+    permutes the trials of x and of the aligned y at random within each condition, aligns the two
+    new networks, and compares their distance with that of the data.
 
     .. math:: p = (1 + \#\{b : d_b \ge d\}) / (1 + B)
 
@@ -61,19 +61,19 @@ def equality(
     ----------
     x, y : networks with trials
     metric : ShapeMetric, optional
-        By default ``GaussianShapeMetric()``. Its preprocessing is fitted once, to all trials.
+        By default ``GaussianShapeMetric()``. The preprocessing is fitted once, to all trials.
     n_resamples : int
-        B, number of relabelings.
+        Number of relabellings, B.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
     Notes
     -----
-    Exact for the identity group. Otherwise the alignment is estimated from the labelled trials,
-    and the test is exact only as they become many. It tests the whole distribution, as far as the
-    metric sees it, not a mean over conditions.
+    The test is exact for the identity group. For other groups the alignment is estimated from the
+    labelled trials, and the test is exact only for large numbers of trials. The null hypothesis is
+    that the distributions are equal in every condition.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _relabel(
         statistic=observed,
         p_value=(1 + beyond) / (1 + n_resamples),
         null_mean=float(found.mean()),
-        method="relabeling of aligned trials within conditions",
+        method="relabelling of aligned trials within conditions",
         n_resamples=n_resamples,
         random_state=random_state,
     )

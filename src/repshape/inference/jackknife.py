@@ -77,7 +77,7 @@ def _check_counts(terms: Terms, n_groups: int, halved: bool) -> int:
 
 
 def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Blocks:
-    """Return the trials of each group and condition: a random partition of each condition."""
+    """Divide the trials of each condition into random groups; return them by group."""
     orders = [rng.permutation(int(L)) for L in network.n_trials]
     parts = [np.array_split(order, n_groups) for order in orders]
     return [[part[g] for part in parts] for g in range(n_groups)]

@@ -44,7 +44,7 @@ def resample(networks: Sequence[Trials], over: str, rng: np.random.Generator) ->
 
 
 def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Gaussians:
-    """Return the network on the conditions ``index``; a repeated condition counts again.
+    """Return the network with the conditions ``index``, which may be repeated.
 
     >>> take_conditions(Trials(np.arange(6.0).reshape(3, 2, 1)), np.array([2, 0])).means
     array([[4.5],
@@ -66,7 +66,7 @@ def take_trials(network: Trials, index: Sequence[IntArray]) -> Trials:
 
 
 def take_neurons(network: Trials | Gaussians, index: IntArray) -> Trials | Gaussians:
-    """Return the network on the neurons ``index``; a repeated neuron is a copy.
+    """Return the network with the neurons ``index``; a repeated neuron is a copy.
 
     >>> take_neurons(Gaussians([[1.0, 2.0]], [[3.0, 4.0]]), np.array([1])).covariances
     array([[[4.]]])
