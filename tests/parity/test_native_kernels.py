@@ -41,10 +41,7 @@ class Pair:
             _native.make_network(net.means, net.factors, net.spectrum, diagonal=net.diagonal)
             for net in nets
         )
-        self.A, self.C = (
-            net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
-            for net in nets
-        )
+        self.A, self.C = (net.dense for net in nets)
         self.mu, self.nu = (net.means for net in nets)
         self.T = np.linalg.qr(rng.normal(size=(n_x, n_x)))[0][:, :n_y].copy()
         w = rng.random(M)

@@ -243,7 +243,6 @@ class MeanProblem:
 
 def _square_factors(network: Gaussians, size: int) -> FloatArray:
     """Return factors padded with zeros to (M, size, size), for any number of neurons and rank."""
-    net = factorise(network)
-    factors = net.factors[:, :, None] * np.eye(network.n_neurons) if net.diagonal else net.factors
+    factors = factorise(network).dense
     rows, columns = size - factors.shape[1], size - factors.shape[2]
     return np.pad(factors, ((0, 0), (0, rows), (0, columns)))

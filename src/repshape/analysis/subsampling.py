@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +64,9 @@ class SubsamplingCurves:
 
     def to_frame(self) -> pd.DataFrame:
         """Return mean and standard deviation over draws, with a row per size, pair and curve."""
-        curves = {f"distance, alpha={a:g}": self.distances[:, :, k] for k, a in _items(self.alphas)}
+        curves = {
+            f"distance, alpha={a:g}": self.distances[:, :, k] for k, a in enumerate(self.alphas)
+        }
         curves["ratio"] = self.ratios
         rows = [
             {
@@ -77,14 +78,10 @@ class SubsamplingCurves:
                 "std": float(values[s, :, p].std(ddof=min(1, self.n_draws - 1))),
             }
             for name, values in curves.items()
-            for s, size in _items(self.sizes)
-            for p, pair in _items(self.pairs)
+            for s, size in enumerate(self.sizes)
+            for p, pair in enumerate(self.pairs)
         ]
         return pd.DataFrame(rows)
-
-
-def _items(values: npt.NDArray[Any]) -> list[tuple[int, Any]]:
-    return list(enumerate(values))
 
 
 def subsample(

@@ -51,6 +51,13 @@ class Factors:
     diagonal: bool
     basis: FloatArray | None = None
 
+    @property
+    def dense(self) -> FloatArray:
+        """The factors as an array (M, s, r), whether diagonal or not."""
+        if not self.diagonal:
+            return self.factors
+        return self.factors[:, :, None] * np.eye(self.factors.shape[1])
+
 
 def factorise(network: Gaussians) -> Factors:
     """Return thin factors of every covariance, whatever the form in which it is stored."""

@@ -20,7 +20,7 @@ Task = tuple[str, np.random.SeedSequence]
 
 
 def estimate(
-    pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any]], settings: Settings
+    pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None], settings: Settings
 ) -> Resampled:
     """Estimate squared distances; see `repshape.inference.distance`."""
     terms = make_terms(pairs, metrics)

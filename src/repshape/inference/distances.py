@@ -117,8 +117,7 @@ def distance(
     settings = Settings.checked(
         method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
-    chosen = GaussianShapeMetric() if metric is None else metric
-    return _estimate([(x, y)], [chosen], settings, distance_interval)
+    return _estimate([(x, y)], [metric], settings, distance_interval)
 
 
 def ratio(
@@ -204,14 +203,13 @@ def difference(
     settings = Settings.checked(
         method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
-    chosen = GaussianShapeMetric() if metric is None else metric
     pairs = [check_pair(first, "first"), check_pair(second, "second")]
-    return _estimate(pairs, [chosen, chosen], settings, difference_interval)
+    return _estimate(pairs, [metric, metric], settings, difference_interval)
 
 
 def _estimate(
     pairs: Sequence[Pair],
-    metrics: Sequence[ShapeMetric[Any]],
+    metrics: Sequence[ShapeMetric[Any] | None],
     settings: Settings,
     rule: IntervalRule,
 ) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from repshape._parallel import run_all
 from repshape.errors import check_integer
-from repshape.inference.terms import Terms, make_terms
+from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.responses import NetworkLike, Trials
+
+# Distances that differ by less than this fraction count as equal.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -84,41 +87,17 @@ def equality(
     """
     check_integer("n_resamples", n_resamples, 1)
     check_integer("random_state", random_state, 0)
-    chosen: ShapeMetric[Any] = GaussianShapeMetric() if metric is None else metric
-    terms = make_terms([(x, y)], [chosen])
+    terms = make_terms([(x, y)], [metric])
     if terms.networks[0].n_neurons < terms.networks[-1].n_neurons:  # move the smaller network
-        terms = make_terms([(y, x)], [chosen])
+        terms = make_terms([(y, x)], [metric])
     alignment = terms.align()[0]
     target, source = terms.networks[0], terms.networks[-1]
     moved = Trials([alignment.apply(one) for one in source.responses])
-    return _relabel(
-        terms, target, moved, alignment.distance, n_resamples, random_state, workers, progress
-    )
-
-
-def _relabel(
-    terms: Terms,
-    x: Trials,
-    y: Trials,
-    observed: float,
-    n_resamples: int,
-    random_state: int,
-    workers: int | None,
-    progress: bool | None,
-) -> PermutationTest:
-    pooled = [np.concatenate(pair) for pair in zip(x.responses, y.responses, strict=True)]
-    metric = terms.terms[0].metric
-
-    def one(seed: np.random.SeedSequence) -> float:
-        rng = np.random.default_rng(seed)
-        mixed = [trials[rng.permutation(len(trials))] for trials in pooled]
-        first = Trials([trials[:L] for trials, L in zip(mixed, x.n_trials, strict=True)])
-        second = Trials([trials[L:] for trials, L in zip(mixed, x.n_trials, strict=True)])
-        return metric.distance(first, second)
-
+    relabelled = _relabelling(terms.terms[0].metric, target, moved)
     seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
-    found = np.array(run_all(one, seeds, workers=workers, progress=progress))
-    beyond = int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
+    found = np.array(run_all(relabelled, seeds, workers=workers, progress=progress))
+    observed = alignment.distance
+    beyond = int(np.count_nonzero(found >= observed - ROUNDING * abs(observed)))
     return PermutationTest(
         statistic=observed,
         p_value=(1 + beyond) / (1 + n_resamples),
@@ -127,3 +106,19 @@ def _relabel(
         n_resamples=n_resamples,
         random_state=random_state,
     )
+
+
+def _relabelling(
+    metric: ShapeMetric[Any], x: Trials, y: Trials
+) -> Callable[[np.random.SeedSequence], float]:
+    """Return a function that exchanges trials at random, and returns the new distance."""
+    pooled = [np.concatenate(pair) for pair in zip(x.responses, y.responses, strict=True)]
+
+    def relabelled(seed: np.random.SeedSequence) -> float:
+        rng = np.random.default_rng(seed)
+        mixed = [trials[rng.permutation(len(trials))] for trials in pooled]
+        first = Trials([trials[:L] for trials, L in zip(mixed, x.n_trials, strict=True)])
+        second = Trials([trials[L:] for trials, L in zip(mixed, x.n_trials, strict=True)])
+        return metric.distance(first, second)
+
+    return relabelled

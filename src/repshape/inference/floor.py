@@ -13,7 +13,6 @@ from repshape.inference.jackknife import split_trials
 from repshape.inference.resampling import take_trials
 from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric, signed_root
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.responses import NetworkLike
 
 
@@ -59,8 +58,7 @@ def floor(
     check_integer("n_splits", n_splits, 1)
     check_real("level", level, 0, 1, closed="neither")
     check_integer("random_state", random_state, 0)
-    chosen: ShapeMetric[Any] = GaussianShapeMetric() if metric is None else metric
-    terms = make_terms([(x, x)], [chosen])
+    terms = make_terms([(x, x)], [metric])
     network, plain = terms.networks[0], terms.terms[0].metric
     if network.n_trials.min() < 2:
         raise InputError("A noise floor needs at least two trials in every condition. Got one.")

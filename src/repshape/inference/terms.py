@@ -117,12 +117,14 @@ def _noise_of_means(network: Trials) -> FloatArray:
     return np.asarray(totals / (counts * np.maximum(counts - 1, 1)))
 
 
-def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any]]) -> Terms:
+def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
     """Validate and preprocess the networks of some pairs, each of which has its metric.
 
-    The metrics must have the same preprocessing, which is fitted once, to all trials.
+    None stands for the default metric. The metrics must have the same preprocessing, which is
+    fitted once, to all trials.
     """
-    for metric in metrics:
+    chosen = [GaussianShapeMetric() if metric is None else metric for metric in metrics]
+    for metric in chosen:
         if not isinstance(metric, ShapeMetric):
             raise InputTypeError(
                 f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
@@ -136,9 +138,9 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any]]) -> Te
             places[id(one)] = len(networks)
             networks.append(as_trials(one, f"network {k}"))
             check_same_conditions(networks[0], networks[-1])
-    ready = tuple(_preprocessed(network, metrics[0]) for network in networks)
+    ready = tuple(_preprocessed(network, chosen[0]) for network in networks)
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
-    terms = [_term(metric, *pair) for metric, pair in zip(metrics, numbers, strict=True)]
+    terms = [_term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
     return Terms(ready, tuple(terms))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape.coordinates.factors import Factors, coordinates_for, factorise
+from repshape.coordinates.factors import coordinates_for, factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNative
@@ -143,7 +143,7 @@ class GaussianShapeMetric(NativeShapeMetric):
         if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
             net_x, net_y, fixed = net_y, net_x, fixed.reversed()
         weights = self._weights(x.n_conditions)
-        A, C = _dense(net_x), _dense(net_y)
+        A, C = net_x.dense, net_y.dense
         moved = np.swapaxes(fixed.apply(np.swapaxes(C, 1, 2)), 1, 2)
         gap = weights @ ((net_x.means - fixed.apply(net_y.means)) ** 2).sum(1)
         P = reference.polar(np.swapaxes(A, 1, 2) @ moved)
@@ -162,7 +162,3 @@ def check_gaussian(metric: Any) -> GaussianShapeMetric:
             f"The 'metric' parameter must be a GaussianShapeMetric. Got {metric!r} instead."
         )
     return metric
-
-
-def _dense(net: Factors) -> FloatArray:
-    return net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
