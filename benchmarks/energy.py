@@ -1,12 +1,12 @@
-"""Speed and memory of EnergyShapeMetric, on one core, against netrep and our own reference.
+"""Speed and memory of EnergyShapeMetric on one core, compared with netrep and the reference.
 
     python benchmarks/energy.py                      # the reference alone
     NETREP_PATH=/path/to/netrep python benchmarks/energy.py
 
-Times are of the processor, so that other programs disturb them less; ours include preparation.
-Losses are means of |x - T y| over conditions and pairs of trials, at each program's own transform.
-netrep stops at gains of 1e-6, ours at a gradient of 1e-9. Results are printed and saved in
-benchmarks/results/energy.json.
+Times are processor times, which depend less on other programs. Ours include preparation. Losses are
+means of |x - T y| over conditions and pairs of trials, at the transform that each program finds.
+netrep stops when a step gains less than 1e-6, and ours when the gradient is below 1e-9. Results are
+printed, and saved in benchmarks/results/energy.json.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from repshape import _core
+from repshape import _native
 from repshape.groups import nearest_orthogonal
 from repshape.reference import energy as reference
 
@@ -37,12 +37,12 @@ REPEATS = 7
 
 
 def white(shape, seed):
-    """Trials without any structure: the hardest to align."""
+    """Trials without any structure, which are the hardest to align."""
     return np.random.default_rng(seed).normal(size=shape)
 
 
 def structured(shape, seed):
-    """Trials with a mean and a covariance of their own in each condition."""
+    """Trials with a different mean and covariance in each condition."""
     M, L, n = shape
     rng = np.random.default_rng(seed)
     mixing = rng.normal(size=(M, n, n)) / np.sqrt(n)
@@ -55,7 +55,7 @@ def loss(x, y, T):
 
 
 def seconds(task, repeats):
-    """Processor time of the shortest of several runs, and the last result."""
+    """Processor time of the fastest of several runs, and the last result."""
     best, result = np.inf, None
     for _ in range(repeats):
         start = time.process_time()
@@ -76,7 +76,7 @@ def run_reference(x, y):
 
 
 def run_netrep(x, y):
-    """Time netrep's EnergyStochasticMetric as it comes, or say why it cannot be timed."""
+    """Time netrep's EnergyStochasticMetric with its defaults, or say why that is impossible."""
     if "NETREP_PATH" not in os.environ:
         return {"skipped": "NETREP_PATH is not set"}
     sys.path.insert(0, os.environ["NETREP_PATH"])
@@ -110,7 +110,7 @@ def run_ours(x, y, n_starts):
 
 
 def peak_megabytes():
-    """Most memory that this process has held; Linux's getrusage would count its parent's too."""
+    """Peak memory of this process; on Linux, getrusage would include that of its parent."""
     status = Path("/proc/self/status")
     if status.exists():
         return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) / 1e3
@@ -118,8 +118,8 @@ def peak_megabytes():
 
 
 def full_size(folder):
-    """Memory that one distance at the paper's size adds to the peak, and the time it takes."""
-    # Read, not made, here: what making them takes would hide what aligning them takes.
+    """Additional peak memory and time of one distance at the size of the paper."""
+    # The networks are read from disk: creating them here would raise the peak.
     x, y = (np.load(Path(folder) / f"{name}.npy") for name in "xy")
     metric = rs.EnergyShapeMetric(n_starts=1)
     before = peak_megabytes()
@@ -128,7 +128,7 @@ def full_size(folder):
 
 
 def compare(x, y):
-    """Every program on one pair, with ratios of time and differences of loss."""
+    """Run every program on one pair, with ratios of times and differences of losses."""
     results = {
         "ours, one start": run_ours(x, y, 1),
         "ours, auto": run_ours(x, y, "auto"),
@@ -149,7 +149,7 @@ def main():
         return
     results = {
         "shape": SMALL,
-        "instruction_set": _core.instruction_set(),
+        "instruction_set": _native.instruction_set(),
         "processor": platform.processor() or platform.machine(),
         "white": compare(white(SMALL, 0), white(SMALL, 1)),
         "structured": compare(structured(SMALL, 0), structured(SMALL, 1)),

@@ -8,21 +8,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 import repshape as rs
+from repshape.datasets.findings import quadratic_r2
 
 TRIALS = (20, 50, 200)
-
-
-def explained(points: npt.NDArray[np.float64], truth: pd.Series) -> float:
-    """R2 of a quadratic map from the plane."""
-    x, y = points.T
-    design = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
-    target = truth.to_numpy(dtype=np.float64)
-    residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
-    return float(1.0 - residual.var() / target.var())
 
 
 def row(n_trials: int, exact: rs.DistanceMatrix) -> str:
@@ -39,8 +29,8 @@ def row(n_trials: int, exact: rs.DistanceMatrix) -> str:
         "moved": result.moved / np.linalg.norm(D.condensed()),
         "correlation before": np.corrcoef(D.condensed(), distances)[0, 1],
         "after": np.corrcoef(result.matrix.condensed(), distances)[0, 1],
-        "R2 correlation": explained(points, toy.metadata["correlation"]),
-        "R2 scale": explained(points, toy.metadata["scale"]),
+        "R2 correlation": quadratic_r2(points, toy.metadata["correlation"]),
+        "R2 scale": quadratic_r2(points, toy.metadata["scale"]),
     }
     cells = ", ".join(f"{name} {value:.3g}" for name, value in numbers.items())
     return f"{n_trials} trials: {before.count} broken, {cells}"

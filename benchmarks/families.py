@@ -1,8 +1,8 @@
-"""How the families err with few trials, on data with a known answer.
+"""Errors of the metrics with few trials, on data with known distances; writes docs/evidence/families.md.
 
     python benchmarks/families.py          # about five minutes on one core
 
-Every table in docs/evidence/families.md between its markers is replaced by what this run found.
+The tables between markers in docs/evidence/families.md are replaced by the results.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TRIALS = (5, 10, 20, 50, 100)
 NEURONS = (2, 5, 10, 30)
 CONDITIONS = 20
 REPEATS = 4
-LOUD = 1.5  # standard deviation of the second network's noise; the first one's is 1
+LOUD = 1.5  # standard deviation of the noise of the second network; that of the first is 1
 
 
 def held_out(x, y):
-    """Energy, aligned on every other trial and scored on the rest."""
+    """Energy distance, aligned on every other trial and scored on the others."""
     metric = rs.EnergyShapeMetric(n_starts=1)
     return metric.score(metric.align(x[:, ::2], y[:, ::2]), x[:, 1::2], y[:, 1::2])
 
@@ -46,7 +46,7 @@ def sample(n, L, noise, rng, means):
 
 
 def truth(name, n):
-    """Distance of N(mu, I) and N(mu, LOUD^2 I) over all conditions, in closed form.
+    """Exact distance between N(mu, I) and N(mu, LOUD^2 I).
 
     Bures: n (LOUD - 1)^2. Energy at q = 1: with |N(0, s^2 I)| = s c on average,
     c = sqrt(2) Gamma((n + 1) / 2) / Gamma(n / 2).
@@ -58,7 +58,7 @@ def truth(name, n):
 
 
 def estimates(name, n, L, noise):
-    """Mean over repeats of the distance of a network to a rotated one, in units of the truth."""
+    """Mean distance between a network and a rotated one, relative to the exact distance."""
     found = []
     for seed in range(REPEATS):
         rng = np.random.default_rng([seed, n, L])
@@ -83,7 +83,7 @@ def bias_table(noise):
 
 
 def limit_table():
-    """Sample Wasserstein over the exact Gaussian distance, for Gaussian samples."""
+    """Ratio of the sample Wasserstein to the exact Gaussian distance, for Gaussian samples."""
     trials = (10, 20, 40, 80, 160, 320)
     lines = [
         "| neurons | " + " | ".join(f"L = {L}" for L in trials) + " |",
@@ -97,7 +97,7 @@ def limit_table():
 
 
 def limit_ratios(n, trials, seed):
-    """One repetition: ten conditions, means and covariances of their own, growing samples."""
+    """One repetition with ten conditions, for samples of increasing size."""
     rng = np.random.default_rng([seed, n])
     mu, A = rng.normal(size=(2, 10, n)), rng.normal(size=(2, 10, n, n)) / np.sqrt(n)
     exact = [(mu[k], A[k] @ A[k].swapaxes(1, 2)) for k in (0, 1)]

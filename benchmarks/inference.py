@@ -1,9 +1,9 @@
-"""Whether bias correction and intervals do what they say: simulations, and macaque V1.
+"""Simulations of bias correction and coverage of intervals, and a study of macaque V1.
 
     python -m benchmarks.inference [--simulations 200] [--only simulations | macaque]
 
-Saves benchmarks/results/inference.json and docs/evidence/inference.md. Takes under ten minutes
-on one core. The recordings are used if REPSHAPE_DATA names the folder that holds them.
+Saves benchmarks/results/inference.json and the tables of docs/evidence/inference.md. Takes less than ten
+minutes on one core. The recordings are used if REPSHAPE_DATA names their directory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from repshape.solvers.starts import random_orthogonal
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
 CONDITIONS = 8
-# How far the second network of a related pair is from the first, in units of the first.
+# Size of the perturbation of the second network of a related pair, relative to the first network.
 PERTURBATION = 0.5
 TRIALS = (10, 20, 50, 200)
 NEURONS = (5, 19)
@@ -39,14 +39,14 @@ DESIGNS = (
     ("orthogonal", 1.0, False, (5,)),
 )
 TRUTH_STARTS, TOLERANCE = 50, 1e-5
-# Cross-validation is dear with many neurons; its bias is plain from fewer simulations.
+# Cross-validation is slow with many neurons, and its bias is clear from fewer simulations.
 CROSSED_SIMULATIONS = {5: 200, 19: 40}
 
 Network = tuple[np.ndarray, np.ndarray]  # means (M, n), factors (M, n, n)
 
 
 def true_networks(n: int, group: str, related: bool) -> tuple[Network, Network]:
-    """Two networks with falling spectra; the second is the first perturbed, or independent."""
+    """Two networks with decaying spectra: a network and its perturbation, or independent ones."""
     rng = np.random.default_rng([n, related])
     decay = np.exp(-np.arange(n) / (n / 2))
 
@@ -111,7 +111,7 @@ def _square(signed: float) -> float:
 
 
 def holds(row: dict[str, object]) -> bool:
-    """Bias below a third of the plug-in's, and coverage between 0.80 and 0.97."""
+    """Whether the bias is below a third of the plug-in bias, and coverage in [0.80, 0.97]."""
     small = abs(row["corrected_bias"]) < abs(row["plug_in_bias"]) / 3
     return bool(small and 0.80 <= row["coverage"] <= 0.97)
 

@@ -1,4 +1,4 @@
-"""Results on disk, and their tables in the documentation."""
+"""Saving of results, and of their tables in the documentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def save(path: Path, key: str, value: Any) -> None:
 
 
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:
-    """Put a table between the markers of its name, if the page has them."""
+    """Replace the table between the markers with this name, if the page has them."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     text = path.read_text() if path.exists() else ""
     if begin in text and end in text:

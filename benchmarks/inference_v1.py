@@ -1,4 +1,4 @@
-"""Covariance against mean distances of macaque V1 populations, with intervals and floors."""
+"""Covariance and mean distances of macaque V1 populations, with intervals and noise floors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import repshape as rs
 from benchmarks import workloads
 
 CATEGORIES = ("natural", "synthetic")
-# All nine populations have 6 units or more; six of them have 16.
+# All nine populations have at least 6 units; six of them have at least 16.
 COMPONENTS = (6, 16)
 GROUPS = 6
 SPLITS = 4
@@ -24,7 +24,7 @@ def study() -> list[dict[str, object]]:
 
 
 def study_of(components: int) -> dict[str, object]:
-    """Ratios d_0 / d_2 of all pairs for both categories, and what they say together."""
+    """Ratios d_0 / d_2 of all pairs for both categories, and their summary."""
     metric = metric_of(components)
     pairs, floors, distances = [], [], []
     for category in CATEGORIES:
@@ -65,7 +65,7 @@ def metric_of(components: int, alpha: float = 1.0) -> rs.GaussianShapeMetric:
 def floors_of(
     populations: dict[str, rs.Trials], category: str, components: int
 ) -> list[dict[str, object]]:
-    """The split-half floor of each population, of covariances and of means."""
+    """The noise floor of each population, for covariances and for means."""
     rows = []
     for alpha in (0.0, 2.0):
         for name, trials in populations.items():
@@ -78,7 +78,7 @@ def floors_of(
 def distances_of(
     populations: dict[str, rs.Trials], category: str, components: int
 ) -> list[dict[str, object]]:
-    """Plug-in distances of all pairs, for the floors to be held beside."""
+    """Plug-in distances of all pairs, to compare with the noise floors."""
     sweep = rs.analysis.interpolate(populations.values(), (0.0, 2.0), metric_of(components))
     names = list(populations)
     return [
@@ -92,7 +92,7 @@ def monkey(population: str) -> str:
 
 
 def summarise(pairs: list[dict[str, object]]) -> dict[str, object]:
-    """Natural against synthetic over pairs; intervals leave out whole populations or monkeys."""
+    """Natural and synthetic ratios, with jackknife intervals over populations and monkeys."""
     sides = {c: [p for p in pairs if p["category"] == c] for c in CATEGORIES}
     names = [(p["x"], p["y"]) for p in sides["natural"]]
     out: dict[str, object] = {"pairs": len(names)}
@@ -116,7 +116,7 @@ def summarise(pairs: list[dict[str, object]]) -> dict[str, object]:
 def leave_out(
     contrast: np.ndarray, names: list[tuple[str, str]], unit: Callable[[str], str]
 ) -> list[float]:
-    """Jackknife interval of the mean over pairs that leaves out each unit with all its pairs."""
+    """Jackknife interval of the mean over pairs, leaving out each unit with all of its pairs."""
     units = sorted({unit(name) for pair in names for name in pair})
     kept = [np.array([u not in (unit(a), unit(b)) for a, b in names]) for u in units]
     means = np.array([np.nanmean(contrast[k]) for k in kept])

@@ -1,8 +1,8 @@
-"""Where the public reference code agrees with us and where not; writes docs/evidence/netrep.md.
+"""Comparison with the public reference code; writes docs/evidence/netrep.md.
 
     NETREP_PATH=/path/to/netrep python -m benchmarks.netrep
 
-Random networks of 8 conditions and 5 neurons. Takes about a minute.
+Uses random networks with 8 conditions and 5 neurons. Takes about a minute.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def gaussians(rng: np.random.Generator, n: int = N) -> tuple[np.ndarray, np.ndar
 
 
 def same_numbers(metrics: Any) -> list[dict[str, Any]]:
-    """Calls that mean the same, and by how much their results differ."""
+    """Equivalent calls, and their results."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(2, 28, N))
     x, y = gaussians(rng), gaussians(rng)
@@ -103,7 +103,7 @@ def same_numbers(metrics: Any) -> list[dict[str, Any]]:
 
 
 def excesses(metrics: Any) -> list[dict[str, float]]:
-    """Their distance over ours, less one, in percent: from the same start, and by default."""
+    """Their distance relative to ours, in percent: from the same start, and with our defaults."""
     rows = []
     for alpha in (0.0, 0.25, 0.5, 1.0, 1.5, 1.75, 2.0):
         rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def outcome(call: Callable[[], float]) -> str:
 
 
 def edges(metrics: Any) -> list[dict[str, str]]:
-    """What both do where data are not regular."""
+    """Results of both for irregular data."""
     rng = np.random.default_rng(2)
     x, y, small = gaussians(rng), gaussians(rng), gaussians(rng, N - 1)
     few = rng.normal(size=(2, M, 6, 10))
@@ -178,7 +178,7 @@ def edges(metrics: Any) -> list[dict[str, str]]:
 
 
 def write(page: Path, name: str, lines: list[str]) -> None:
-    """Replace the table between two marks of a page."""
+    """Replace the table between two markers of a page."""
     begin, end = f"<!-- {name} -->", "<!-- end -->"
     block = "\n".join([begin, *lines, end])
     text = page.read_text(encoding="utf-8")
@@ -198,10 +198,10 @@ def _share(theirs: float, ours: float) -> str:
 
 
 def main() -> None:
-    """Measure, keep and write."""
+    """Measure, save the results, and write the tables."""
     metrics = load()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # theirs, of functions that NumPy gave up
+        warnings.simplefilter("ignore")  # netrep uses deprecated functions of NumPy
         found = {"same": same_numbers(metrics), "alpha": excesses(metrics), "edges": edges(metrics)}
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     rows = [

@@ -1,4 +1,4 @@
-"""How far the default is from the best of 100 random restarts, and for what share of their time.
+"""The default search compared with the best of 100 random restarts: distances and times.
 
     python -m benchmarks.optimum [--pairs N]
 
@@ -23,7 +23,7 @@ from benchmarks.solver import RESULTS, show
 
 
 def study(name: str, pairs: workloads.Pairs, alpha: float) -> dict[str, object]:
-    """Compare the default with 100 random restarts (and the means) that are all finished."""
+    """Compare the default with 100 random restarts and the means, all run to convergence."""
     default = rs.GaussianShapeMetric(alpha)
     many = rs.GaussianShapeMetric(alpha, n_starts=101, random_state=1)
     alone = rs.GaussianShapeMetric(alpha, n_starts=1)
@@ -49,7 +49,7 @@ def study(name: str, pairs: workloads.Pairs, alpha: float) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=20, help="most pairs of a family")
+    parser.add_argument("--pairs", type=int, default=20, help="maximum number of pairs per family")
     options = parser.parse_args()
     families = {
         "related": workloads.related(20),

@@ -23,7 +23,7 @@ import repshape as rs
 from benchmarks import workloads
 from benchmarks.solver import RESULTS, show
 
-# Peak resident memory of a pair over what the process held before it, in a process of its own.
+# Increase of the peak memory by aligning a pair, measured in a separate process.
 MEMORY = """
 import resource, sys
 import numpy as np, repshape as rs
@@ -47,7 +47,7 @@ print(size, peak() - before)
 
 
 def threads(repeats: int = 7) -> dict[str, float]:
-    """Time of two pairs on two threads against one pair on one."""
+    """Time of two pairs on two threads, compared with one pair on one thread."""
     (first, second), *_ = workloads.random_full(119, 19, 1)
     metric = rs.GaussianShapeMetric()
     x, y = metric.prepare(first), metric.prepare(second)
@@ -63,7 +63,7 @@ def threads(repeats: int = 7) -> dict[str, float]:
 
 
 def memory(M: int, n: int) -> dict[str, float]:
-    """Inputs of a pair, and the peak above what was there once the inputs were."""
+    """Size of the inputs of a pair, and the increase of the peak memory by aligning it."""
     code = MEMORY.format(M=M, n=n)
     printed = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
@@ -79,7 +79,7 @@ def memory(M: int, n: int) -> dict[str, float]:
 
 
 def wide(n: int = 100_000, conditions: int = 50, trials: int = 10) -> dict[str, float]:
-    """Many more neurons than responses: exact reduction to what the responses span."""
+    """Many more neurons than responses, which are reduced exactly to the span of the responses."""
     rng = np.random.default_rng(0)
     x, y = (rs.Trials(rng.normal(size=(conditions, trials, n))) for _ in range(2))
     metric = rs.GaussianShapeMetric(n_starts=1)
@@ -95,7 +95,7 @@ def wide(n: int = 100_000, conditions: int = 50, trials: int = 10) -> dict[str, 
 
 def main() -> None:
     rows = {"threads": threads(), "memory": [memory(200, 100), memory(1000, 32)], "wide": wide()}
-    show([rows["threads"]], "two pairs on two threads against one on one")
+    show([rows["threads"]], "two pairs on two threads, one pair on one thread")
     show(rows["memory"], "peak memory of a pair")
     show([rows["wide"]], "more neurons than responses")
     RESULTS.mkdir(exist_ok=True)

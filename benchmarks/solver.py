@@ -1,10 +1,10 @@
-"""Time one pair against the public reference code and against textbook alternation.
+"""Time one pair, compared with the public reference code and with plain alternation.
 
     python -m benchmarks.solver [--quick] [--skip-large]
 
-One core, one BLAS thread, medians; all ratios are taken in the same run. NETREP_PATH names a
-checkout of the reference code, REPSHAPE_DATA the folder of the recordings; without them those rows
-are left out. Saves benchmarks/results/solver.json.
+Times are medians on one core with one BLAS thread, and all ratios are from the same run.
+NETREP_PATH names a checkout of the reference code, and REPSHAPE_DATA the directory of the
+recordings; without them, those rows are left out. Saves benchmarks/results/solver.json.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import workloads
-from repshape import _core
+from repshape import _native
 from repshape.coordinates.factors import TRIANGULAR_FROM
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Median time of a call, and what it returned last."""
+    """Median time of a call, and its last result."""
     times, out = [], None
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -45,14 +45,14 @@ def timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def ours(pairs: workloads.Pairs, n_starts: int | str, repeats: int) -> tuple[float, list[float]]:
-    """Median time of a pair from moments to distance, preparation of both networks included."""
+    """Median time of a pair from moments to distance, including preparation of both networks."""
     metric = rs.GaussianShapeMetric(1.0, n_starts=n_starts)
     found = [timed(lambda p=pair: metric.distance(*p), repeats) for pair in pairs]
     return median(t for t, _ in found), [d for _, d in found]
 
 
 def ours_in_bulk(networks: list[rs.Gaussians], n_starts: int | str, repeats: int) -> float:
-    """Median time of a pair when all pairs of many networks are solved, preparation included."""
+    """Median time of a pair if all pairs of many networks are solved, including preparation."""
     metric = rs.GaussianShapeMetric(1.0, n_starts=n_starts)
     index = np.column_stack(np.triu_indices(len(networks), 1))
 
@@ -71,9 +71,9 @@ def netrep_time(pair: tuple[rs.Gaussians, rs.Gaussians]) -> tuple[float, float]:
 def row(
     name: str, pairs: workloads.Pairs, rivals: int, repeats: int, bulk: list[rs.Gaussians] | None
 ) -> dict[str, Any]:
-    """Measure one workload; the rivals see its first few pairs.
+    """Measure one workload; other programs are timed on its first few pairs.
 
-    Tiny networks are timed as a cohort, in which each is prepared once for all of its pairs.
+    Tiny networks are timed as a cohort, where each network is prepared once for all of its pairs.
     """
     one, distances = ours(pairs, 1, repeats)
     auto, best = ours(pairs, "auto", max(1, repeats // 2))
@@ -108,7 +108,7 @@ def row(
 
 
 def kernel_rate(n: int, peak: float, repeats: int = 5) -> dict[str, float]:
-    """GFLOP/s of the gradient at one size, flops counted as they are done."""
+    """GFLOP/s of the gradient at one size, counting the operations that are actually done."""
     M = max(16, int(2e5 / n**2) // 8 * 8)
     (x, y), *_ = workloads.random_full(M, n, 1)
     metric = rs.GaussianShapeMetric()
@@ -118,9 +118,9 @@ def kernel_rate(n: int, peak: float, repeats: int = 5) -> dict[str, float]:
     many = max(1, int(5e8 / (25 * n**3 * M)))
 
     def run(single: bool) -> None:
-        _core.gradient(px.native, py.native, Q, w, single=single, repeats=many)
+        _native.gradient(px.native, py.native, Q, w, single=single, repeats=many)
 
-    # Products with triangular factors do half of the operations; so do those of a Gram matrix.
+    # Products with triangular factors take half of the operations, and so do Gram matrices.
     products = 4 if n >= TRIANGULAR_FROM else 8
     steps = {single: halley_steps(x, y, Q, single) for single in (False, True)}
     double, single = (
@@ -144,16 +144,17 @@ def kernel_rate(n: int, peak: float, repeats: int = 5) -> dict[str, float]:
 
 
 def kernel_rates() -> list[dict[str, float]]:
-    """Rates of the gradient at many sizes against this core's dgemm."""
+    """Rates of the gradient at many sizes, compared with dgemm on the same core."""
     a = np.random.default_rng(0).normal(size=(1024, 1024))
     peak = 2 * 1024**3 / timed(lambda: a @ a, 9)[0] / 1e9
     return [kernel_rate(n, peak) for n in (5, 10, 16, 19, 24, 32, 48, 64, 100, 128)]
 
 
 def halley_steps(x: rs.Gaussians, y: rs.Gaussians, T: np.ndarray, single: bool) -> float:
-    """Mean number of iterations that the polar factors of one pack of conditions take.
+    """Mean number of iterations for the polar factors of one pack of conditions.
 
-    The schedule of cpp/polar.h on the true singular values: bounds first, then what is measured.
+    This follows the schedule of cpp/polar.h for the exact singular values: first from their bounds,
+    then from measured gaps.
     """
     lanes, tolerance = (16, 1e-6) if single else (8, 1e-12)
     spectra = [np.sqrt(np.linalg.eigvalsh(net.covariances)) for net in (x, y)]
@@ -202,8 +203,8 @@ def show(rows: list[dict[str, Any]], title: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one repeat of everything")
-    parser.add_argument("--skip-large", action="store_true", help="leave out n = 100 (ten minutes)")
-    parser.add_argument("--only", help="workloads whose name contains this; the rest is kept")
+    parser.add_argument("--skip-large", action="store_true", help="skip n = 100 (ten minutes)")
+    parser.add_argument("--only", help="only workloads whose name contains this")
     options = parser.parse_args()
     repeats = 1 if options.quick else 5
     tiny = [net for pair in workloads.random_full(5, 2, 50) for net in pair]
@@ -224,7 +225,7 @@ def main() -> None:
     rows = {one["workload"]: one for one in kept["pairs"]}
     with threadpool_limits(1):
         kernel = kept["kernel"] or kernel_rates()
-        show(kernel, f"gradient kernel, {_core.instruction_set()}")
+        show(kernel, f"gradient kernel, {_native.instruction_set()}")
         for name, pairs, rivals, bulk in plan:
             if not options.only or options.only in name:
                 rows[name] = row(name, pairs, rivals, repeats, bulk)

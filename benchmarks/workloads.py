@@ -1,4 +1,4 @@
-"""The pairs of networks that the benchmarks time, and the rivals they are timed against."""
+"""The pairs of networks that the benchmarks use, and the programs that they compare with."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def random_full(M: int, n: int, count: int) -> Pairs:
 
 
 def vae_like(count: int, M: int = 2048, n: int = 10) -> Pairs:
-    """Diagonal covariances: some latents informative, the others at the prior."""
+    """Diagonal covariances: some latents are informative, and the others follow the prior."""
     rng = np.random.default_rng([M, n, 1])
 
     def network() -> rs.Gaussians:
@@ -50,14 +50,14 @@ def toy(count: int) -> Pairs:
 
 
 def macaque_file() -> Path | None:
-    """The recordings of Henaff et al. (2021), in the folder that REPSHAPE_DATA names."""
+    """The recordings of Henaff et al. (2021), in the directory that REPSHAPE_DATA names."""
     folder = os.environ.get("REPSHAPE_DATA")
     path = Path(folder) / "macaque_v1_counts.npz" if folder else None
     return path if path is not None and path.exists() else None
 
 
 def macaque_populations(category: str, n_components: int) -> dict[str, rs.Trials]:
-    """Populations with enough units: frames 1-9, units missing in under 2 % of trials kept."""
+    """Populations with enough units: frames 1-9, without units missing in 2 % of trials or more."""
     path = macaque_file()
     if path is None:
         return {}
@@ -76,7 +76,7 @@ def macaque_populations(category: str, n_components: int) -> dict[str, rs.Trials
 
 
 def macaque(category: str, n_components: int = 18) -> Pairs:
-    """All pairs of macaque V1 populations, PCA to a common dimension."""
+    """All pairs of macaque V1 populations, reduced by PCA to the same dimension."""
     phi = rs.Preprocess(n_components=n_components)
     networks = [
         rs.estimate_moments(phi.fit(trials).apply(trials))
@@ -86,7 +86,7 @@ def macaque(category: str, n_components: int = 18) -> Pairs:
 
 
 def related(count: int, M: int = 60, n: int = 14) -> Pairs:
-    """Rotated copies of one network, each perturbed by half: the means mislead now and then."""
+    """Rotated copies of one network, strongly perturbed: means may suggest a wrong alignment."""
     rng = np.random.default_rng(1)
     decay = np.exp(-np.arange(n) / 3.0)
 
@@ -104,7 +104,7 @@ def related(count: int, M: int = 60, n: int = 14) -> Pairs:
 
 
 def nearly_isotropic(count: int, M: int = 60, n: int = 12) -> Pairs:
-    """Independent networks, noise within 40 % of isotropic, weak means: no direction stands out."""
+    """Independent networks with weak means, and noise within 40 % of isotropic."""
     rng = np.random.default_rng(2)
 
     def network() -> rs.Gaussians:
@@ -126,12 +126,8 @@ def netrep_metric() -> Any:
 
 
 def plain_alternation(x: rs.Gaussians, y: rs.Gaussians, alpha: float) -> float:
-    """The textbook: start from the means, alternate 1000 times or until nothing moves."""
-    net_x, net_y = factorise(x), factorise(y)
-    A, C = (
-        net.factors[:, :, None] * np.eye(x.n_neurons) if net.diagonal else net.factors
-        for net in (net_x, net_y)
-    )
+    """Plain alternation from the means, for 1000 steps or until it converges."""
+    A, C = factorise(x).dense, factorise(y).dense
     w = np.full(x.n_conditions, 1.0 / x.n_conditions)
     start = reference.polar(reference.mean_term(x.means, y.means, w))
 

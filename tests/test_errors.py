@@ -417,7 +417,7 @@ PREPROCESS = [
     (
         lambda: Preprocess().fit(ZEROS).apply(np.zeros((2, 3))),
         InputError,
-        "The preprocessing was fitted on 2 neurons. Got a network of 3 neurons.",
+        "The preprocessing was fitted to 2 neurons. Got a network of 3 neurons.",
     ),
     (
         lambda: Preprocess().fit(ZEROS, weights=[1, -1]),

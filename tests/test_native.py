@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import repshape as rs
-from repshape import _core
+from repshape import _native
 from repshape.groups import GROUPS
 
 ALPHAS = (0.0, 0.3, 1.0, 1.7, 2.0)
@@ -24,17 +24,17 @@ def native(means, factors, diagonal=False):
     spectrum = factors if diagonal else np.linalg.svd(factors, compute_uv=False)
     if diagonal:
         spectrum = -np.sort(-factors, axis=1)
-    return _core.Network(means, factors, np.ascontiguousarray(spectrum), diagonal)
+    return _native.make_network(means, factors, spectrum, diagonal=diagonal)
 
 
 def options(M, n, **parameters):
     """Settings of the native solver as the metric makes them."""
-    return rs.GaussianShapeMetric(**parameters)._options(M, n)
+    return rs.GaussianShapeMetric(**parameters).search_options(M, n)
 
 
 def test_the_instruction_set_is_one_of_those_that_run():
-    assert _core.instruction_set() in _core.instruction_sets()
-    assert "generic" in _core.instruction_sets()
+    assert _native.instruction_set() in _native.instruction_sets()
+    assert "generic" in _native.instruction_sets()
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -83,7 +83,7 @@ def test_more_iterations_never_end_lower():
         ends = []
         for limit in (1, 3, 10, 100):
             chosen = options(9, 5, n_starts=1, max_iter=limit)
-            ends.append(_core.align(x, y, chosen)[0])
+            ends.append(_native.align(x, y, chosen).distance)
         assert np.all(np.diff(ends) <= 1e-12)
 
 
@@ -137,10 +137,12 @@ def test_evaluate_is_the_distance_at_the_transform_that_align_found(sizes, group
     rng = np.random.default_rng(3)
     x, y = (native(rng.normal(size=(9, n)), rng.normal(size=(9, n, n))) for n in sizes)
     w = np.full(9, 1 / 9)
-    found = _core.align(x, y, options(9, max(sizes), group=group))
-    mean, covariance = _core.evaluate(x, y, np.ascontiguousarray(found[-1]), w)
-    assert found[-1].shape == (sizes[1], sizes[0])
-    assert np.sqrt(mean + covariance) == pytest.approx(found[0], rel=1e-12)
+    found = _native.align(x, y, options(9, max(sizes), group=group))
+    parts = _native.evaluate(x, y, found.transform, w)
+    assert found.transform.shape == (sizes[1], sizes[0])
+    assert np.sqrt(parts.means + parts.covariances) == pytest.approx(found.distance, rel=1e-12)
+    assert found.mean_distance == pytest.approx(np.sqrt(parts.means), rel=1e-12)
+    assert found.covariance_distance == pytest.approx(np.sqrt(parts.covariances), rel=1e-12)
 
 
 def test_shapes_that_disagree_are_refused():
@@ -148,23 +150,23 @@ def test_shapes_that_disagree_are_refused():
     means, factors = rng.normal(size=(3, 2)), rng.normal(size=(3, 2, 2))
     x = native(means, factors)
     with pytest.raises(ValueError, match="means, factors and spectrum disagree"):
-        _core.Network(means, factors[:2], np.ones((3, 2)), False)
+        _native.make_network(means, factors[:2], np.ones((3, 2)))
     with pytest.raises(ValueError, match="means, factors and spectrum disagree"):
-        _core.Network(means, factors, np.ones((2, 2)), False)
+        _native.make_network(means, factors, np.ones((2, 2)))
     with pytest.raises(ValueError, match="number of conditions"):
-        _core.align(x, x, options(4, 2))
+        _native.align(x, x, options(4, 2))
     with pytest.raises(ValueError, match="too few numbers for the starts"):
-        _core.align(x, x, options(3, 1))
+        _native.align(x, x, options(3, 1))
     with pytest.raises(ValueError, match="disagree in shape"):
-        _core.evaluate(x, x, np.eye(3), np.ones(3))
+        _native.evaluate(x, x, np.eye(3), np.ones(3))
     with pytest.raises(ValueError, match="disagree in shape"):
-        _core.gradient(x, x, np.eye(3), np.ones(3))
+        _native.gradient(x, x, np.eye(3), np.ones(3))
     with pytest.raises(ValueError, match="instruction set"):
-        _core.gradient(x, x, np.eye(2), np.ones(3), isa="sse42")
+        _native.gradient(x, x, np.eye(2), np.ones(3), isa="sse42")
 
 
 def test_a_gradient_of_unequal_conditions_is_refused():
     rng = np.random.default_rng(5)
     x, y = (native(rng.normal(size=(M, 2)), rng.normal(size=(M, 2, 2))) for M in (9, 3))
     with pytest.raises(ValueError, match="disagree"):
-        _core.gradient(x, y, np.eye(2), np.ones(9))
+        _native.gradient(x, y, np.eye(2), np.ones(9))

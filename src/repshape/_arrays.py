@@ -1,4 +1,4 @@
-"""Arrays at the door: real, finite, read-only, and sentences that say where one is not."""
+"""Validation of arrays: real, finite and read-only, with errors that say where one is not."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ IntArray = npt.NDArray[np.intp]
 Labels = tuple[str, ...] | None
 
 TOLERANCE = 1e-8
-"""Asymmetry, or a negative eigenvalue, up to this fraction of a covariance's scale is rounding."""
+"""Asymmetry or negative eigenvalues up to this fraction of a covariance's scale are rounding."""
 
 SCALE_FLOOR = 1e-6
-"""A covariance's scale is never less than this fraction of the network's largest: a condition
-without noise holds the rounding errors of its neighbours, not structure of its own."""
+"""The scale of a covariance is at least this fraction of the largest in the network: what a
+condition without noise contains are rounding errors of the others."""
 
 
 def real_array(value: Any, what: str) -> npt.NDArray[Any]:
-    """Return ``value`` as an array of a real dtype; masked entries become NaN."""
+    """Return ``value`` as an array with a real dtype; masked entries become NaN."""
     try:
         array = value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
     except (TypeError, ValueError, RuntimeError):
@@ -40,7 +40,7 @@ def real_array(value: Any, what: str) -> npt.NDArray[Any]:
 
 
 def float_array(value: Any, what: str) -> FloatArray:
-    """Return ``value`` as read-only float64, copied unless nobody can write to it already."""
+    """Return ``value`` as read-only float64; it is copied unless it is already read-only."""
     array = real_array(value, what)
     if array.dtype == np.float64 and array.flags.c_contiguous and _is_read_only(array):
         return np.asarray(array, dtype=np.float64)
@@ -49,13 +49,13 @@ def float_array(value: Any, what: str) -> FloatArray:
 
 
 def frozen(array: FloatArray) -> FloatArray:
-    """Mark an array that we own as read-only, and return it."""
+    """Make an array read-only, and return it. Only for arrays that we own."""
     array.flags.writeable = False
     return array
 
 
 def symmetrized(matrices: FloatArray) -> FloatArray:
-    """Return (S + S') / 2: products that are symmetric on paper are so only up to rounding."""
+    """Return (S + S') / 2, to remove the asymmetry that rounding leaves in products."""
     total = np.add(matrices, matrices.swapaxes(-1, -2), order="C")
     return np.multiply(total, 0.5, out=total)
 
@@ -71,7 +71,7 @@ def _is_read_only(array: npt.NDArray[Any]) -> bool:
 
 
 def check_finite(array: FloatArray, what: str, axes: tuple[str, ...]) -> None:
-    """Raise a sentence that names the first NaN or infinite entry by its axes."""
+    """Raise an error that names the first NaN or infinite entry by its axes."""
     finite = np.isfinite(array)
     if not finite.all():
         index = tuple(np.argwhere(~finite)[0])
@@ -100,7 +100,7 @@ def check_labels(labels: Sequence[Any] | None, n_conditions: int) -> Labels:
 
 
 def condition_weights(weights: npt.ArrayLike | None, n_conditions: int) -> FloatArray:
-    """Return one non-negative weight per condition, of sum 1; uniform by default.
+    """Return one non-negative weight per condition, with sum 1; uniform by default.
 
     >>> condition_weights([1, 3], 2)
     array([0.25, 0.75])
@@ -177,7 +177,7 @@ def _check_sizes(n_conditions: int, n_neurons: int) -> None:
 
 
 def drop_missing(rows: FloatArray, counts: IntArray, labels: Labels) -> tuple[FloatArray, IntArray]:
-    """Drop the rows that are NaN throughout; raise at any other NaN or infinity."""
+    """Drop the rows that are all NaN, and raise if there is any other NaN or infinity."""
     bad = ~np.isfinite(rows)
     if not bad.any():
         return rows, counts.copy()
@@ -199,7 +199,7 @@ def drop_missing(rows: FloatArray, counts: IntArray, labels: Labels) -> tuple[Fl
 
 
 def check_means(means: npt.ArrayLike) -> FloatArray:
-    """Return means as one finite array (M, n)."""
+    """Return means as a finite array (M, n)."""
     array = float_array(means, "means")
     if array.ndim != 2:
         raise InputError(
@@ -211,7 +211,7 @@ def check_means(means: npt.ArrayLike) -> FloatArray:
 
 
 def check_factors(factors: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Return factors as one finite array (M, n, r), where ``shape`` is (M, n)."""
+    """Return factors as a finite array (M, n, r), where ``shape`` is (M, n)."""
     if isinstance(factors, list | tuple):
         arrays = [real_array(one, f"factor of condition {m}") for m, one in enumerate(factors)]
         factors = _pad_factors(arrays, shape)
@@ -226,7 +226,7 @@ def check_factors(factors: Any, shape: tuple[int, ...]) -> FloatArray:
 
 
 def _pad_factors(arrays: list[npt.NDArray[Any]], shape: tuple[int, ...]) -> FloatArray:
-    """Return factors (n, r_m) as one array, with columns of zeros up to the widest."""
+    """Return factors (n, r_m) as one array, padded with columns of zeros."""
     if len(arrays) != shape[0]:
         raise InputError(
             f"There must be one factor per condition. Got {count(len(arrays), 'factor')} for "
@@ -245,7 +245,7 @@ def _pad_factors(arrays: list[npt.NDArray[Any]], shape: tuple[int, ...]) -> Floa
 
 
 def check_covariances(matrices: FloatArray, labels: Labels) -> FloatArray:
-    """Return covariances (M, n, n) exactly symmetric, or raise if one is no covariance."""
+    """Return exactly symmetric covariances (M, n, n), or raise if one is not a covariance."""
     check_finite(matrices, "covariances", ("condition", "row", "column"))
     scale = _scales(np.abs(matrices).max(axis=(1, 2)))
     asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2))
@@ -262,10 +262,10 @@ def check_covariances(matrices: FloatArray, labels: Labels) -> FloatArray:
 
 
 def _check_semidefinite(matrices: FloatArray, scale: FloatArray, labels: Labels) -> None:
-    """Raise if an eigenvalue lies below ``-TOLERANCE`` of its covariance's scale.
+    """Raise if an eigenvalue is below ``-TOLERANCE`` times the scale of its covariance.
 
-    A Cholesky factor of ``S / scale + TOLERANCE * I`` exists if and only if none does, and costs
-    a tenth of the eigenvalues, which are needed only for the sentence.
+    If none is, ``S / scale + TOLERANCE * I`` has a Cholesky factor, which takes a tenth of the time
+    of the eigenvalues. Those are computed only for the error.
     """
     unit = matrices / scale[:, None, None]
     try:
@@ -281,7 +281,7 @@ def _check_semidefinite(matrices: FloatArray, scale: FloatArray, labels: Labels)
 
 
 def check_variances(variances: FloatArray, labels: Labels) -> FloatArray:
-    """Return variances (M, n) with rounding below zero set to zero, or raise if one is negative."""
+    """Return variances (M, n), with rounding below zero removed, or raise if one is negative."""
     check_finite(variances, "variances", ("condition", "neuron"))
     if variances.min() >= 0:
         return variances
@@ -297,13 +297,13 @@ def check_variances(variances: FloatArray, labels: Labels) -> FloatArray:
 
 
 def _scales(largest: FloatArray) -> FloatArray:
-    """Scale of each covariance from its largest entry; 1 where the network has no noise."""
+    """Return the scale of each covariance, from its largest entry; 1 if there is no noise."""
     floor = SCALE_FLOOR * largest.max()
     return np.maximum(largest, floor) if floor > 0 else np.ones_like(largest)
 
 
 def digest(kind: str, *arrays: npt.NDArray[Any]) -> str:
-    """Return the SHA-256 of a word and of the dtype, shape and bytes of arrays."""
+    """Return the SHA-256 of a word and of the dtypes, shapes and bytes of arrays."""
     state = hashlib.sha256(kind.encode())
     for array in arrays:
         state.update(f"|{array.dtype.str}{array.shape}|".encode())

@@ -1,11 +1,11 @@
-"""The one family of errors, and the one phrasing of a bad argument."""
+"""The errors that repshape raises, and the checks of parameters, with one phrasing for all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 __all__ = [
     "InputError",
@@ -15,9 +15,13 @@ __all__ = [
     "StorageError",
 ]
 
+# Called as rule(name, value, owner=...), which raises unless the value is allowed. Most rules are
+# one of the functions below with its range filled in by `functools.partial`.
+Rule: TypeAlias = Callable[..., Any]
+
 
 class RepshapeError(Exception):
-    """Base of every error that repshape raises on purpose."""
+    """Base class of every error that repshape raises on purpose."""
 
 
 class InputError(RepshapeError, ValueError):
@@ -33,12 +37,26 @@ class StorageError(RepshapeError, OSError):
 
 
 class MissingDependencyError(RepshapeError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed but not installed."""
 
 
 def _phrase(owner: str, name: str, expected: str, value: Any) -> str:
     of = f" of {owner}" if owner else ""
     return f"The '{name}' parameter{of} must be {expected}. Got {value!r} instead."
+
+
+def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Raise unless every parameter that has a rule obeys it.
+
+    >>> from functools import partial
+    >>> check_parameters("embed", {"n_init": 0}, {"n_init": partial(check_integer, low=1)})
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: The 'n_init' parameter of embed must be an integer of at least 1. \
+Got 0 instead.
+    """
+    for name, rule in rules.items():
+        rule(name, values[name], owner=owner)
 
 
 def check_real(
@@ -50,7 +68,7 @@ def check_real(
     closed: str = "both",
     owner: str = "",
 ) -> float:
-    """Return ``value`` as a float in the given interval, or raise one clear sentence.
+    """Return ``value`` as a float in the given interval, or raise.
 
     ``closed`` is ``"both"``, ``"left"``, ``"right"`` or ``"neither"``, as in scikit-learn.
 
@@ -74,7 +92,7 @@ in [0, 2]. Got 3 instead.
 
 
 def check_integer(name: str, value: Any, low: int, *, owner: str = "") -> int:
-    """Return ``value`` as an int of at least ``low``, or raise one clear sentence."""
+    """Return ``value`` as an int of at least ``low``, or raise."""
     expected = f"an integer of at least {low}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputTypeError(_phrase(owner, name, expected, value))
@@ -83,15 +101,27 @@ def check_integer(name: str, value: Any, low: int, *, owner: str = "") -> int:
     return int(value)
 
 
+def check_integer_or_auto(name: str, value: Any, low: int, *, owner: str = "") -> None:
+    """Raise unless ``value`` is "auto" or an integer of at least ``low``."""
+    if not (isinstance(value, str) and value == "auto"):
+        check_integer(name, value, low, owner=owner)
+
+
 def check_boolean(name: str, value: Any, *, owner: str = "") -> bool:
-    """Return ``value`` if it is True or False, or raise one clear sentence."""
+    """Return ``value`` if it is True or False, or raise."""
     if not isinstance(value, bool):
         raise InputTypeError(_phrase(owner, name, "True or False", value))
     return value
 
 
+def check_optional(name: str, value: Any, kind: type, *, owner: str = "") -> None:
+    """Raise unless ``value`` is None or an instance of ``kind``."""
+    if value is not None and not isinstance(value, kind):
+        raise InputTypeError(_phrase(owner, name, f"a {kind.__name__} or None", value))
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str], *, owner: str = "") -> str:
-    """Return ``value`` if it is one of ``choices``, or raise a sentence that lists them."""
+    """Return ``value`` if it is one of ``choices``, or raise an error that lists them."""
     allowed = tuple(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)

@@ -1,8 +1,8 @@
-"""The nuisance transforms: each group with its linear oracle, and one transform of a pair.
+"""The groups of nuisance transforms: their linear oracles, and the transform of one pair.
 
-A transform ``T`` maps responses of y onto x: it has shape (n_x, n_y) and acts on columns. Where the
-sizes differ it is the part of a square transform, of the larger size, that meets the smaller
-network: its columns are orthonormal if n_x >= n_y, its rows otherwise.
+A transform ``T`` maps the responses of y onto x: it has shape (n_x, n_y) and acts on columns. If
+the networks differ in size, T is a part of a square transform of the larger size: its columns are
+orthonormal if n_x >= n_y, and its rows otherwise.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from repshape.errors import InputError, check_choice
 FloatArray = npt.NDArray[np.float64]
 Oracle = Callable[[FloatArray], FloatArray]
 
-# A dense transform above this many entries (2 GiB) is refused; `Transform.apply` needs none.
+# Dense transforms with more entries than this (2 GiB) are refused; `Transform.apply` needs none.
 LARGEST_MATRIX = 2**28
+# Groups for which an orthogonal change of each network's coordinates does not change a distance.
+FREE_COORDINATES = ("orthogonal", "rotation")
 
 
 def nearest_orthogonal(G: FloatArray) -> FloatArray:
-    """Return the orthogonal T, or part of one, that maximises <T, G>: the polar factor of G.
+    """Return the orthogonal T that maximises <T, G>: the polar factor of G.
+
+    If G is not square, T has orthonormal columns or rows.
 
     >>> nearest_orthogonal(np.array([[2.0, 0.0], [0.0, -3.0]])) + 0.0
     array([[ 1.,  0.],
@@ -37,7 +41,8 @@ def nearest_orthogonal(G: FloatArray) -> FloatArray:
 def nearest_rotation(G: FloatArray) -> FloatArray:
     """Return the rotation (determinant +1) that maximises <T, G>.
 
-    Where the sizes differ every T with orthonormal columns is part of a rotation.
+    If G is not square, this is the polar factor: every T with orthonormal columns is then part of
+    a rotation.
 
     >>> nearest_rotation(np.array([[2.0, 0.0], [0.0, -3.0]])) + 0.0
     array([[-1.,  0.],
@@ -45,12 +50,14 @@ def nearest_rotation(G: FloatArray) -> FloatArray:
     """
     U, _, Vt = np.linalg.svd(G, full_matrices=False)
     if G.shape[0] == G.shape[1] and np.linalg.det(U @ Vt) < 0:
-        U[:, -1] *= -1  # the cheapest direction to turn round
+        U[:, -1] *= -1  # flip the direction that costs least
     return np.asarray(U @ Vt)
 
 
 def nearest_permutation(G: FloatArray) -> FloatArray:
-    """Return the permutation matrix, or injection, that maximises <T, G>.
+    """Return the permutation matrix that maximises <T, G>.
+
+    If G is not square, each neuron of the smaller network is matched with one of the larger.
 
     >>> nearest_permutation(np.array([[1.0, 2.0], [4.0, 1.0], [3.0, 3.0]]))
     array([[0., 0.],
@@ -64,7 +71,7 @@ def nearest_permutation(G: FloatArray) -> FloatArray:
 
 
 def identity(G: FloatArray) -> FloatArray:
-    """Return the identity; where the sizes differ, neurons beyond the smaller meet nothing."""
+    """Return the identity; extra neurons of the larger network are matched with nothing."""
     return np.eye(*G.shape)
 
 
@@ -77,25 +84,26 @@ GROUPS: dict[str, Oracle] = {
 
 
 def oracle(group: str) -> Oracle:
-    """Return the linear oracle of a group by name."""
+    """Return the linear oracle of a group, by its name."""
     return GROUPS[check_choice("group", group, GROUPS)]
 
 
 class Transform:
-    """A transform of one pair as rows use it: ``y @ matrix`` lies on x.
+    """The transform of one pair, as rows use it: ``y @ matrix`` is aligned to x.
 
-    Networks that span few dimensions are solved in coordinates of their own, y = eta Q_y' and
-    x = xi Q_x'. This object holds the solution ``core`` (s_y, s_x) with those bases, completes it
-    to an element of the group when asked, and applies it without forming n_y x n_x numbers.
+    Networks that span few dimensions are solved in their own coordinates, y = eta Q_y' and
+    x = xi Q_x'. This class holds the solution ``core`` (s_y, s_x) and the two bases. It completes
+    the solution to an element of the group when needed, and applies it without forming the
+    n_y x n_x matrix.
 
     Parameters
     ----------
     core : array of shape (s_y, s_x)
         The transform between the coordinates.
     basis_y, basis_x : array of shape (n, s) or None
-        Orthonormal columns; None means the coordinates are the neurons.
+        Orthonormal columns. None means that the coordinates are the neurons.
     rotation : bool
-        Complete to determinant +1.
+        Whether to complete the transform to determinant +1.
     """
 
     def __init__(
@@ -105,7 +113,7 @@ class Transform:
         basis_x: FloatArray | None = None,
         rotation: bool = False,
     ) -> None:
-        self._core = core
+        self.core = core
         self._basis_y = basis_y
         self._basis_x = basis_x
         self._rotation = rotation
@@ -115,29 +123,30 @@ class Transform:
 
     @property
     def _whole(self) -> bool:
-        """Whether the coordinates span all neurons, so that nothing needs completing."""
-        return self._core.shape == self.shape
+        """Whether the coordinates span all neurons, so that there is nothing to complete."""
+        return self.core.shape == self.shape
 
     @cached_property
     def _completed(self) -> tuple[FloatArray, FloatArray]:
         """Basis B (N, d) of both spans and orthogonal K (d, d): the transform is I + B (K - I) B'.
 
-        K is the orthogonal matrix closest to the core, seen in B; directions outside B stay put.
+        K is the orthogonal matrix closest to the core, expressed in B. Directions outside B are
+        not changed.
         """
         size = max(self.shape)
         Q_y, Q_x = (_padded(Q, size) for Q in (self._basis_y, self._basis_x))
         extra = [_direction_outside(Q_y, Q_x)] if self._rotation else []
         B = _orthonormal_span(np.hstack([Q_y, Q_x, *extra]))
-        U, _, Vt = np.linalg.svd((B.T @ Q_y) @ self._core @ (Q_x.T @ B))
+        U, _, Vt = np.linalg.svd((B.T @ Q_y) @ self.core @ (Q_x.T @ B))
         if self._rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0:
-            U[:, -1] *= -1  # a direction that neither network occupies
+            U[:, -1] *= -1  # a direction in which neither network responds
         return B, U @ Vt
 
     def apply(self, responses: FloatArray) -> FloatArray:
         """Return ``responses @ matrix`` for responses of shape (..., n_y)."""
         if self._whole:
             inner = responses if self._basis_y is None else responses @ self._basis_y
-            moved = inner @ self._core
+            moved = inner @ self.core
             return moved if self._basis_x is None else moved @ self._basis_x.T
         B, K = self._completed
         n_y, n_x = self.shape
@@ -147,9 +156,22 @@ class Transform:
         out += (responses @ B[:n_y]) @ (K - np.eye(len(K))) @ B[:n_x].T
         return out
 
+    def between(self, basis_y: FloatArray | None, basis_x: FloatArray | None) -> FloatArray:
+        """Return ``basis_y.T @ matrix @ basis_x``, the transform in other coordinates.
+
+        The bases have few columns, so the matrix itself is not formed. None stands for the
+        coordinates of the neurons.
+
+        >>> swap = Transform(np.array([[0.0, 1.0], [1.0, 0.0]]))
+        >>> swap.between(np.eye(2)[:, :1], None)
+        array([[0., 1.]])
+        """
+        moved = self.apply(np.eye(self.shape[0]) if basis_y is None else basis_y.T)
+        return moved if basis_x is None else moved @ basis_x
+
     def reversed(self) -> Transform:
-        """Return the transform the other way: ``x @ matrix.T`` lies on y."""
-        other = Transform(self._core.T, self._basis_x, self._basis_y, self._rotation)
+        """Return the transform in the other direction: ``x @ matrix.T`` is aligned to y."""
+        other = Transform(self.core.T, self._basis_x, self._basis_y, self._rotation)
         if not self._whole:  # complete it in the same way
             B, K = self._completed
             other.__dict__["_completed"] = (B, K.T)
@@ -175,7 +197,7 @@ def _padded(basis: FloatArray | None, size: int) -> FloatArray:
 
 
 def _direction_outside(Q_y: FloatArray, Q_x: FloatArray) -> FloatArray:
-    """Return a unit vector outside one of the spans, and outside both where there is one."""
+    """Return a unit vector outside both spans if there is one, and outside one of them if not."""
     probe = np.cos(np.arange(1.0, len(Q_y) + 1.0))[:, None]  # generic and reproducible
     both = _orthonormal_span(np.hstack([Q_y, Q_x]))
     for Q in (both, Q_y, Q_x):
@@ -187,6 +209,6 @@ def _direction_outside(Q_y: FloatArray, Q_x: FloatArray) -> FloatArray:
 
 
 def _orthonormal_span(columns: FloatArray) -> FloatArray:
-    """Orthonormal basis of the span of columns of norm one."""
+    """Return an orthonormal basis of the span of columns of norm one."""
     U, s, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(U[:, s > 1e-10])

@@ -1,26 +1,36 @@
-"""Means and covariances from trials: one function per estimator, batched over conditions."""
+"""Estimates of means and covariances from trials, batched over conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from repshape._arrays import FloatArray, IntArray, name_condition, symmetrized
-from repshape.errors import InputError, InputTypeError, check_choice, check_integer, check_real
+from repshape.errors import (
+    InputError,
+    InputTypeError,
+    Rule,
+    check_choice,
+    check_integer,
+    check_parameters,
+    check_real,
+)
 from repshape.responses import Gaussians, Kind, Trials, as_network
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 TARGETS = ("identity", "scaled")
 
 LOGIT_RANGE = 30.0
-"""Shrinkage is searched over 1 / (1 + exp(-u)), |u| <= 30: from 1e-13 to within 1e-13 of 1."""
+"""Shrinkage is searched as 1 / (1 + exp(-u)) with |u| <= 30: from 1e-13 to 1 - 1e-13."""
 
 LOGIT_STEPS = 61
-"""Grid points of that search; the best one is then refined between its two neighbours."""
+"""Number of grid points of that search; the best is then refined between its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +40,13 @@ class CovarianceEstimator:
     Parameters
     ----------
     name : {"mle", "unbiased", "ledoit-wolf", "oas", "shrinkage-cv", "ridge"}
-        Which estimator; a plain string stands for the estimator with the options below.
+        The estimator. A plain string stands for an estimator with the default options.
     target : {"identity", "scaled"}
-        What "shrinkage-cv" shrinks to: I, as in the paper, or (tr S / n) I.
+        Target of "shrinkage-cv": I, as in the paper, or (tr S / n) I.
     n_splits : int
-        How many random halvings "shrinkage-cv" averages over.
+        Number of random splits into halves that "shrinkage-cv" averages over.
     ridge : float
-        What "ridge" adds to each variance.
+        Number that "ridge" adds to each variance.
 
     Examples
     --------
@@ -52,7 +62,7 @@ class CovarianceEstimator:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """Covariances as they will be stored, and how far they were shrunk."""
+    """Covariances as they will be stored, and the amount of shrinkage."""
 
     kind: Kind
     stored: FloatArray
@@ -83,24 +93,24 @@ def estimate_moments(
     Parameters
     ----------
     trials : Trials, array of shape (M, L, n), or list of arrays of shape (L_m, n)
-        Any L: fewer trials than neurons work with every estimator. One trial in a condition
-        works with "mle" (no covariance) and "ridge"; the others need two.
+        Every estimator works with fewer trials than neurons. "mle" and "ridge" also accept a
+        single trial in a condition ("mle" then gives no covariance); the others need two.
     covariance : str or CovarianceEstimator
         The estimator.
     random_state : int, numpy Generator or None
-        Seed of the halvings of "shrinkage-cv"; the other estimators use no chance.
+        Seed of the random splits of "shrinkage-cv"; the other estimators are deterministic.
 
     Returns
     -------
     Gaussians
-        With ``estimator`` and, where there is one, ``shrinkage`` set.
+        With ``estimator`` set and, for estimators that shrink, ``shrinkage``.
 
     Notes
     -----
-    "shrinkage-cv" halves the trials of every condition at random, and takes the g that maximises
-    the Gaussian log-likelihood of the second half under the mean and shrunk covariance of the
-    first, summed over trials, conditions and halvings. That g is the best for half the trials,
-    so it errs to the side of shrinking too much where trials are few.
+    "shrinkage-cv" splits the trials of every condition into random halves, and chooses the g that
+    maximises the Gaussian log-likelihood of the second half under the mean and shrunk covariance
+    of the first, summed over trials, conditions and splits. This g is optimal for half of the
+    trials, so it shrinks somewhat too much if there are few trials.
 
     References
     ----------
@@ -132,16 +142,16 @@ def estimate_moments(
 
 
 def check_estimator(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
-    """Return the estimator that a name or a `CovarianceEstimator` stands for, if it is valid."""
-    options = covariance
-    if not isinstance(options, CovarianceEstimator):
-        options = CovarianceEstimator(check_choice("covariance", options, ESTIMATORS))
-    owner = "CovarianceEstimator"
-    check_choice("name", options.name, ESTIMATORS, owner=owner)
-    check_choice("target", options.target, TARGETS, owner=owner)
-    check_integer("n_splits", options.n_splits, 1, owner=owner)
-    check_real("ridge", options.ridge, 0, closed="left", owner=owner)
-    return options
+    """Return the estimator that a name or a `CovarianceEstimator` stands for, or raise."""
+    return check_covariance("covariance", covariance)
+
+
+def check_covariance(name: str, value: Any, *, owner: str = "") -> CovarianceEstimator:
+    """Return the estimator of a parameter, as `check_estimator` does."""
+    if isinstance(value, CovarianceEstimator):
+        check_parameters("CovarianceEstimator", vars(value), RULES)
+        return value
+    return CovarianceEstimator(check_choice(name, value, ESTIMATORS, owner=owner))
 
 
 def _check_trials(trials: Trials, name: str) -> None:
@@ -154,7 +164,7 @@ def _check_trials(trials: Trials, name: str) -> None:
 
 
 def _batches(trials: Trials) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield the conditions with the same number of trials, and their trials (m, L, n)."""
+    """Yield the conditions with each number of trials, and their trials (m, L, n)."""
     if trials.stacked is not None:
         yield np.arange(trials.n_conditions), trials.stacked
         return
@@ -166,9 +176,9 @@ def _batches(trials: Trials) -> Iterator[tuple[IntArray, FloatArray]]:
 def contrasts(centred: FloatArray) -> FloatArray:
     """Return A (..., n, r) with A A' = X' X for centred trials X (..., L, n), r = min(n, L - 1).
 
-    Nothing is squared, so the rank and the small directions are exact. Few trials: Helmert's
-    L - 1 contrasts, row k being (x_1 + ... + x_k - k x_{k+1}) / sqrt(k (k + 1)), an orthonormal
-    basis of what is orthogonal to the constant. Many trials: the triangle R' of X = Q R.
+    Nothing is squared, so the rank and small directions are exact. With few trials, A holds
+    Helmert's L - 1 contrasts, (x_1 + ... + x_k - k x_{k+1}) / sqrt(k (k + 1)), which are an
+    orthonormal basis of the space orthogonal to the constant. With many trials, A = R' of X = Q R.
 
     >>> contrasts(np.array([[-3.0, 0.0], [3.0, 0.0]]))
     array([[-4.24264069],
@@ -186,7 +196,7 @@ def contrasts(centred: FloatArray) -> FloatArray:
 
 
 def _factors(trials: Trials, lost: int) -> _Estimate:
-    """Factors of X' X / (L - lost) for the centred trials X of every condition."""
+    """Return factors of X' X / (L - lost) for the centred trials X of every condition."""
     n = trials.n_neurons
     width = min(n, int(trials.n_trials.max()) - 1)
     stored = np.zeros((trials.n_conditions, n, width))
@@ -231,7 +241,7 @@ def _shrink(S: FloatArray, g: float | FloatArray, target: str) -> FloatArray:
 def _ledoit_wolf(
     trials: Trials, options: CovarianceEstimator, rng: np.random.Generator
 ) -> _Estimate:
-    """Shrink by g = min(1, b / d): b is the mean variance of the entries of S, d their spread.
+    """Shrink by g = min(1, b / d), b the mean variance of the entries of S, and d their spread.
 
     d = |S - mu I|^2 / n and b = (sum_l |x_l|^4 / L - |S|^2) / (n L), with mu = tr S / n.
     """
@@ -291,10 +301,10 @@ def _shrinkage_cv(
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """What the held-out likelihood of a half depends on, per condition (m, r).
+    """The quantities that determine the likelihood of a held-out half, per condition (m, r).
 
-    In the eigenbasis of the first half's S, with eigenvalues s_j, the shrunk eigenvalues are
-    (1 - g) s_j + g t, and the n - r directions without variance all have g t.
+    In the eigenbasis of S of the first half, with eigenvalues s_j, the shrunk eigenvalues are
+    (1 - g) s_j + g t; in the n - r directions without variance they are g t.
     """
 
     eigenvalues: FloatArray  # s, (m, r)
@@ -305,7 +315,7 @@ class _Spectrum:
     n_trials: int  # of the second half
 
     def loss(self, g: float) -> float:
-        """Minus twice the log-likelihood of the second half, without its constant."""
+        """Return minus twice the log-likelihood of the second half, up to a constant."""
         level = g * self.level[:, None]
         shrunk = (1.0 - g) * self.eigenvalues + level
         total = np.sum(np.log(shrunk) + self.power / shrunk)
@@ -316,7 +326,7 @@ class _Spectrum:
 
 
 def _held_out_spectrum(batch: FloatArray, target: str, rng: np.random.Generator) -> _Spectrum:
-    """Halve the trials (m, L, n) of each condition at random; describe second half by first."""
+    """Split the trials (m, L, n) of each condition into random halves, and compare the halves."""
     n_conditions, n_trials, n = batch.shape
     order = rng.permuted(np.tile(np.arange(n_trials), (n_conditions, 1)), axis=1)
     mixed = np.take_along_axis(batch, order[:, :, None], axis=1)
@@ -339,7 +349,7 @@ def _held_out_spectrum(batch: FloatArray, target: str, rng: np.random.Generator)
 
 
 def _eigenbasis(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues (m, r) and eigenvectors (m, n, r) of X' X that may differ from zero."""
+    """Return the eigenvalues (m, r) and eigenvectors (m, n, r) of X' X that may be non-zero."""
     if X.shape[1] > X.shape[2]:
         eigenvalues, basis = np.linalg.eigh(X.transpose(0, 2, 1) @ X)
         return np.maximum(eigenvalues, 0.0), basis
@@ -357,7 +367,15 @@ ESTIMATORS: dict[str, Estimator] = {
     "shrinkage-cv": _shrinkage_cv,
     "ridge": _ridge,
 }
-"""Every estimator, by its name."""
+"""The estimators by name."""
+
+RULES: Mapping[str, Rule] = {
+    "name": partial(check_choice, choices=ESTIMATORS),
+    "target": partial(check_choice, choices=TARGETS),
+    "n_splits": partial(check_integer, low=1),
+    "ridge": partial(check_real, low=0, closed="left"),
+}
+"""Ranges of the options of an estimator."""
 
 ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")
-"""Estimators that give a covariance, if not a good one, from a single trial."""
+"""Estimators that accept a single trial in a condition."""

@@ -1,4 +1,4 @@
-"""Preprocess (the paper's phi): one affine map per network, fitted once and used everywhere."""
+"""Preprocessing (phi in the paper): one affine map per network, fitted once."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from repshape.errors import InputError, check_boolean, check_integer, check_real
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 RANK_TOLERANCE = 1e-12
-"""A direction with less than this fraction of the largest variance has none but rounding."""
+"""The variance of a direction below this fraction of the largest is rounding."""
 
 
 @dataclass(frozen=True)
 class Preprocess:
     """How to centre, reduce, whiten and scale each network before networks are compared.
 
-    All steps derive from the grand mean and the total covariance of the network,
+    All steps are based on the grand mean and the total covariance of the network,
 
         c = sum_m w_m mu_m,    C = sum_m w_m [ S_m + (mu_m - c)(mu_m - c)' ],
 
-    with weights w over conditions (1/M unless given) and, for trials, the plug-in mu_m and S_m.
-    So C is the covariance of all trials pooled, where every condition counts the same however
-    many trials it has; and of the means alone for a network without noise. The steps, in order:
+    with weights w of the conditions (1/M unless given) and, for trials, the plug-in mu_m and S_m.
+    So C is the covariance of all trials, where every condition has the same weight however many
+    trials it has. For a network without noise, it is the covariance of the means. The steps are, in
+    this order:
 
     1. ``center``: subtract c.
-    2. ``n_components``: project on the leading eigenvectors of C (PCA).
-    3. ``whitening``: multiply by C^(-whitening / 2) of what the step before left. Directions
+    2. ``n_components``: project onto the leading eigenvectors of C (PCA).
+    3. ``whitening``: multiply by C^(-whitening / 2), with C after the previous step. Directions
        without variance are mapped to zero.
-    4. ``scale``: divide by the root of the trace of what is then C, so that the total variance
-       is 1.
+    4. ``scale``: divide by the root of the trace of C, as it is after the previous steps, so that
+       the total variance is 1.
 
     Parameters
     ----------
     center : bool
-        Whether to subtract the grand mean. If not, the other steps are still fitted about it.
+        Whether to subtract the grand mean. The other steps are fitted about it in any case.
     scale : bool
         Whether to scale the network to unit total variance.
     n_components : int, optional
-        Dimensions to keep; all, in the coordinates of the neurons, by default.
+        Number of dimensions to keep. By default all are kept, in the coordinates of the neurons.
     whitening : float in [0, 1]
-        0 leaves the covariance as it is, 1 makes it the identity, and between them a variance v
-        becomes v^(1 - whitening). Unlike the mixture a I + (1 - a) C^(-1/2) of Williams et al.
-        (2021), this does not depend on the units of the responses.
+        A variance v becomes v^(1 - whitening): 0 keeps the covariance, and 1 makes it the
+        identity. Unlike the mixture a I + (1 - a) C^(-1/2) of Williams et al. (2021), this does
+        not depend on the units of the responses.
 
     Examples
     --------
@@ -65,13 +66,13 @@ class Preprocess:
     whitening: float = 0.0
 
     def fit(self, network: NetworkLike, weights: npt.ArrayLike | None = None) -> FittedPreprocess:
-        """Find the map of one network.
+        """Fit the map to one network.
 
         Parameters
         ----------
-        network : Trials, Gaussians or anything that stands for a network
+        network : Trials, Gaussians or anything that `as_network` accepts
         weights : array of shape (M,), optional
-            Non-negative weights of the conditions; they are scaled to sum 1.
+            Non-negative weights of the conditions, which are normalised to sum to one.
         """
         checked = as_network(network)
         self._check(checked.n_neurons)
@@ -106,7 +107,7 @@ class Preprocess:
     def _linear(
         self, network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray
     ) -> tuple[FloatArray | None, float, float]:
-        """Return the matrix of steps 2 and 3, the fraction PCA keeps, and the variance left."""
+        """Return the matrix of steps 2 and 3, the fraction of variance kept, and what is left."""
         if self.n_components is None and self.whitening == 0:
             variance = _total_variance(network, w, grand_mean) if self.scale else 1.0
             return None, 1.0, variance
@@ -128,18 +129,18 @@ class Preprocess:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPreprocess:
-    """The map x -> gain (x - offset) linear of one network; rows are responses.
+    """The map x -> gain (x - offset) linear of one network, where rows are responses.
 
     Attributes
     ----------
     offset : array of shape (n,)
-        The grand mean of the network it was fitted on, or zeros.
+        The grand mean of the network that it was fitted to, or zeros.
     linear : array of shape (n, n_out), or None
         PCA and whitening; None if there is neither.
     gain : float
-        The isotropic scaling.
+        The scale factor.
     explained_variance : float
-        Fraction of the total variance that PCA kept.
+        Fraction of the total variance that PCA keeps.
     """
 
     offset: FloatArray
@@ -149,12 +150,12 @@ class FittedPreprocess:
 
     @property
     def n_neurons(self) -> int:
-        """Number of neurons it takes, n."""
+        """Number of neurons that the map expects, n."""
         return len(self.offset)
 
     @property
     def n_outputs(self) -> int:
-        """Number of dimensions it returns, n_out."""
+        """Number of dimensions that the map returns, n_out."""
         return self.n_neurons if self.linear is None else int(self.linear.shape[1])
 
     def __repr__(self) -> str:
@@ -162,16 +163,16 @@ class FittedPreprocess:
         return f"FittedPreprocess({sizes}, {100 * self.explained_variance:.1f} % of the variance)"
 
     def apply(self, network: NetworkLike) -> Trials | Gaussians:
-        """Map a network, the fitted one or held-out responses of the same neurons.
+        """Map a network: the one it was fitted to, or held-out responses of the same neurons.
 
-        Trials stay trials. Of Gaussians, diagonal covariances stay diagonal unless PCA or
-        whitening mixes the neurons, which makes them full; factors stay factors, no wider than
-        the new dimension.
+        Trials remain trials. For Gaussians, diagonal covariances remain diagonal unless PCA or
+        whitening mixes the neurons, in which case they become full. Factors remain factors, with
+        at most as many columns as there are dimensions.
         """
         checked = as_network(network)
         if checked.n_neurons != self.n_neurons:
             raise InputError(
-                f"The preprocessing was fitted on {count(self.n_neurons, 'neuron')}. "
+                f"The preprocessing was fitted to {count(self.n_neurons, 'neuron')}. "
                 f"Got a network of {count(checked.n_neurons, 'neuron')}."
             )
         if isinstance(checked, Trials):
@@ -238,10 +239,10 @@ def _weighted_rows(
 def _spectrum(
     network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray, width: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues of C, falling, and at least ``width`` orthonormal eigenvectors.
+    """Return the eigenvalues of C in descending order, and at least ``width`` eigenvectors.
 
-    Where C = Z' Z is known through Z, from its singular values, which keeps small directions
-    exact and costs little for many neurons and few responses.
+    If C = Z' Z with a known Z, they come from the singular value decomposition of Z, which keeps
+    small directions exact and is fast for many neurons and few responses.
     """
     if isinstance(network, Trials) or network.kind == "factors":
         Z = _weighted_rows(network, w, grand_mean)
@@ -262,7 +263,7 @@ def _spectrum(
 
 
 def _fix_signs(basis: FloatArray) -> FloatArray:
-    """Make the largest entry of each column positive, so that results do not depend on LAPACK."""
+    """Make the largest entry of each column positive, so that signs do not depend on LAPACK."""
     largest = np.argmax(np.abs(basis), axis=0)
     signs = np.where(basis[largest, np.arange(basis.shape[1])] < 0, -1.0, 1.0)
     return basis * signs

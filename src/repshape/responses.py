@@ -1,4 +1,4 @@
-"""What goes in: the responses of one network, validated once and never changed."""
+"""The responses of one network, which are validated once and never change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Kind = Literal["full", "diagonal", "factors"]
 
 
 class _Immutable:
-    """Attributes are set once, by the constructor; cached properties still work."""
+    """Attributes are set once, by the constructor. Cached properties still work."""
 
     def _set(self, **values: Any) -> None:
         for value in values.values():
@@ -55,8 +55,8 @@ class Trials(_Immutable):
     Parameters
     ----------
     responses : array of shape (M, L, n), or list of M arrays of shape (L_m, n)
-        Trials of n neurons; the number of trials may differ by condition. Any real dtype. A
-        trial that is NaN in every neuron is missing: it is dropped, and counted.
+        Trials of n neurons, of any real dtype. The number of trials may differ between
+        conditions. A trial that is NaN in every neuron counts as missing, and is dropped.
     conditions : sequence of M labels, optional
         Distinct names of the conditions.
 
@@ -65,7 +65,9 @@ class Trials(_Immutable):
     pooled : array of shape (sum of n_trials, n)
         All trials, condition after condition.
     n_trials, n_dropped : int arrays of shape (M,)
-        Trials that were kept, and missing trials that were dropped, per condition.
+        Numbers of trials that were kept, and of missing trials that were dropped, per condition.
+    n_conditions, n_neurons : int
+        M and n.
 
     Examples
     --------
@@ -82,6 +84,8 @@ class Trials(_Immutable):
     n_trials: IntArray
     n_dropped: IntArray
     conditions: Labels
+    n_conditions: int
+    n_neurons: int
 
     def __init__(
         self,
@@ -95,29 +99,25 @@ class Trials(_Immutable):
         if not kept.all():
             empty = name_condition(int(np.argmin(kept)), labels)
             raise InputError(f"Every condition must have at least one trial. Got none at {empty}.")
-        self._set(pooled=rows, n_trials=kept, n_dropped=counts - kept, conditions=labels)
+        self._fill(rows, kept, counts - kept, labels)
+
+    def _fill(
+        self, pooled: FloatArray, n_trials: IntArray, n_dropped: IntArray, conditions: Labels
+    ) -> None:
+        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped, conditions=conditions)
+        self._set(n_conditions=len(n_trials), n_neurons=int(pooled.shape[1]))
 
     @classmethod
     def _trusted(
         cls, pooled: FloatArray, n_trials: IntArray, n_dropped: IntArray, conditions: Labels
     ) -> Trials:
-        """Make trials from parts that are known to be valid and owned by nobody else."""
+        """Make trials from valid arrays that nothing else refers to."""
         self = cls.__new__(cls)
-        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped, conditions=conditions)
+        self._fill(pooled, n_trials, n_dropped, conditions)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Trials._trusted, (self.pooled, self.n_trials, self.n_dropped, self.conditions)
-
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions, M."""
-        return len(self.n_trials)
-
-    @property
-    def n_neurons(self) -> int:
-        """Number of neurons, n."""
-        return int(self.pooled.shape[1])
 
     @cached_property
     def responses(self) -> tuple[FloatArray, ...]:
@@ -142,7 +142,7 @@ class Trials(_Immutable):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the trials that are kept; labels do not count."""
+        """SHA-256 of the trials that were kept; labels are not included."""
         return digest("trials", self.n_trials.astype(np.int64), self.pooled)
 
     def __repr__(self) -> str:
@@ -163,21 +163,23 @@ class Gaussians(_Immutable):
     means : array of shape (M, n)
     covariances : array of shape (M, n, n), or (M, n)
         Full covariances, or the variances of independent neurons. A 2-D array is always read as
-        variances, also if M = n. Asymmetry and negative eigenvalues of up to 1e-8 of a
-        covariance's largest entry pass as rounding.
+        variances, even if M = n. Asymmetry and negative eigenvalues of up to 1e-8 times the
+        largest entry of a covariance are accepted as rounding.
     conditions : sequence of M labels, optional
         Distinct names of the conditions.
 
     Attributes
     ----------
     kind : {"full", "diagonal", "factors"}
-        How the covariances are stored: S itself, its diagonal, or A of S = A A'.
+        How the covariances are stored: S itself, its diagonal, or factors A with S = A A'.
     stored : array of shape (M, n, n), (M, n) or (M, n, r)
         The covariances as they are stored.
     estimator : str or None
         Name of the estimator, if the moments were estimated from trials.
     shrinkage : float, array of shape (M,), or None
-        How far the covariances were shrunk to the target: 0 not at all, 1 altogether.
+        How far the covariances were shrunk towards the target, from 0 (not at all) to 1.
+    n_conditions, n_neurons : int
+        M and n.
 
     Examples
     --------
@@ -197,6 +199,8 @@ class Gaussians(_Immutable):
     conditions: Labels
     estimator: str | None
     shrinkage: float | FloatArray | None
+    n_conditions: int
+    n_neurons: int
 
     def __init__(
         self,
@@ -216,8 +220,20 @@ class Gaussians(_Immutable):
                 f"variances, to match the means. Got shape {stored.shape} instead."
             )
         check = check_covariances if kind == "full" else check_variances
-        self._set(means=centers, stored=check(stored, labels), kind=kind, conditions=labels)
-        self._set(estimator=None, shrinkage=None)
+        self._fill(centers, check(stored, labels), kind, labels, None, None)
+
+    def _fill(
+        self,
+        means: FloatArray,
+        stored: FloatArray,
+        kind: Kind,
+        conditions: Labels,
+        estimator: str | None,
+        shrinkage: float | FloatArray | None,
+    ) -> None:
+        self._set(means=means, stored=stored, kind=kind, conditions=conditions)
+        self._set(estimator=estimator, shrinkage=shrinkage)
+        self._set(n_conditions=int(means.shape[0]), n_neurons=int(means.shape[1]))
 
     @classmethod
     def from_factors(
@@ -233,7 +249,7 @@ class Gaussians(_Immutable):
         ----------
         means : array of shape (M, n)
         factors : array of shape (M, n, r), or list of M arrays of shape (n, r_m)
-            Any r, including 0; ragged factors get columns of zeros up to the widest.
+            Any r, including 0. Ragged factors are padded with columns of zeros.
         conditions : sequence of M labels, optional
         """
         centers = check_means(means)
@@ -257,10 +273,9 @@ class Gaussians(_Immutable):
         estimator: str | None = None,
         shrinkage: float | FloatArray | None = None,
     ) -> Gaussians:
-        """Make Gaussians from parts that are known to be valid and owned by nobody else."""
+        """Make Gaussians from valid arrays that nothing else refers to."""
         self = cls.__new__(cls)
-        self._set(means=means, stored=stored, kind=kind, conditions=conditions)
-        self._set(estimator=estimator, shrinkage=shrinkage)
+        self._fill(means, stored, kind, conditions, estimator, shrinkage)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -268,25 +283,15 @@ class Gaussians(_Immutable):
         return Gaussians._trusted, (*parts, self.estimator, self.shrinkage)
 
     @property
-    def n_conditions(self) -> int:
-        """Number of conditions, M."""
-        return int(self.means.shape[0])
-
-    @property
-    def n_neurons(self) -> int:
-        """Number of neurons, n."""
-        return int(self.means.shape[1])
-
-    @property
     def factors(self) -> FloatArray:
-        """Factors A of S = A A', (M, n, r); only where ``kind`` is "factors"."""
+        """Factors A of S = A A', (M, n, r); only if ``kind`` is "factors"."""
         if self.kind != "factors":
             raise InputError(f"The covariances are stored as {self.kind!r}, not as factors.")
         return self.stored
 
     @property
     def covariances(self) -> FloatArray:
-        """Dense covariances (M, n, n), made anew at each request unless stored so."""
+        """Dense covariances (M, n, n), computed at each access unless they are stored."""
         if self.kind == "full":
             return self.stored
         if self.kind == "diagonal":
@@ -309,7 +314,7 @@ class Gaussians(_Immutable):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the means and of the covariances as stored; labels do not count."""
+        """SHA-256 of the means and of the covariances as stored; labels are not included."""
         return digest(self.kind, self.means, self.stored)
 
     def __repr__(self) -> str:
@@ -325,7 +330,7 @@ class Gaussians(_Immutable):
         return f"Gaussians({', '.join(parts)})"
 
 
-# Whatever describes one network; as_network says how each is read.
+# Everything that describes one network; `as_network` explains how each is read.
 NetworkLike: TypeAlias = Trials | Gaussians | npt.ArrayLike | Sequence[npt.ArrayLike]
 
 
@@ -336,10 +341,10 @@ def as_network(network: NetworkLike, name: str = "network") -> Trials | Gaussian
     ----------
     network : Trials, Gaussians, array, list or (means, covariances) tuple
         ``Trials`` and ``Gaussians`` are returned as they are. A 3-D array (conditions, trials,
-        neurons), or a list of 2-D arrays (trials, neurons), is trials. A tuple of means and
-        covariances is Gaussians. A 2-D array (conditions, neurons) is points.
+        neurons) or a list of 2-D arrays (trials, neurons) is read as trials, a tuple of means and
+        covariances as Gaussians, and a 2-D array (conditions, neurons) as points.
     name : str
-        What to call the network in an error.
+        Name of the network in errors.
 
     Examples
     --------
@@ -359,6 +364,17 @@ def as_network(network: NetworkLike, name: str = "network") -> Trials | Gaussian
         if name == "network" or str(error).startswith(f"The {name} must"):
             raise
         raise type(error)(f"In {name}: {error}") from None
+
+
+def as_trials(network: NetworkLike, name: str = "network") -> Trials:
+    """Return a network as `as_network` does, and raise if it has no trials."""
+    found = as_network(network, name)
+    if isinstance(found, Trials):
+        return found
+    raise InputTypeError(
+        f"The {name} must have trials, an array of shape (conditions, trials, neurons). "
+        f"Got {found!r} instead."
+    )
 
 
 def _convert(network: Any, name: str) -> Trials | Gaussians:

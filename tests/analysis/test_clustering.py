@@ -92,9 +92,9 @@ def test_networks_that_coincide() -> None:
 
 def test_bad_input_is_one_sentence() -> None:
     D, _ = blobs(1.0, 6)
-    with pytest.raises(InputError, match="6 networks, too few for 7 clusters"):
+    with pytest.raises(InputError, match="only 6 networks for 7 clusters"):
         cluster_medoids(D, 7)
-    with pytest.raises(InputError, match="must not be negative to be clustered"):
+    with pytest.raises(InputError, match="must not be negative for clustering"):
         cluster_hierarchical([[0, -1], [-1, 0]], 1)
     with pytest.raises(InputError, match="one of 'average', 'complete', 'single', 'weighted'"):
         cluster_hierarchical(D, 2, linkage="ward")  # type: ignore[arg-type]

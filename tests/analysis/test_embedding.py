@@ -119,7 +119,7 @@ def test_one_network_is_at_the_origin() -> None:
 
 
 def test_bad_input_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="must not be negative to be embedded"):
+    with pytest.raises(InputError, match="must not be negative for an embedding"):
         embed([[0.0, -1.0], [-1.0, 0.0]])
     with pytest.raises(InputError, match="'n_components' parameter must be an integer"):
         embed([[0.0]], 0)

@@ -154,7 +154,7 @@ def test_refusals() -> None:
         frechet_mean([x], "cosine")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="same conditions"):
         frechet_mean([x, network(0, M=5)])
-    with pytest.raises(InputError, match="more groups than networks"):
+    with pytest.raises(InputError, match="more clusters than networks"):
         cluster_shapes([x], 2)
     with pytest.raises(InputError, match="at least two networks"):
         frechet_ceiling([x])

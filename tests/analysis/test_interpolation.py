@@ -37,6 +37,23 @@ def test_squared_distance_is_concave_in_alpha() -> None:
     assert bends.max() <= 1e-8 * (sweep.distances**2).max()
 
 
+def test_transforms_of_other_alphas_improve_a_poor_search() -> None:
+    """From the means alone, some pairs end in a worse optimum than a neighbouring alpha finds."""
+    nets, poor = networks(6), GaussianShapeMetric(n_starts=1)
+    sweep = interpolate(nets, np.linspace(0, 2, 9).tolist(), poor)
+    rows, columns = sweep.pairs.T
+    alone = np.array(
+        [
+            pairwise(nets, poor.with_parameters(alpha=a), polish=False).values[rows, columns]
+            for a in sweep.alphas
+        ]
+    )
+    assert (sweep.distances <= alone * (1 + 1e-12)).all()
+    assert (sweep.distances < alone * (1 - 1e-6)).any()
+    bends = np.diff(sweep.distances**2, n=2, axis=0)
+    assert bends.max() <= 1e-8 * (sweep.distances**2).max()
+
+
 def test_parts_make_up_the_distance_and_bounds_hold() -> None:
     sweep = interpolate(networks(), ALPHAS)
     a = sweep.alphas[:, None]

@@ -210,7 +210,7 @@ def test_a_twin_at_distance_zero_is_a_neighbour() -> None:
         ("kind", {"groups": [0] * 30 + [1] * 30}, "at least three groups. Got 2"),
         ("kind", {"test_size": 0.95}, "too few to hold out"),
         ("kind", {"n_neighbors": []}, "at least one number of neighbours"),
-        ("kind", {"n_neighbors": [59]}, "too few for 59 neighbours"),
+        ("kind", {"n_neighbors": [59]}, "too few networks for 59 neighbours"),
         ("kind", {"n_folds": 1}, "'n_folds'"),
     ],
 )

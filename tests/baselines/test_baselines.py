@@ -304,7 +304,7 @@ def test_patterns_without_variation_have_no_correlation() -> None:
     same = np.arange(12.0)[:, None] + [0.1, 0.7, 0.2]
     with pytest.raises(InputError, match="same pattern over neurons in every condition of y"):
         rsa(trials(3), same, dissimilarity="correlation")
-    with pytest.raises(InputError, match="does not go with 'correlation'"):
+    with pytest.raises(InputError, match="cannot be used with 'correlation'"):
         rsa(x, x, dissimilarity="correlation", squared=True)
 
 

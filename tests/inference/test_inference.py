@@ -113,11 +113,11 @@ def test_unequal_numbers_of_trials_and_groups() -> None:
 @pytest.mark.filterwarnings("ignore::repshape.inference.FewTrialsWarning")
 def test_few_trials_warn() -> None:
     x, y = Truth(n=3).sample(5, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials of 3 neurons") as caught:
+    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials for 3 neurons") as caught:
         rs.inference.distance(x, y, IDENTITY)
     assert caught[0].filename == __file__
     x, y = Truth(n=3).sample(10, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials in a half"):
+    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials in each half for 3 neurons"):
         rs.inference.distance(x, y, IDENTITY, alignment="crossvalidated")
 
 
@@ -292,3 +292,31 @@ def test_refusals() -> None:
         rs.inference.difference((x, y), x, method="bootstrap")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least two trials"):
         rs.inference.floor(x[:, :1])
+    with pytest.raises(InputError, match="'method' parameter must be one of 'jackknife'"):
+        rs.inference.distance(x, y, method="exact")
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "own"),
+    [
+        ("jackknife", {"over": "both"}, "'alignment', 'n_groups'"),
+        ("jackknife", {"n_resamples": 20}, "'alignment', 'n_groups'"),
+        ("bootstrap", {"n_groups": 4}, "'over', 'n_resamples'"),
+        ("bootstrap", {"alignment": "crossvalidated"}, "'over', 'n_resamples'"),
+    ],
+)
+def test_options_of_another_method_are_refused(
+    method: str, option: dict[str, Any], own: str
+) -> None:
+    x, y = Truth().sample(20, 0)
+    (name,) = option
+    sentence = (
+        f"'{name}' parameter does not apply to method='{method}', which has the options {own}"
+    )
+    for function, pair in (
+        (rs.inference.distance, (x, y)),
+        (rs.inference.ratio, (x, y)),
+        (rs.inference.difference, ((x, y), (y, x))),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            function(*pair, method=method, **option)

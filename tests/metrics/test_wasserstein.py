@@ -141,7 +141,7 @@ def test_entropic_cost_is_that_of_pot():
     assert plan.cost == pytest.approx((expected * costs).sum() + penalty, abs=1e-5)
     small = entropic_plan(costs, 0.05)
     assert exact_plan(costs).cost < small.cost < plan.cost
-    with pytest.raises(InputError, match=r"did not settle.*larger regularization"):
+    with pytest.raises(InputError, match=r"did not converge.*larger regularization"):
         entropic_plan(costs, 1e-5)
 
 

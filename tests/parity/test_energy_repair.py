@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 import pytest
 
 from repshape.analysis.embedding import embed
+from repshape.datasets.findings import quadratic_r2
 from repshape.datasets.toy import toy_networks
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import triangle_violations
+from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.pairwise.run import pairwise
 
-energy = pytest.importorskip("repshape.metrics.energy")
 GRID = (7, 5)
 
 
 @pytest.fixture(scope="module")
 def sampled() -> DistanceMatrix:
     toy = toy_networks(*GRID, n_trials=200)
-    metric = energy.EnergyShapeMetric(q=1.0, estimator="u")
+    metric = EnergyShapeMetric(q=1.0, estimator="u")
     return pairwise(toy.networks, metric, metadata=toy.metadata, progress=False)
-
-
-def explained(points: npt.NDArray[np.float64], truth: pd.Series) -> float:
-    """R2 of a quadratic map from the plane: the grid may be bent, but not torn."""
-    x, y = points.T
-    design = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
-    target = truth.to_numpy(dtype=np.float64)
-    residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
-    return float(1.0 - residual.var() / target.var())
 
 
 def test_sampled_energy_distances_break_triangles_and_repair_mends_them(
@@ -44,8 +34,8 @@ def test_sampled_energy_distances_break_triangles_and_repair_mends_them(
 
 def test_the_plane_recovers_the_grid(sampled: DistanceMatrix) -> None:
     points = embed(repair(sampled).matrix).points
-    assert explained(points, sampled.metadata["correlation"]) > 0.95
-    assert explained(points, sampled.metadata["scale"]) > 0.9
+    assert quadratic_r2(points, sampled.metadata["correlation"]) > 0.95
+    assert quadratic_r2(points, sampled.metadata["scale"]) > 0.9
 
 
 def test_repaired_energy_distances_agree_with_wasserstein(sampled: DistanceMatrix) -> None:

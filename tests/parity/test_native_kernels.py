@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repshape import _core
+from repshape import _native
 from repshape.coordinates.factors import factorise
 from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians
 
-BACKENDS = [*_core.instruction_sets(), "blas"]
+BACKENDS = [*_native.instruction_sets(), "blas"]
 fuzz = settings(derandomize=True, deadline=None, max_examples=150)
 
 
@@ -38,18 +38,10 @@ class Pair:
             for n, kind in zip((n_x, n_y), kinds, strict=True)
         ]
         self.x, self.y = (
-            _core.Network(
-                np.ascontiguousarray(net.means),
-                np.ascontiguousarray(net.factors),
-                np.ascontiguousarray(net.spectrum),
-                net.diagonal,
-            )
+            _native.make_network(net.means, net.factors, net.spectrum, diagonal=net.diagonal)
             for net in nets
         )
-        self.A, self.C = (
-            net.factors[:, :, None] * np.eye(net.factors.shape[1]) if net.diagonal else net.factors
-            for net in nets
-        )
+        self.A, self.C = (net.dense for net in nets)
         self.mu, self.nu = (net.means for net in nets)
         self.T = np.linalg.qr(rng.normal(size=(n_x, n_x)))[0][:, :n_y].copy()
         w = rng.random(M)
@@ -67,14 +59,16 @@ class Pair:
 def check_double(pair, backends=BACKENDS, tolerance=1e-10):
     value, gradient = pair.expected()
     for isa in backends:
-        found, slope = _core.gradient(pair.x, pair.y, pair.T, pair.w, 1.0, isa)
-        assert found == pytest.approx(value, rel=tolerance, abs=1e-300)
-        assert np.linalg.norm(slope - gradient) <= tolerance * np.linalg.norm(gradient)
-    mean, covariance = _core.evaluate(pair.x, pair.y, np.ascontiguousarray(pair.T.T), pair.w)
+        found = _native.gradient(pair.x, pair.y, pair.T, pair.w, isa=isa)
+        assert found.value == pytest.approx(value, rel=tolerance, abs=1e-300)
+        assert np.linalg.norm(found.gradient - gradient) <= tolerance * np.linalg.norm(gradient)
+    parts = _native.evaluate(pair.x, pair.y, pair.T.T, pair.w)
     gap = reference.covariance_gap(pair.A, pair.C, pair.T, pair.w)
     # A gap far below the power of the networks is a difference that rounding has eaten into.
-    assert covariance == pytest.approx(gap, rel=tolerance, abs=1e-14 * pair.power())
-    assert mean == pytest.approx(reference.mean_gap(pair.mu, pair.nu, pair.T, pair.w), rel=1e-12)
+    assert parts.covariances == pytest.approx(gap, rel=tolerance, abs=1e-14 * pair.power())
+    assert parts.means == pytest.approx(
+        reference.mean_gap(pair.mu, pair.nu, pair.T, pair.w), rel=1e-12
+    )
 
 
 KINDS = st.sampled_from(["full", "diagonal", "low", "rank 1", "rank 0", "ragged"])
@@ -100,19 +94,19 @@ def test_single_precision_equals_the_reference_to_1e_5(seed, M, sizes, kinds, co
     """The gradient is the less certain the closer a cross product is to a singular one."""
     pair = Pair(seed, M, max(sizes), min(sizes), kinds, conditioning)
     value, gradient = pair.expected()
-    for isa in _core.instruction_sets():
-        found, slope = _core.gradient(pair.x, pair.y, pair.T, pair.w, 1.0, isa, True)
-        assert found == pytest.approx(value, rel=1e-5, abs=1e-30)
-        assert np.linalg.norm(slope - gradient) <= 1e-4 * np.linalg.norm(gradient)
+    for isa in _native.instruction_sets():
+        found = _native.gradient(pair.x, pair.y, pair.T, pair.w, isa=isa, single=True)
+        assert found.value == pytest.approx(value, rel=1e-5, abs=1e-30)
+        assert np.linalg.norm(found.gradient - gradient) <= 1e-4 * np.linalg.norm(gradient)
 
 
-@pytest.mark.parametrize("isa", _core.instruction_sets())
+@pytest.mark.parametrize("isa", _native.instruction_sets())
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 19, 32])
 def test_single_precision_gradients_of_full_covariances_are_good_to_1e_5(isa, n):
     pair = Pair(0, 20, n, n, ("full", "full"), 10.0)
     _, gradient = pair.expected()
-    _, slope = _core.gradient(pair.x, pair.y, pair.T, pair.w, 1.0, isa, True)
-    assert np.linalg.norm(slope - gradient) <= 1e-5 * np.linalg.norm(gradient)
+    found = _native.gradient(pair.x, pair.y, pair.T, pair.w, isa=isa, single=True)
+    assert np.linalg.norm(found.gradient - gradient) <= 1e-5 * np.linalg.norm(gradient)
 
 
 @pytest.mark.parametrize("kinds", [("full", "full"), ("low", "diagonal"), ("ragged", "low")])
@@ -132,17 +126,12 @@ def test_triangular_factors_equal_the_reference(sizes):
     turned = [a @ np.linalg.qr(rng.normal(size=a.shape[1:]))[0] for a in roots]
     for left, right in [(roots, roots), (roots, turned), (turned, roots)]:
         A, C = left[0], right[1]
-        x, y = (
-            _core.Network(
-                np.zeros(a.shape[:2]), np.ascontiguousarray(a), np.linalg.svd(a)[1], False
-            )
-            for a in (A, C)
-        )
+        x, y = (_native.make_network(np.zeros(a.shape[:2]), a, np.linalg.svd(a)[1]) for a in (A, C))
         value, gradient = reference.covariance_objective(A, C, T, w)
         for isa in BACKENDS:
-            found, slope = _core.gradient(x, y, T, w, 1.0, isa)
-            assert found == pytest.approx(value, rel=1e-11)
-            assert np.linalg.norm(slope - gradient) <= 1e-11 * np.linalg.norm(gradient)
+            found = _native.gradient(x, y, T, w, isa=isa)
+            assert found.value == pytest.approx(value, rel=1e-11)
+            assert np.linalg.norm(found.gradient - gradient) <= 1e-11 * np.linalg.norm(gradient)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -151,15 +140,15 @@ def test_full_covariances_of_condition_number_1e12(seed):
     rng = np.random.default_rng(seed)
     S = [make_side(rng, 9, 8, "full", 1e12).covariances for _ in range(2)]
     nets = [factorise(Gaussians(np.zeros((9, 8)), s)) for s in S]
-    x, y = (_core.Network(n.means.copy(), n.factors, n.spectrum, False) for n in nets)
+    x, y = (_native.make_network(n.means, n.factors, n.spectrum) for n in nets)
     T, w = np.linalg.qr(rng.normal(size=(8, 8)))[0], np.full(9, 1 / 9)
     value, gradient = reference.covariance_objective(nets[0].factors, nets[1].factors, T, w)
     for isa in BACKENDS:
-        found, slope = _core.gradient(x, y, T, w, 1.0, isa)
-        assert found == pytest.approx(value, rel=1e-10)
-        assert np.linalg.norm(slope - gradient) <= 1e-10 * np.linalg.norm(gradient)
+        found = _native.gradient(x, y, T, w, isa=isa)
+        assert found.value == pytest.approx(value, rel=1e-10)
+        assert np.linalg.norm(found.gradient - gradient) <= 1e-10 * np.linalg.norm(gradient)
     bures = w @ reference.bures_squared(S[0], T @ S[1] @ T.T)
-    assert _core.evaluate(x, y, T.T.copy(), w)[1] == pytest.approx(bures, rel=1e-6)
+    assert _native.evaluate(x, y, T.T, w).covariances == pytest.approx(bures, rel=1e-6)
 
 
 @pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 3e-13])
@@ -174,27 +163,28 @@ def test_factors_of_condition_number_beyond_1e12(smallest, kind):
     A, C = (np.linalg.qr(rng.normal(size=(9, n, n)))[0] * deviations for _ in range(2))
     A = np.ascontiguousarray(A[:, :, n - width :])
     T, w, mu = np.linalg.qr(rng.normal(size=(n, n)))[0], np.full(9, 1 / 9), np.zeros((9, n))
-    x, y = (_core.Network(mu, F, np.linalg.svd(F, compute_uv=False), False) for F in (A, C))
+    x, y = (_native.make_network(mu, F, np.linalg.svd(F, compute_uv=False)) for F in (A, C))
     value, gradient = reference.covariance_objective(A, C, T, w)
     for isa in BACKENDS:
-        found, slope = _core.gradient(x, y, T, w, 1.0, isa)
-        assert found == pytest.approx(value, rel=1e-10)
-        assert np.linalg.norm(slope - gradient) <= 1e-10 * np.linalg.norm(gradient)
+        found = _native.gradient(x, y, T, w, isa=isa)
+        assert found.value == pytest.approx(value, rel=1e-10)
+        assert np.linalg.norm(found.gradient - gradient) <= 1e-10 * np.linalg.norm(gradient)
     gap = reference.covariance_gap(A, C, T, w)
-    assert _core.evaluate(x, y, T.T.copy(), w)[1] == pytest.approx(gap, rel=1e-10)
+    assert _native.evaluate(x, y, T.T, w).covariances == pytest.approx(gap, rel=1e-10)
 
 
 @pytest.mark.parametrize("isa", BACKENDS)
 def test_the_native_gradient_is_that_of_finite_differences(isa):
     pair = Pair(2, 5, 4, 3, ("full", "full"), 10.0)
-    _, slope = _core.gradient(pair.x, pair.y, pair.T, pair.w, 1.0, isa)
+    found = _native.gradient(pair.x, pair.y, pair.T, pair.w, isa=isa)
     for index in np.ndindex(pair.T.shape):
         step = np.zeros_like(pair.T)
         step[index] = 1e-6
         ahead, behind = (
-            _core.gradient(pair.x, pair.y, pair.T + s, pair.w, 1.0, isa)[0] for s in (step, -step)
+            _native.gradient(pair.x, pair.y, pair.T + s, pair.w, isa=isa).value
+            for s in (step, -step)
         )
-        assert slope[index] == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
+        assert found.gradient[index] == pytest.approx((ahead - behind) / 2e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("isa", BACKENDS)
@@ -205,12 +195,12 @@ def test_kernels_are_homogeneous(isa, size):
     value, gradient = pair.expected()
     A, C = size * pair.A, size * pair.C
     x, y = (
-        _core.Network(mu.copy(), F, np.linalg.svd(F, compute_uv=False), False)
+        _native.make_network(mu, F, np.linalg.svd(F, compute_uv=False))
         for mu, F in ((pair.mu, A), (pair.nu, C))
     )
-    found, slope = _core.gradient(x, y, pair.T, pair.w, 1.0, isa)
-    assert found == pytest.approx(size**2 * value, rel=1e-10)
-    np.testing.assert_allclose(slope / size**2, gradient, rtol=1e-9, atol=1e-12)
+    found = _native.gradient(x, y, pair.T, pair.w, isa=isa)
+    assert found.value == pytest.approx(size**2 * value, rel=1e-10)
+    np.testing.assert_allclose(found.gradient / size**2, gradient, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("isa", BACKENDS)
@@ -218,6 +208,6 @@ def test_a_copy_in_other_coordinates_has_a_residual_far_below_rounding_of_traces
     """|A - T C P'|^2 is a sum of squares: 1e-28 of the scale, not 1e-16."""
     pair = Pair(4, 9, 6, 6, ("full", "full"), 1e3)
     C = np.ascontiguousarray(np.swapaxes(pair.T, 0, 1) @ pair.A)
-    y = _core.Network(pair.nu.copy(), C, np.linalg.svd(C, compute_uv=False), False)
-    _, covariance = _core.evaluate(pair.x, y, np.ascontiguousarray(pair.T.T), pair.w)
-    assert covariance < 1e-24 * pair.power()
+    y = _native.make_network(pair.nu, C, np.linalg.svd(C, compute_uv=False))
+    parts = _native.evaluate(pair.x, y, pair.T.T, pair.w)
+    assert parts.covariances < 1e-24 * pair.power()

@@ -1,4 +1,4 @@
-"""What to do with distances: embeddings, neighbours, clusters, means, sweeps and subsamples."""
+"""Analyses of distances: embeddings, neighbours, clusters, means, sweeps and subsamples."""
 
 from repshape.analysis.clustering import Clustering, cluster_hierarchical, cluster_medoids
 from repshape.analysis.distortion import Distortion, DistortionCurve, distortion, distortion_curve

@@ -1,4 +1,4 @@
-"""The Bures-Wasserstein mean of covariances, by factors, so that any rank will do."""
+"""The Bures-Wasserstein mean of covariances of any rank, by their factors."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def barycentre_step(A: FloatArray, factors: list[FloatArray], weights: FloatArray) -> FloatArray:
-    r"""One step of the fixed point towards the mean of the covariances C_k = F_k F_k'.
+    r"""Return one step of the fixed-point iteration for the mean of covariances C_k = F_k F_k'.
 
     .. math:: A \leftarrow \sum_k w_k F_k P_k', \qquad P_k = \text{polar factor of } A' F_k
 
     With S = A A' of full rank this is the fixed point of Alvarez-Esteban et al. (2016),
     :math:`S \leftarrow S^{-1/2} (\sum_k w_k (S^{1/2} C_k S^{1/2})^{1/2})^2 S^{-1/2}`, because
-    :math:`F_k P_k' = S^{-1/2} (S^{1/2} C_k S^{1/2})^{1/2}` for A = S^{1/2}. Written with factors it
-    needs no inverse, and it is alternating minimisation of sum_k w_k |A - F_k P_k'|^2, which
-    never grows.
+    :math:`F_k P_k' = S^{-1/2} (S^{1/2} C_k S^{1/2})^{1/2}` for A = S^{1/2}. With factors it needs
+    no inverse. It is alternating minimisation of sum_k w_k |A - F_k P_k'|^2, which never increases.
 
     Parameters
     ----------
     A : array of shape (M, n, n)
-        Factors of the present mean.
+        Factors of the current mean.
     factors : list of K arrays of shape (M, n, n)
     weights : array of shape (K,)
 
     Examples
     --------
-    In one dimension the mean of standard deviations:
+    In one dimension it is the mean of standard deviations:
 
     >>> barycentre_step(np.ones((1, 1, 1)), [np.ones((1, 1, 1)), np.full((1, 1, 1), 3.0)],
     ...                 np.array([0.5, 0.5]))
@@ -51,7 +50,7 @@ def barycentre(
     tol: float = 1e-10,
     max_iter: int = 50,
 ) -> FloatArray:
-    """Repeat `barycentre_step` until A moves by less than ``tol`` of its size.
+    """Repeat `barycentre_step` until A changes by less than the fraction ``tol``.
 
     >>> F = [np.diag([1.0, 2.0])[None], np.diag([3.0, 0.0])[None]]
     >>> np.round(barycentre(np.eye(2)[None], F, np.array([0.5, 0.5])), 6)

@@ -1,7 +1,7 @@
-"""k nearest neighbours for every k at once, and the splits they are judged on.
+"""Predictions from k nearest neighbours for all k at once, and the splits for their scores.
 
-The order of neighbours depends on the distances alone, so a split is sorted once and serves every
-k and every permutation of the targets.
+The order of neighbours depends only on the distances. So each split is sorted once, for all k and
+all permutations of the targets.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ from repshape.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
-# Neighbours' targets (tests, k_max) to predictions (k_max, tests).
+# From targets of neighbours (tests, k_max) to predictions (k_max, tests).
 Predict = Callable[[FloatArray], FloatArray]
-# True targets and predictions (..., tests) to scores (...).
+# From true targets and predictions (..., tests) to scores (...).
 Score = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is predicted and how it is judged."""
+    """How targets are predicted and scored."""
 
     name: str
     score_name: str
     predict: Predict
     score: Score
-    # The score of one group by the spread of all targets, so that groups average to the whole.
+    # The score of one group, relative to the spread of all targets, so that the mean over groups is
+    # the score of all networks.
     group_score: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The networks to predict, and the nearest to predict from, shape (tests, k_max)."""
+    """Networks to predict, and their nearest neighbours in the training set, (tests, k_max)."""
 
     test: IntArray
     neighbours: IntArray
@@ -45,14 +46,14 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A held-out test set, and the folds of the rest that choose k."""
+    """A test set, and the folds of the other networks for choosing k."""
 
     outer: Fold
     inner: tuple[Fold, ...]
 
 
 def vote(neighbours: FloatArray) -> FloatArray:
-    """Return the most frequent class among the first k, for each k; the lowest where they tie."""
+    """Return the most frequent class among the first k, for each k; the lowest if they tie."""
     classes = np.arange(int(neighbours.max()) + 1)
     counts = (neighbours[:, :, None] == classes).cumsum(axis=1)
     winners: FloatArray = counts.argmax(axis=2).T.astype(np.float64)
@@ -67,7 +68,7 @@ def average(neighbours: FloatArray) -> FloatArray:
 
 
 def accuracy(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    """Return the share of predictions that are right."""
+    """Return the fraction of correct predictions."""
     return np.asarray((truth == predicted).mean(axis=-1))
 
 
@@ -78,7 +79,7 @@ def r_squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 def _one_minus_ratio(error: FloatArray, reference: FloatArray) -> FloatArray:
     spread = ((reference - reference.mean()) ** 2).mean()
-    if spread == 0.0:  # nothing to explain: perfect or worthless
+    if spread == 0.0:  # no variance to explain: the score is 1 or 0
         return np.where(error == 0.0, 1.0, 0.0)
     return np.asarray(1.0 - error / spread)
 
@@ -98,7 +99,7 @@ REGRESSION = Task(
 def random_splits(
     values: FloatArray, k_max: int, n_repeats: int, test_size: float, n_folds: int, seed: int
 ) -> list[Split]:
-    """Hold out a random test set, ``n_repeats`` times, and fold the rest."""
+    """Draw ``n_repeats`` random test sets, and split the other networks into folds."""
     outer = ShuffleSplit(n_repeats, test_size=test_size, random_state=seed)
     splits = []
     for repeat, (rest, test) in enumerate(outer.split(values)):
@@ -109,7 +110,7 @@ def random_splits(
 
 
 def group_splits(values: FloatArray, k_max: int, groups: IntArray, n_folds: int) -> list[Split]:
-    """Hold out each group in turn; no group is on both sides of a fold either."""
+    """Hold out each group in turn. The folds do not divide groups either."""
     n_groups = len(np.unique(groups))
     if n_groups < 3:
         raise InputError(f"Leaving groups out needs at least three groups. Got {n_groups}.")
@@ -128,7 +129,7 @@ def _split(
     inner: list[tuple[IntArray, IntArray]],
     k_max: int,
 ) -> Split:
-    # One k must do for all folds, so no k may exceed the smallest of them.
+    # The same k is used in all folds, so it cannot exceed the smallest training set.
     k_max = min(k_max, *(len(train) for train, _ in inner))
     folds = tuple(_fold(values, train, held, k_max) for train, held in inner)
     return Split(_fold(values, rest, test, k_max), folds)
@@ -142,7 +143,7 @@ def _fold(values: FloatArray, train: IntArray, test: IntArray, k_max: int) -> Fo
 def predict_split(
     split: Split, targets: FloatArray, candidates: IntArray, task: Task
 ) -> tuple[FloatArray, int]:
-    """Choose k on the inner folds, and predict the test set; the smallest k wins a tie."""
+    """Choose k on the inner folds, the smallest if there is a tie, and predict the test set."""
     usable = candidates[candidates <= split.outer.neighbours.shape[1]]
     scores = np.mean([_fold_scores(fold, targets, task)[usable - 1] for fold in split.inner], 0)
     k = int(usable[int(scores.argmax())])

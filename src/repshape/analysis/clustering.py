@@ -1,4 +1,4 @@
-"""Groups of networks that lie close together."""
+"""Clusters of networks, from their distances."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from repshape.matrix.distances import DistanceMatrix, as_complete
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Ward's and centroid linkage are left out: they need points, not distances.
+# Ward's and centroid linkage are not offered, because they need points, not distances.
 Linkage = Literal["average", "complete", "single", "weighted"]
 LINKAGES = get_args(Linkage)
-# A swap must gain more than rounding, or medoids of equal cost would be exchanged for ever.
+# A swap must gain more than rounding; otherwise medoids of equal cost could be exchanged for ever.
 GAIN = 1e-12
 
 
@@ -33,16 +33,16 @@ class Clustering:
     assignment : ndarray of int, shape (K,)
         Cluster of each network, numbered from 0 in order of first appearance.
     n_clusters : int
-        Number of clusters; hierarchical clustering may find fewer than asked for where distances
-        tie.
+        Number of clusters. Hierarchical clustering may find fewer than requested if distances are
+        tied.
     method : str
-        How they were found.
+        Name of the method.
     medoids : ndarray of int, shape (n_clusters,)
-        The network of each cluster with the smallest sum of distances to the others of it.
+        The network of each cluster with the smallest sum of distances to the others in it.
     cost : float
         Sum of the distances of all networks to the medoid of their cluster.
     silhouette : float
-        Mean silhouette, from -1 to 1; NaN for one cluster, or for one a network.
+        Mean silhouette, from -1 to 1; NaN if there is one cluster, or one per network.
     tree : ndarray, shape (K - 1, 4), or None
         The merges, as `scipy.cluster.hierarchy.linkage` gives them.
     labels : tuple of str
@@ -59,7 +59,7 @@ class Clustering:
     labels: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return columns ``cluster`` and ``medoid`` (its name), indexed by label."""
+        """Return columns ``cluster`` and ``medoid`` (a label), indexed by label."""
         names = [self.labels[k] for k in self.medoids[self.assignment]]
         return pd.DataFrame(
             {"cluster": self.assignment.copy(), "medoid": names}, index=list(self.labels)
@@ -69,17 +69,17 @@ class Clustering:
 def cluster_hierarchical(
     D: DistanceMatrix | npt.ArrayLike, n_clusters: int, *, linkage: Linkage = "average"
 ) -> Clustering:
-    """Merge the nearest clusters until ``n_clusters`` are left.
+    """Merge the closest clusters until ``n_clusters`` are left.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances, none negative.
+        Non-negative distances.
     n_clusters : int
         Number of clusters, at most K.
     linkage : {"average", "complete", "single", "weighted"}
-        Distance between clusters: the mean, largest or smallest over their pairs, or the mean of
-        the two that were merged last.
+        Distance between clusters: the mean, the largest or the smallest distance of their pairs,
+        or the mean of the distances to the two clusters that were merged last.
 
     Returns
     -------
@@ -108,17 +108,17 @@ def cluster_medoids(
     n_init: int = 10,
     random_state: int | np.random.Generator | None = 0,
 ) -> Clustering:
-    r"""Choose the networks that stand best for all others.
+    r"""Cluster networks around medoids, the networks that best represent all others.
 
     .. math:: \min_{m_1, \dots, m_C} \sum_k \min_c D_{k m_c}
 
-    by exchanging a medoid for another network as long as that helps (PAM), from a greedy start and
-    from ``n_init - 1`` random ones.
+    Medoids are exchanged for other networks as long as this reduces the cost (PAM), from a greedy
+    start and from ``n_init - 1`` random ones.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances, none negative.
+        Non-negative distances.
     n_clusters : int
         Number of clusters C, at most K.
     n_init : int
@@ -150,12 +150,12 @@ def cluster_medoids(
     costs = [values[:, medoids].min(axis=1).sum() for medoids in solutions]
     best = solutions[int(np.argmin(costs))]
     nearest = values[:, best].argmin(axis=1)
-    nearest[best] = np.arange(n_clusters)  # where networks coincide, a medoid still has itself
+    nearest[best] = np.arange(n_clusters)  # even if networks coincide
     return _clustering(matrix, nearest.astype(np.int64), "k-medoids (PAM)", None)
 
 
 def _greedy(values: FloatArray, n_clusters: int) -> IntArray:
-    """Add, one by one, the network that lowers the cost most."""
+    """Add one network at a time, each time the one that reduces the cost most."""
     medoids: list[int] = []
     nearest = np.full(len(values), values.max())
     for _ in range(n_clusters):
@@ -167,7 +167,7 @@ def _greedy(values: FloatArray, n_clusters: int) -> IntArray:
 
 
 def _exchange(values: FloatArray, medoids: IntArray) -> IntArray:
-    """Exchange the pair (medoid, other) that lowers the cost most, until none does."""
+    """Make the exchange that reduces the cost most, until none does."""
     medoids = np.array(medoids, dtype=np.int64)
     least = -GAIN * max(float(values.sum()), np.finfo(np.float64).tiny)
     while True:
@@ -179,15 +179,16 @@ def _exchange(values: FloatArray, medoids: IntArray) -> IntArray:
 
 
 def _changes(values: FloatArray, medoids: IntArray) -> FloatArray:
-    """Return the change of cost when medoid c goes and network j comes, shape (C, K).
+    """Return the change of cost if network j replaces medoid c, shape (C, K).
 
-    A network whose nearest medoid (at d1) stays gains min(d_j - d1, 0). One whose nearest goes
-    moves to the second nearest (d2) or to j: beyond that gain it pays clip(d_j, d1, d2) - d1.
+    The cost of a network whose nearest medoid, at distance d1, remains changes by min(d_j - d1, 0).
+    A network whose nearest medoid is removed moves to the second nearest, at d2, or to j: its cost
+    also increases by clip(d_j, d1, d2) - d1.
     """
     to_medoids = values[:, medoids]
     owner = to_medoids.argmin(axis=1)
     first = to_medoids[np.arange(len(values)), owner]
-    to_medoids[np.arange(len(values)), owner] = values.max()  # also right for a single medoid
+    to_medoids[np.arange(len(values)), owner] = values.max()  # correct for a single medoid, too
     second = to_medoids.min(axis=1)
     gain = np.minimum(values - first[:, None], 0.0).sum(axis=0)
     pays = np.clip(values, first[:, None], second[:, None]) - first[:, None]
@@ -199,16 +200,16 @@ def _changes(values: FloatArray, medoids: IntArray) -> FloatArray:
 def _checked(D: DistanceMatrix | npt.ArrayLike, n_clusters: int) -> DistanceMatrix:
     matrix = as_complete(D)
     if check_integer("n_clusters", n_clusters, 1) > len(matrix):
-        raise InputError(f"There are {len(matrix)} networks, too few for {n_clusters} clusters.")
+        raise InputError(f"There are only {len(matrix)} networks for {n_clusters} clusters.")
     if matrix.values.min() < 0.0:
-        raise InputError("Distances must not be negative to be clustered. Repair them first.")
+        raise InputError("Distances must not be negative for clustering. Repair them first.")
     return matrix
 
 
 def _clustering(
     matrix: DistanceMatrix, found: IntArray, method: str, tree: FloatArray | None
 ) -> Clustering:
-    """Return clusters in order of first appearance, with medoids, cost and silhouette."""
+    """Return clusters, numbered by first appearance, with medoids, cost and silhouette."""
     _, first, inverse = np.unique(found, return_index=True, return_inverse=True)
     assignment = np.argsort(np.argsort(first))[inverse].astype(np.int64)
     count, values = len(first), matrix.values

@@ -1,4 +1,4 @@
-"""How much an embedding bends the distances (Duong et al. 2023, Appendix B.3)."""
+"""The distortion of distances by an embedding (Duong et al. 2023, Appendix B.3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Distortion:
     ----------
     values : ndarray, shape (K(K-1)/2,)
         max(r, 1/r) for each pair, in the order of `DistanceMatrix.condensed`. At least 1; infinite
-        where points coincide and networks do not, or the other way round.
+        if the points coincide but the networks do not, or vice versa.
     percentiles : dict of float to float
         Percentiles of ``values`` over pairs.
     """
@@ -37,27 +37,27 @@ class Distortion:
 
     @property
     def median(self) -> float:
-        """The distortion that half of the pairs stay below."""
+        """The median distortion over pairs."""
         return float(np.median(self.values))
 
     @property
     def largest(self) -> float:
-        """The distortion of the worst pair."""
+        """The largest distortion of a pair."""
         return float(self.values.max())
 
 
 @dataclass(frozen=True, eq=False)
 class DistortionCurve:
-    """Distortion against the dimension of the embedding.
+    """Distortion as a function of the dimension of the embedding.
 
     Attributes
     ----------
     dimensions : ndarray of int, shape (d,)
         Dimensions of the embeddings.
     percentiles : tuple of float
-        Which percentiles over pairs.
+        The percentiles over pairs.
     values : ndarray, shape (d, p)
-        Those percentiles, a row for each dimension.
+        Distortion at these percentiles, with a row for each dimension.
     stress : ndarray, shape (d,)
         Stress-1 of each embedding.
     """
@@ -82,18 +82,18 @@ def distortion(
     *,
     percentiles: Sequence[float] = PERCENTILES,
 ) -> Distortion:
-    r"""Compare distances with those between points.
+    r"""Compare distances between networks with the distances between their points.
 
     .. math:: \max(r, 1/r), \qquad r = D_{ij} / |p_i - p_j|
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances, none negative.
+        Non-negative distances.
     points : Embedding or array_like, shape (K, dimension)
         A point for each network.
     percentiles : sequence of float
-        Which percentiles over pairs to report, each in [0, 100].
+        Percentiles over pairs to report, each in [0, 100].
 
     Returns
     -------
@@ -118,7 +118,7 @@ def distortion(
     wanted = _check_percentiles(percentiles)
     values = _ratios(matrix.condensed(), pdist(array))
     values.setflags(write=False)
-    # Interpolating between infinite values would give NaN: take one that occurs.
+    # Interpolating between infinite values would give NaN, so use values that occur.
     found = np.percentile(values, wanted, method="lower")
     return Distortion(values, dict(zip(wanted, found.tolist(), strict=True)))
 
@@ -132,20 +132,20 @@ def distortion_curve(
     n_init: int = 1,
     random_state: int | np.random.Generator | None = 0,
 ) -> DistortionCurve:
-    """Embed in several dimensions and report how distortion falls.
+    """Embed in several dimensions, and report the distortion of each embedding.
 
-    Duong et al. (2023) read the dimension of their embeddings, 15 or 20, off this curve.
+    Duong et al. (2023) chose the dimension of their embeddings, 15 or 20, from this curve.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances, none negative.
+        Non-negative distances.
     dimensions : iterable of int
         Dimensions to try.
     method, n_init, random_state
         As in `embed`. One start, from classical scaling, is enough for most dimensions.
     percentiles : sequence of float
-        Which percentiles over pairs to report.
+        Percentiles over pairs to report.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def distortion_curve(
 
 
 def _ratios(given: FloatArray, held: FloatArray) -> FloatArray:
-    """Return max(r, 1/r), 1 where both are zero and infinity where one is."""
+    """Return max(r, 1/r): 1 if both distances are zero, and infinity if one of them is."""
     low, high = np.minimum(given, held), np.maximum(given, held)
     ratios = np.full(len(low), np.inf)
     np.divide(high, low, out=ratios, where=low > 0.0)

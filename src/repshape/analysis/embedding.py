@@ -1,4 +1,4 @@
-"""Points in a plane (or a space) whose distances resemble those between networks."""
+"""Embeddings: points whose distances resemble those between networks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
 
-# SMACOF creeps: at scikit-learn's default tolerance it stops while points still move by a percent.
+# SMACOF is slow: at scikit-learn's default tolerance it stops while points still move by a percent.
 MAX_ITERATIONS = 1000
 TOLERANCE = 1e-9
-# Entries this close in size are the same but for rounding and the tolerance above.
+# Entries whose relative difference is below this are equal up to rounding and the tolerance above.
 TIE = 1e-4
 METHODS = {"metric": "metric MDS (SMACOF)", "classical": "classical scaling"}
 
@@ -30,20 +30,20 @@ class Embedding:
     Attributes
     ----------
     points : ndarray, shape (K, n_components)
-        Centred, on principal axes, the first of the largest entries of each axis positive:
-        equal input gives equal output, sign and all.
+        Centred points along their principal axes. The first of the largest entries of each axis
+        is positive, so that signs are reproducible.
     stress : float
-        Stress-1: root of the sum of squared errors of the distances over the sum of their squares.
-        0 is a perfect fit, 0.1 a fair one.
+        Stress-1: root of the sum of squared errors of the distances, divided by the sum of their
+        squares. 0 is a perfect fit, and 0.1 a fair one.
     n_components : int
         Dimension of the points.
     method : str
-        How the points were found.
+        Name of the method.
     labels : tuple of str
         Names of the networks.
     explained : ndarray, shape (n_components,)
-        Share of the points' variance along each axis; with ``pca_from``, of the variance in that
-        many dimensions.
+        Fraction of the variance of the points along each axis; with ``pca_from``, of the variance
+        in that many dimensions.
     """
 
     points: FloatArray
@@ -70,30 +70,31 @@ def embed(
 ) -> Embedding:
     r"""Embed networks by multi-dimensional scaling.
 
-    Minimises the stress :math:`\sum_{i<j} (D_{ij} - |p_i - p_j|)^2` by majorisation (SMACOF), from
-    classical scaling and from ``n_init - 1`` random starts, and keeps the best.
+    Minimises the stress :math:`\sum_{i<j} (D_{ij} - |p_i - p_j|)^2` by majorisation (SMACOF),
+    from classical scaling and from ``n_init - 1`` random starts, and keeps the best result.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
-        Distances: symmetric, finite, none negative.
+        Distances, which must be symmetric, finite and non-negative.
     n_components : int
         Dimension of the points.
     method : {"metric", "classical"}
-        ``"classical"`` stops at classical scaling, the eigenvectors of the centred squares.
+        ``"classical"`` is classical scaling alone, from the eigenvectors of the centred squared
+        distances.
     pca_from : int, optional
-        Embed in this many dimensions and keep the leading principal components, as Duong et al.
-        (2023) do with 15 or 20: distances are held where there is room for them, and the plot
-        is their shadow. By default the stress is minimised in ``n_components`` dimensions.
+        Embed in this many dimensions, and keep the leading principal components. Duong et al.
+        (2023) do so with 15 or 20 dimensions, where distances can be reproduced better. By
+        default, the stress is minimised in ``n_components`` dimensions.
     random_state : int, numpy.random.Generator or None
         Seed of the random starts.
     n_init : int
-        Number of starts; 1 is classical scaling alone.
+        Number of starts; 1 starts from classical scaling only.
 
     Returns
     -------
     Embedding
-        Its stress is that of the points returned.
+        The stress is that of the returned points.
 
     Examples
     --------
@@ -114,10 +115,10 @@ def embed(
         how = f"principal components of {how} in {dimension} dimensions"
     matrix = checked_distances(D)
     unit = float(np.sqrt((matrix.values**2).mean()))
-    if unit == 0.0:  # all networks coincide, and so do their points
+    if unit == 0.0:  # all networks coincide
         found = np.zeros((len(matrix), dimension))
     else:
-        # In units of the typical distance, tolerances mean the same whatever the scale.
+        # In units of the typical distance, tolerances do not depend on the scale.
         distances = matrix.values / unit
         starts = _starts(distances, dimension, n_init, random_state)
         found = starts[0] if method == "classical" else _best_of_starts(distances, starts)
@@ -129,18 +130,19 @@ def embed(
 
 
 def checked_distances(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
-    """Return distances none of which is negative, or raise one clear sentence."""
+    """Return complete, non-negative distances, or raise."""
     matrix = as_complete(D)
     if matrix.values.min() < 0.0:
-        raise InputError("Distances must not be negative to be embedded. Repair them first.")
+        raise InputError("Distances must not be negative for an embedding. Repair them first.")
     return matrix
 
 
 def classical_scaling(distances: FloatArray, n_components: int) -> FloatArray:
     """Return the points of classical scaling, shape (K, n_components).
 
-    They are the leading eigenvectors of -JDDJ/2 (D squared entrywise, J the centring), times the
-    roots of the eigenvalues. Axes beyond the positive eigenvalues are zero.
+    They are the leading eigenvectors of -J D^2 J / 2, with the entrywise square D^2 and the
+    centring matrix J, times the roots of the eigenvalues. Axes beyond the positive eigenvalues are
+    zero.
     """
     centred = distances**2
     centred = centred - centred.mean(axis=0) - centred.mean(axis=1)[:, None] + centred.mean()
@@ -169,7 +171,7 @@ def _best_of_starts(distances: FloatArray, starts: list[FloatArray]) -> FloatArr
         smacof(distances, init=start, n_init=1, max_iter=MAX_ITERATIONS, eps=TOLERANCE)[0]
         for start in starts
     ]
-    # Classical scaling may itself be exact, and a step of SMACOF only adds rounding to it.
+    # Classical scaling may be exact already, and a step of SMACOF would only add rounding.
     found.insert(0, starts[0])
     stresses = [_stress(distances, points) for points in found]
     best: FloatArray = found[int(np.argmin(stresses))]
@@ -189,12 +191,12 @@ def _shares(points: FloatArray, n_components: int) -> FloatArray:
 
 
 def _canonical(points: FloatArray) -> FloatArray:
-    """Centre, turn to the principal axes, and make the first extreme of each axis positive."""
+    """Centre, rotate to the principal axes, and make the first extreme of each axis positive."""
     centred = points - points.mean(axis=0)
     axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
     turned: FloatArray = centred @ axes
     sizes = np.abs(turned)
-    # Symmetric shapes have two extremes that rounding would choose between: take the first.
+    # Symmetric shapes have two extremes of equal size: take the first, whatever the rounding.
     first = (sizes >= (1.0 - TIE) * sizes.max(axis=0)).argmax(axis=0)
     turned[:, turned[first, np.arange(turned.shape[1])] < 0.0] *= -1.0
     return turned

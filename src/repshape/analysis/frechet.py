@@ -1,4 +1,4 @@
-"""The mean of networks in shape space, and what it is a template for."""
+"""The Frechet mean of networks: their mean in shape space."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, check_integer, check_real
-from repshape.groups import Transform, nearest_orthogonal, oracle
-from repshape.metrics.base import check_same_conditions
+from repshape.groups import Transform
+from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.metrics.native import PreparedNative
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
 
-# The mean starts at the most central of this many networks; to try all would cost K^2 alignments.
+# The iteration starts from the most central of this many networks; trying all K would take K^2
+# alignments.
 MAX_CANDIDATES = 8
-# Squared distances below this share of the squared responses are rounding.
+# Squared distances below this fraction of the squared responses are rounding.
 ROUNDING = 1e-14
 
 
@@ -35,20 +34,21 @@ class FrechetMean:
     Attributes
     ----------
     mean : Gaussians
-        The mean network, in the coordinates of the network it started from; like every shape it is
-        defined up to transforms of the group. With unequal numbers of neurons it has the largest.
+        The mean network, in the coordinates of the network that the iteration started from. Like
+        every shape, it is defined up to transforms of the group. It has as many neurons as the
+        largest network.
     distances : ndarray, shape (K,)
         Distance of each network to the mean.
     variance : float
-        Weighted mean of the squared distances: what the mean minimises.
+        Weighted mean of the squared distances, which the mean minimises.
     transforms : tuple of K ndarrays, shape (n_k, n)
-        ``responses_k @ transforms[k]`` lies on the mean.
+        ``responses_k @ transforms[k]`` is aligned to the mean.
     weights : ndarray, shape (K,)
-        Weights of the networks, of sum 1.
+        Weights of the networks, which sum to 1.
     converged : bool
-        The last round lowered the variance by less than the tolerance.
+        Whether the last iteration reduced the variance by less than the tolerance.
     n_iterations : int
-        Rounds of alignment and averaging.
+        Number of iterations of alignment and averaging.
     """
 
     mean: Gaussians
@@ -69,34 +69,34 @@ def frechet_mean(
     max_iter: int = 100,
     workers: int | None = None,
 ) -> FrechetMean:
-    r"""Return the network with the least weighted mean of squared distances to the others.
+    r"""Return the network with the smallest weighted mean of squared distances to the given ones.
 
     .. math:: \bar F = \arg\min_F \sum_k w_k\, d(F, F_k)^2
 
-    by alternation: align every network to the mean; average the aligned means, and the aligned
-    covariances by the Bures-Wasserstein fixed point. The variance never grows. As every such
-    algorithm it may end in a local minimum.
+    The algorithm alternates between aligning every network to the mean, and averaging the aligned
+    means and covariances, the latter by the Bures-Wasserstein fixed point. The variance never
+    increases, but the result may be a local minimum.
 
     Parameters
     ----------
     networks : iterable of K networks
     metric : GaussianShapeMetric, optional
-        By default ``GaussianShapeMetric()``. Its preprocessing is applied once, to each network:
-        the mean lives in the preprocessed space.
+        By default ``GaussianShapeMetric()``. The preprocessing is applied once to each network, so
+        the mean is in the preprocessed space.
     weights : array of shape (K,), optional
         Weights of the networks; equal by default.
     tol : float
-        Stop when a round lowers the variance by less than this share of it.
+        Stop when an iteration reduces the variance by less than this fraction.
     max_iter : int
-        Most rounds.
+        Maximum number of iterations.
     workers : int, optional
         Number of threads; all cores by default.
 
     Notes
     -----
-    With noise much larger than the differences between networks the mean of *estimated* shapes is
-    biased away from the mean of the true ones (Miolane, Holmes and Pennec, 2017): alignment fits
-    noise as well. Compare the variance with the noise floor of the networks.
+    If the noise is much larger than the differences between networks, the mean of *estimated*
+    shapes is biased away from the mean of the true ones, because alignment also fits noise
+    (Miolane, Holmes and Pennec, 2017). Compare the variance with the noise floor of the networks.
 
     Examples
     --------
@@ -115,11 +115,11 @@ def frechet_mean(
 
 
 def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:
-    """Return one weight per network, of sum 1; equal by default."""
+    """Return one weight per network, with sum 1; equal by default."""
     share = np.ones(count) if weights is None else np.array(weights, dtype=np.float64)
     if share.shape != (count,) or not np.isfinite(share).all() or share.min() < 0:
         raise InputError(
-            f"The 'weights' parameter must be {count} numbers of at least 0, one per network. "
+            f"The 'weights' parameter must be {count} non-negative numbers, one per network. "
             f"Got {weights!r} instead."
         )
     if share.sum() == 0:
@@ -128,7 +128,7 @@ def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:
 
 
 class MeanProblem:
-    """Networks that are preprocessed, estimated and prepared once for any number of means."""
+    """Networks that are preprocessed and prepared once, for any number of means."""
 
     def __init__(
         self, networks: Iterable[NetworkLike], metric: GaussianShapeMetric, workers: int | None
@@ -142,8 +142,8 @@ class MeanProblem:
             given = [phi.fit(one, metric.weights).apply(one) for one in given]
         for network in given[1:]:
             check_same_conditions(given[0], network)
-        # Everything from here on happens in the preprocessed space.
-        self.metric: GaussianShapeMetric = clone(metric).set_params(preprocess=None)
+        # From here on, everything is in the preprocessed space.
+        self.metric = metric.with_parameters(preprocess=None)
         self.workers = workers
         self.moments = [metric._moments(one) for one in given]
         self.prepared = [self.metric.prepare(one) for one in self.moments]
@@ -165,7 +165,7 @@ class MeanProblem:
             variance = float(share @ distances**2)
             settled = previous - variance <= tol * variance + floor
             if settled and not searched:
-                # Search from the metric's own starts, once, for what was missed.
+                # Search once from the metric's own starts, for better alignments.
                 distances, transforms = self._search(mean, distances, transforms)
                 settled, searched = False, True
             previous, converged = float(share @ distances**2), settled
@@ -174,16 +174,16 @@ class MeanProblem:
         )
 
     def _scale(self, share: FloatArray) -> float:
-        """Mean square of all responses."""
+        """Return the mean square of all responses."""
         sizes = [float((g.means**2).sum(1).mean() + g.total_variance.mean()) for g in self.moments]
         return float(share @ np.array(sizes))
 
     def distances_to(self, mean: Gaussians) -> FloatArray:
-        """Distance of every network to any one network."""
+        """Return the distance of every network to a given one."""
         return self._search(mean, np.full(len(self.moments), np.inf), [])[0]
 
     def _central(self, used: npt.NDArray[np.intp], share: FloatArray) -> tuple[int, Any]:
-        """Return the candidate with the least variance about it, and all transforms onto it."""
+        """Return the candidate with the smallest variance about it, and the transforms onto it."""
         large = [k for k in used if self.moments[k].n_neurons == self.size]
         pool = large or list(range(len(self.moments)))
         step = -(-len(pool) // MAX_CANDIDATES)
@@ -209,11 +209,16 @@ class MeanProblem:
     def _align(
         self, mean: Gaussians, transforms: list[FloatArray]
     ) -> tuple[FloatArray, list[FloatArray]]:
-        """Improve the present transforms; they never get worse."""
-        target = self.metric.prepare(mean)
+        """Improve the current transforms; they never get worse."""
+        target, metric = self.metric.prepare(mean), self.metric
 
         def improve(k: int) -> tuple[float, FloatArray]:
-            return warm_align(self.metric, target, self.prepared[k], transforms[k])
+            network = self.prepared[k]
+            start = warm_start(Transform(transforms[k]), target, network, metric.group)
+            found = metric.solve_pairs([target, network], [[0, 1]], starts=[start[None]], keep=True)
+            core = (found.transforms or [])[0]
+            moved = prepared_transform(core, target, network, metric.group)
+            return float(found.distance[0]), moved.matrix
 
         found = run_all(improve, range(len(transforms)), workers=self.workers, progress=False)
         return np.array([one[0] for one in found]), [one[1] for one in found]
@@ -221,7 +226,7 @@ class MeanProblem:
     def _search(
         self, mean: Gaussians, distances: FloatArray, transforms: Sequence[FloatArray]
     ) -> tuple[FloatArray, list[FloatArray]]:
-        """Align from the metric's own starts, and keep what is better than what is given."""
+        """Align from the metric's own starts, and keep the given transforms that are better."""
         target = self.metric.prepare(mean)
         items = range(len(self.prepared))
         align = self.metric.align_prepared
@@ -237,24 +242,7 @@ class MeanProblem:
 
 
 def _square_factors(network: Gaussians, size: int) -> FloatArray:
-    """Return factors (M, size, size), filled up with zeros, whatever the network's n and rank."""
-    net = factorise(network)
-    factors = net.factors[:, :, None] * np.eye(network.n_neurons) if net.diagonal else net.factors
+    """Return factors padded with zeros to (M, size, size), for any number of neurons and rank."""
+    factors = factorise(network).dense
     rows, columns = size - factors.shape[1], size - factors.shape[2]
     return np.pad(factors, ((0, 0), (0, rows), (0, columns)))
-
-
-def warm_align(
-    metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative, T: FloatArray
-) -> tuple[float, FloatArray]:
-    """Align y to x from the transform T (n_y, n_x), seen in the coordinates of the solver."""
-    core = T if y.basis is None else y.basis.T @ T
-    core = core if x.basis is None else core @ x.basis
-    flat = metric.group == "orthogonal" or metric.group == "rotation"
-    start = nearest_orthogonal(core) if flat else oracle(metric.group)(core)
-    found = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]], keep=True)
-    if found.transforms is None:
-        raise AssertionError("transforms were asked for")
-    rotation = metric.group == "rotation" and x.n_neurons == y.n_neurons
-    moved = Transform(found.transforms[0], y.basis, x.basis, rotation)
-    return float(found.distance[0]), moved.matrix

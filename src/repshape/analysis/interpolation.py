@@ -1,29 +1,27 @@
-"""Distances from covariances alone to means alone: a sweep of alpha with shared work."""
+"""Distances over a range of alphas, from covariances alone (0) to means alone (2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 
-from repshape import _core
+from repshape import _native
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
 from repshape.matrix.distances import check_labels
-from repshape.metrics.base import check_same_conditions
+from repshape.metrics.base import PreparedNative, check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.metrics.native import PreparedNative
 from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# A transform found at another alpha is worth a restart if it is better by this share.
+# The search restarts from a transform found at another alpha if that is better by this fraction.
 BETTER = 1e-9
 MAX_ROUNDS = 5
 
@@ -35,14 +33,14 @@ class Interpolation:
     Attributes
     ----------
     alphas : ndarray, shape (A,)
-        Ascending; 0 and 2 are always among them.
+        In ascending order, including 0 and 2.
     labels : tuple of str
         Names of the networks.
     pairs : ndarray of int, shape (P, 2)
     distances, lower_bounds : ndarray, shape (A, P)
-        Distances, and what no transform can get below (from the solver, certain).
+        Distances, and proven lower bounds of the minimum over transforms.
     mean_distances, covariance_distances : ndarray, shape (A, P)
-        The parts m and c of each distance at its own transform: d^2 = alpha m^2 + (2-alpha) c^2.
+        The parts m and c of each distance at its transform: d^2 = alpha m^2 + (2-alpha) c^2.
     """
 
     alphas: FloatArray
@@ -55,7 +53,7 @@ class Interpolation:
 
     @property
     def ratios(self) -> FloatArray:
-        """d_0 / d_2 of each pair, (P,); infinite where the means coincide."""
+        """d_0 / d_2 of each pair, (P,); infinite if the means coincide."""
         d_0, d_2 = self.distances[0], self.distances[-1]
         out = np.full(len(d_0), np.inf)
         np.divide(d_0, d_2, out=out, where=d_2 > 0)
@@ -68,8 +66,9 @@ class Interpolation:
 
         .. math:: d_a^2 \ge \tfrac{a}{2} d_2^2 + \tfrac{2-a}{2} d_0^2
 
-        One transform cannot serve both parts better than each is served by its own. d_0 is the
-        best that was found; ``lower_bounds`` does not depend on that.
+        No transform is better for either part than the best transform of that part alone. The
+        bound uses the d_0 that was found, which may be above the minimum; ``lower_bounds`` does
+        not depend on it.
         """
         a = self.alphas[:, None]
         return np.asarray(
@@ -77,16 +76,16 @@ class Interpolation:
         )
 
     def ratio_summary(self) -> pd.Series[float]:
-        """Return median, quartiles and range of d_0 / d_2 over pairs.
+        """Return the median, quartiles and range of d_0 / d_2 over pairs.
 
-        Pairs share networks and are not independent: this is spread, not an error bar.
+        Pairs that share a network are not independent: this is a spread, not an error bar.
         """
         names = {"min": 0, "lower_quartile": 25, "median": 50, "upper_quartile": 75, "max": 100}
         values = np.percentile(self.ratios, list(names.values()))
         return pd.Series(values, index=list(names), name="d_0 / d_2")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each alpha and pair."""
+        """Return a table with a row for each alpha and pair."""
         count = len(self.alphas)
         first, second = (np.array(self.labels, dtype=object)[self.pairs[:, k]] for k in (0, 1))
         return pd.DataFrame(
@@ -105,7 +104,7 @@ class Interpolation:
 
 @dataclass(frozen=True)
 class _Found:
-    """One pair at one alpha: squared parts, bound and the transform in solver coordinates."""
+    """One pair at one alpha: squared parts, lower bound, and transform in solver coordinates."""
 
     means: float
     covariances: float
@@ -113,7 +112,7 @@ class _Found:
     core: FloatArray
 
     def squared(self, alpha: float) -> float:
-        """Return the squared distance of this transform at any alpha."""
+        """Return the squared distance at this transform, for any alpha."""
         return alpha * self.means + (2 - alpha) * self.covariances
 
 
@@ -128,10 +127,10 @@ def interpolate(
 ) -> Interpolation:
     r"""Return the distances of all pairs over a range of alphas.
 
-    Networks are prepared once for all alphas. A transform T with parts m(T), c(T) bounds the
-    distance at *every* alpha, :math:`d_a^2 \le a\, m(T)^2 + (2-a)\, c(T)^2`: where one found at
-    another alpha is better than the pair's own, the search restarts from it. So d_a^2 is, as it
-    must be, concave in alpha as far as the sweep can tell.
+    Networks are prepared once for all alphas. A transform T with parts m(T) and c(T) is an upper
+    bound of the distance at *every* alpha, :math:`d_a^2 \le a\, m(T)^2 + (2-a)\, c(T)^2`. If a
+    transform found at another alpha is better than the one found at this alpha, the search restarts
+    from it. As a result, d_a^2 is concave in alpha on the grid, as it should be.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ def interpolate(
     alphas : sequence of float in [0, 2]
         0 and 2 are added if they are missing.
     metric : GaussianShapeMetric, optional
-        Everything but alpha; by default ``GaussianShapeMetric()``.
+        Its alpha is ignored. By default ``GaussianShapeMetric()``.
     labels, workers, progress
         As in `repshape.pairwise`.
 
@@ -161,7 +160,7 @@ def interpolate(
     """
     template = check_gaussian(metric)
     grid = np.unique([0.0, 2.0, *(check_real("alphas", one, 0, 2) for one in alphas)])
-    metrics = [_with_alpha(template, float(alpha)) for alpha in grid]
+    metrics = [template.with_parameters(alpha=float(alpha)) for alpha in grid]
     prepared = [metrics[0].prepare(network) for network in networks]
     if len(prepared) < 2:
         raise InputError(f"A sweep needs at least two networks. Got {len(prepared)}.")
@@ -180,18 +179,19 @@ def interpolate(
     return Interpolation(grid, names, pairs, *table)
 
 
-def _with_alpha(metric: GaussianShapeMetric, alpha: float) -> GaussianShapeMetric:
-    changed: GaussianShapeMetric = clone(metric).set_params(alpha=alpha)
-    return changed
+class SweepPoint(NamedTuple):
+    """One pair at one alpha: its distance, lower bound, and parts."""
+
+    distance: float
+    lower_bound: float
+    mean_distance: float
+    covariance_distance: float
 
 
 def sweep_pair(
     metrics: Sequence[GaussianShapeMetric], x: PreparedNative, y: PreparedNative
-) -> list[tuple[float, float, float, float]]:
-    """Return distance, lower bound, mean and covariance part of one pair under each metric.
-
-    The metrics differ in alpha alone.
-    """
+) -> list[SweepPoint]:
+    """Solve one pair under metrics that differ only in alpha, one point per metric."""
     found = [_solve(metric, x, y) for metric in metrics]
     alphas = [float(metric.alpha) for metric in metrics]
     for _ in range(MAX_ROUNDS):
@@ -204,7 +204,7 @@ def sweep_pair(
         if not changed:
             break
     return [
-        (one.squared(alpha) ** 0.5, one.lower_bound, one.means**0.5, one.covariances**0.5)
+        SweepPoint(one.squared(alpha) ** 0.5, one.lower_bound, one.means**0.5, one.covariances**0.5)
         for alpha, one in zip(alphas, found, strict=True)
     ]
 
@@ -212,7 +212,7 @@ def sweep_pair(
 def _solve(metric: GaussianShapeMetric, x: PreparedNative, y: PreparedNative) -> _Found:
     one = metric.align_prepared(x, y)
     parts = one.mean_distance**2, one.covariance_distance**2
-    return _Found(*parts, one.lower_bound, one._map._core)
+    return _Found(*parts, one.lower_bound, one._map.core)
 
 
 def _resolve(
@@ -222,12 +222,11 @@ def _resolve(
     start: _Found,
     lower_bound: float,
 ) -> _Found:
-    """Solve from a transform of another alpha; never worse than the transform itself."""
+    """Search from a transform of another alpha; the result is never worse than that transform."""
     result = metric.solve_pairs([x, y], [[0, 1]], starts=[start.core[None]], keep=True)
-    kept: Any = result.transforms
-    weights = metric._weights(x.n_conditions)
-    means, covariances = _core.evaluate(x.native, y.native, kept[0], weights)
-    new = _Found(means, covariances, lower_bound, kept[0])
+    core = (result.transforms or [])[0]
+    parts = _native.evaluate(x.native, y.native, core, metric._weights(x.n_conditions))
+    new = _Found(parts.means, parts.covariances, lower_bound, core)
     alpha = float(metric.alpha)
     if new.squared(alpha) <= start.squared(alpha):
         return new

@@ -1,4 +1,4 @@
-"""What the neighbours of a network tell about it (Duong et al. 2023, Appendix B.3)."""
+"""Nearest neighbours, and predictions from them (Duong et al. 2023, Appendix B.3)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ N_FOLDS = 6  # the paper's
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The networks nearest to one.
+    """The nearest neighbours of a network.
 
     Attributes
     ----------
     of : str
-        The network.
+        Label of the network.
     labels : tuple of str
-        Its neighbours, the nearest first.
+        Labels of its neighbours, the nearest first.
     indices : ndarray of int
-        Where they are in the matrix.
+        Their positions in the matrix.
     distances : ndarray
-        How far they are.
+        Their distances.
     """
 
     of: str
@@ -44,14 +44,14 @@ class Neighbors:
     distances: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the distances, indexed by the neighbours' labels."""
+        """Return the distances, indexed by the labels of the neighbours."""
         return pd.DataFrame({"distance": self.distances.copy()}, index=list(self.labels))
 
 
 def nearest_neighbors(
     D: DistanceMatrix | npt.ArrayLike, network: str | int, n_neighbors: int = 5
 ) -> Neighbors:
-    """Return the networks nearest to one, by label or position.
+    """Return the nearest neighbours of a network, given by its label or position.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def nearest_neighbors(
     network : str or int
         A label of ``D``, or a position.
     n_neighbors : int
-        How many; fewer if there are no more.
+        Maximum number of neighbours.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def nearest_neighbors(
     >>> nearest_neighbors(D, "c", 1).labels
     ('b',)
     """
-    matrix = _matrix(D)
+    matrix = as_complete(D)
     check_integer("n_neighbors", n_neighbors, 1)
     k = _position(matrix, network)
     order = np.argsort(matrix.values[k], kind="stable")
@@ -93,34 +93,34 @@ def knn_classify(
     n_permutations: int = 0,
     random_state: int = 0,
 ) -> NeighborScore:
-    """Decode a class of each network from its nearest neighbours.
+    """Predict the class of each network from its nearest neighbours.
 
-    A random test set is held out; ``n_folds``-fold cross-validation on the rest chooses k; the
-    accuracy on the test set is reported; all of it ``n_repeats`` times. Votes that tie go to the
-    first class in sorted order, as in scikit-learn.
+    A random test set is held out, k is chosen by ``n_folds``-fold cross-validation on the other
+    networks, and the accuracy on the test set is recorded. This is repeated ``n_repeats`` times. If
+    votes are tied, the first class in sorted order wins, as in scikit-learn.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
         Distances.
     target : str or sequence, length K
-        The classes, or the column of ``D.metadata`` that holds them.
+        The classes, or the name of a column of ``D.metadata``.
     n_neighbors : iterable of int
-        The k to choose from.
+        Values of k to choose from.
     test_size : float
-        Share of the networks that is held out.
+        Fraction of the networks in a test set.
     n_folds : int
-        Folds of the cross-validation.
+        Number of folds of the cross-validation.
     n_repeats : int
         Number of random test sets.
     groups : str or sequence, length K, optional
-        Hold out each group (an animal, a training run) in turn instead, so that no network is
-        predicted from its own group. Folds keep groups together too.
+        If given, each group (for example an animal, or a training run) is held out in turn, so
+        that no network is predicted from its own group. Folds do not divide groups either.
     n_permutations : int
-        Number of permutations of the targets for the p-value. Each runs the whole protocol on
-        the same splits. Where a target is constant in every group, groups are permuted.
+        Number of permutations of the targets for the p-value. The whole protocol is repeated for
+        each, with the same splits. If the target is constant in every group, groups are permuted.
     random_state : int
-        Seed of splits and permutations.
+        Seed of the splits and permutations.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def knn_classify(
     >>> found.estimate, found.chance, found.p_value
     (1.0, 0.5, 0.01)
     """
-    matrix = _matrix(D)
+    matrix = as_complete(D)
     classes, codes = np.unique(metadata_column(matrix, target, "target"), return_inverse=True)
     if len(classes) < 2:
         raise InputError("There must be at least two classes. Got one.")
@@ -155,20 +155,20 @@ def knn_regress(
     n_permutations: int = 0,
     random_state: int = 0,
 ) -> NeighborScore:
-    r"""Predict a number for each network as the mean of its nearest neighbours.
+    r"""Predict a number for each network, as the mean over its nearest neighbours.
 
     The protocol is that of `knn_classify`, and the score is
 
     .. math:: R^2 = 1 - \sum_k (t_k - \hat t_k)^2 / \sum_k (t_k - \bar t)^2
 
-    over the test set. When groups are left out, errors and spread are taken over all networks.
+    over the test set. If groups are held out, both sums are over all networks.
 
     Parameters
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
         Distances.
     target : str or sequence of float, length K
-        The numbers, or the column of ``D.metadata`` that holds them.
+        The numbers, or the name of a column of ``D.metadata``.
     n_neighbors, test_size, n_folds, n_repeats, groups, n_permutations, random_state
         As in `knn_classify`.
 
@@ -183,16 +183,12 @@ def knn_regress(
     >>> knn_regress(D, points**2).estimate > 0.99
     True
     """
-    matrix = _matrix(D)
+    matrix = as_complete(D)
     column = metadata_column(matrix, target, "target")
     if column.dtype.kind not in "biuf":
         raise InputError(f"The target must be numbers. Got values like {str(column[0])!r}.")
     protocol = Protocol(n_neighbors, test_size, n_folds, n_repeats, n_permutations, random_state)
     return protocol.run(matrix, column.astype(np.float64), groups, _knn.REGRESSION, 0.0)
-
-
-def _matrix(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
-    return as_complete(D)
 
 
 def _position(matrix: DistanceMatrix, network: str | int) -> int:

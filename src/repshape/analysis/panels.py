@@ -1,4 +1,4 @@
-"""Turn one embedding onto another, so that panels can be compared by eye."""
+"""Align one embedding with another, so that figure panels can be compared by eye."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class AlignedEmbedding:
-    """An embedding on top of another.
+    """An embedding that is aligned with another.
 
     Attributes
     ----------
     points : ndarray, shape (K, n)
         ``scale * (original - its mean) @ rotation + mean of the target``.
     rotation : ndarray, shape (n, n)
-        Orthogonal: a rotation, or one with a reflection.
+        Orthogonal matrix: a rotation, possibly with a reflection.
     scale : float
-        1 without scaling.
+        Scale factor; 1 without scaling.
     residual : float
-        What is left: root of the sum of squared differences to the target, over that of the
-        target about its mean.
+        Root of the sum of squared differences to the target, divided by that of the target about
+        its mean.
     """
 
     points: FloatArray
@@ -39,7 +39,7 @@ class AlignedEmbedding:
 def align_embeddings(
     points: Embedding | npt.ArrayLike, target: Embedding | npt.ArrayLike, *, scaling: bool = False
 ) -> AlignedEmbedding:
-    r"""Rotate, reflect and shift points onto a target, by orthogonal Procrustes.
+    r"""Rotate, reflect and shift points to match a target, by orthogonal Procrustes.
 
     .. math:: \min_{Q^T Q = I,\, s} \sum_k |s (p_k - \bar p) Q - (t_k - \bar t)|^2, \qquad
               P^T T = U \Sigma V^T, \quad Q = U V^T, \quad s = \mathrm{tr}\,\Sigma / |P|^2
@@ -47,12 +47,12 @@ def align_embeddings(
     Parameters
     ----------
     points : Embedding or array_like, shape (K, n)
-        What is moved.
+        The points to move.
     target : Embedding or array_like, shape (K, n)
-        Where to. The same networks in the same order.
+        The points to match: the same networks in the same order.
     scaling : bool
-        Whether ``s`` is fitted; otherwise it is 1 and distances stay as they are. Duong et al.
-        (2023) scale when they compare metrics of different units.
+        Whether to fit ``s``. If not, ``s = 1`` and distances do not change. Duong et al. (2023)
+        scale when they compare metrics with different units.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The protocol by which neighbours are judged, and what it finds."""
+"""Cross-validated scores of predictions from nearest neighbours, with permutation tests."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from repshape.matrix.distances import DistanceMatrix
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Means of the same scores in another order differ by rounding: those count as reached.
+# The mean of the same scores in another order differs by rounding, and counts as equal.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class NeighborScore:
-    """How well neighbours predict what is known about a network.
+    """How well a property of networks is predicted from their nearest neighbours.
 
     Attributes
     ----------
     estimate : float
-        Mean score over held-out test sets (over networks, when groups are left out).
+        Mean score over test sets, or over networks if groups are left out.
     spread : float
-        Standard deviation of the score over test sets. They share networks, so this is not a
+        Standard deviation of the score over test sets. Test sets share networks, so this is not a
         standard error.
     interval : tuple of float
         The 5th and 95th percentile of the score over test sets.
@@ -39,19 +39,19 @@ class NeighborScore:
     score : str
         ``"accuracy"`` or ``"R2"``.
     chance : float
-        What needs no distances: the share of the commonest class (1 / number of classes where all
-        are as common), or 0 for R2.
+        Score of the best prediction without distances: the fraction of the most frequent class,
+        or 0 for R2.
     p_value : float or None
-        Share of permutations of the targets that reach the estimate, the identity included; None
-        without permutations.
+        Fraction of permutations of the targets, including the identity, that reach the estimate;
+        None without permutations.
     null : ndarray, shape (n_permutations,)
-        The estimates on permuted targets.
+        The estimates for permuted targets.
     method : str
-        The protocol in words.
+        Description of the protocol.
     n_neighbors : tuple of int
-        The k that cross-validation chose for each test set.
+        The k chosen by cross-validation for each test set.
     n_networks, n_splits, n_permutations : int
-        Counts.
+        Numbers of networks, test sets and permutations.
     """
 
     estimate: float
@@ -86,7 +86,7 @@ class NeighborScore:
 
 
 class Protocol:
-    """How neighbours are judged, the same for classes and numbers: parameters as `knn_classify`."""
+    """The protocol of `knn_classify` and `knn_regress`, with the parameters of `knn_classify`."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Protocol:
         task: _knn.Task,
         chance: float,
     ) -> NeighborScore:
-        """Judge the true targets, and permuted ones."""
+        """Return the scores of the true targets and of permuted ones."""
         members = None
         if groups is not None:
             members = np.unique(metadata_column(matrix, groups, "groups"), return_inverse=True)[1]
@@ -149,14 +149,14 @@ class Protocol:
             tests = int(np.ceil(self.test_size * len(values)))
             if tests < 2 or len(values) - tests < self.n_folds:
                 raise InputError(
-                    f"{len(values)} networks are too few to hold out a share of "
-                    f"{self.test_size:g} and fold the rest into {self.n_folds}."
+                    f"{len(values)} networks are too few to hold out a fraction of "
+                    f"{self.test_size:g} and split the rest into {self.n_folds} folds."
                 )
             splits = _knn.random_splits(
                 values, k_max, self.n_repeats, self.test_size, self.n_folds, self.seed
             )
         if any(self.candidates.min() > split.outer.neighbours.shape[1] for split in splits):
-            raise InputError(f"The networks are too few for {self.candidates.min()} neighbours.")
+            raise InputError(f"There are too few networks for {self.candidates.min()} neighbours.")
         return splits
 
     def _judge(
@@ -166,7 +166,7 @@ class Protocol:
         task: _knn.Task,
         members: IntArray | None,
     ) -> tuple[FloatArray, float, list[int]]:
-        """Return the score of each test set, their mean, and the k that was chosen for each."""
+        """Return the score of each test set, their mean, and the k chosen for each."""
         scores, chosen = [], []
         for split in splits:
             predicted, k = _knn.predict_split(split, targets, self.candidates, task)
@@ -207,7 +207,7 @@ def _p_value(estimate: float, null: FloatArray) -> float | None:
 
 
 def _permute(targets: FloatArray, members: IntArray | None, rng: np.random.Generator) -> FloatArray:
-    """Permute targets over networks, or over groups where they belong to groups."""
+    """Permute targets over networks, or over groups if they are constant in every group."""
     if members is not None:
         first = np.array([targets[members == group][0] for group in range(members.max() + 1)])
         if (first[members] == targets).all():
@@ -216,16 +216,16 @@ def _permute(targets: FloatArray, members: IntArray | None, rng: np.random.Gener
 
 
 def metadata_column(matrix: DistanceMatrix, values: Any, name: str) -> npt.NDArray[Any]:
-    """Return one known value for each network, from metadata if a name was given."""
+    """Return a value for each network, from the metadata if a column is named; none is missing."""
     column = find_column(matrix, values, name)
     if column.isna().any():
-        raise InputError(f"'{name}' must be known for every network. Some are missing.")
+        raise InputError(f"'{name}' must be known for every network. Some values are missing.")
     array = column.to_numpy()
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
 def find_column(matrix: DistanceMatrix, values: Any, name: str) -> pd.Series[Any]:
-    """Return a value for each network, from metadata if a name was given; some may be missing."""
+    """Return a value for each network, from the metadata if a column is named."""
     if isinstance(values, str):
         if values not in matrix.metadata:
             listed = ", ".join(map(repr, matrix.metadata.columns)) or "none"

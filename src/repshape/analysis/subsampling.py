@@ -1,21 +1,18 @@
-"""How distances and their ratio change with the number of neurons, trials or conditions."""
+"""Distances, and their ratio, as functions of the number of neurons, trials or conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 
 from repshape._parallel import run_all
 from repshape.analysis.interpolation import sweep_pair
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
 from repshape.inference.resampling import (
-    as_trials,
     draw,
     take_conditions,
     take_neurons,
@@ -24,7 +21,7 @@ from repshape.inference.resampling import (
 )
 from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses import Gaussians, NetworkLike, Trials, as_network, as_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -34,12 +31,12 @@ AXES = ("neurons", "trials", "conditions")
 
 @dataclass(frozen=True, eq=False)
 class SubsamplingCurves:
-    """Distances of pairs of networks from parts of their data.
+    """Distances between networks from subsamples of their data.
 
     Attributes
     ----------
     over : {"neurons", "trials", "conditions"}
-        What was drawn.
+        What was subsampled.
     sizes : ndarray of int, shape (S,)
     alphas : ndarray, shape (A,)
     pairs : ndarray of int, shape (P, 2)
@@ -59,15 +56,17 @@ class SubsamplingCurves:
 
     @property
     def ratios(self) -> FloatArray:
-        """d_0 / d_2 of every draw and pair, (S, n_draws, P); infinite where d_2 is 0."""
+        """d_0 / d_2 of every draw and pair, (S, n_draws, P); infinite if d_2 is 0."""
         d_0, d_2 = self.distances[:, :, 0], self.distances[:, :, -1]
         ratios: FloatArray = np.full(d_0.shape, np.inf)
         np.divide(d_0, d_2, out=ratios, where=d_2 > 0)
         return ratios
 
     def to_frame(self) -> pd.DataFrame:
-        """Return mean and standard deviation over draws, a row for each size, pair and curve."""
-        curves = {f"distance, alpha={a:g}": self.distances[:, :, k] for k, a in _items(self.alphas)}
+        """Return mean and standard deviation over draws, with a row per size, pair and curve."""
+        curves = {
+            f"distance, alpha={a:g}": self.distances[:, :, k] for k, a in enumerate(self.alphas)
+        }
         curves["ratio"] = self.ratios
         rows = [
             {
@@ -79,14 +78,10 @@ class SubsamplingCurves:
                 "std": float(values[s, :, p].std(ddof=min(1, self.n_draws - 1))),
             }
             for name, values in curves.items()
-            for s, size in _items(self.sizes)
-            for p, pair in _items(self.pairs)
+            for s, size in enumerate(self.sizes)
+            for p, pair in enumerate(self.pairs)
         ]
         return pd.DataFrame(rows)
-
-
-def _items(values: npt.NDArray[Any]) -> list[tuple[int, Any]]:
-    return list(enumerate(values))
 
 
 def subsample(
@@ -102,29 +97,29 @@ def subsample(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> SubsamplingCurves:
-    """Return the distances of all pairs from random parts of the data (Supp. Fig. 6).
+    """Return the distances of all pairs from random subsamples of the data (Supp. Fig. 6).
 
-    Neurons and trials are drawn for each network apart (trials for each condition too), conditions
-    for all networks together. Distances grow with the number of neurons, and shrink with the number
-    of trials, as the plug-in's bias does; the ratio d_0 / d_2 is what may stay.
+    Neurons are drawn separately for each network, trials for each network and condition, and
+    conditions for all networks together. Plug-in distances increase with the number of neurons, and
+    decrease with the number of trials because their bias does. The ratio d_0 / d_2 may be stable.
 
     Parameters
     ----------
     networks : iterable of K networks
     over : {"neurons", "trials", "conditions"}
-        What to draw. Trials need networks that have trials.
+        What to subsample. For "trials", all networks must have trials.
     sizes : sequence of int
-        How many to draw; without replacement, at most as many as every network has.
+        Sizes of the subsamples. Without replacement, no network may have less than the largest.
     metric : GaussianShapeMetric, optional
-        Everything but alpha.
+        Its alpha is ignored. By default ``GaussianShapeMetric()``.
     alphas : sequence of float
         0 and 2 are added if they are missing.
     n_draws : int
-        Draws of each size; the paper has 15.
+        Number of draws of each size; 15 in the paper.
     replace : bool
-        Draw with replacement.
+        Whether to draw with replacement.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
@@ -177,7 +172,7 @@ def _check_sizes(
         most = networks[0].n_conditions
     if not replace and counts.max() > most:
         raise InputError(
-            f"Without replacement at most {most} {over} can be drawn. Got {counts.max()}."
+            f"Without replacement, at most {most} {over} can be drawn. Got {counts.max()}."
         )
     return counts
 
@@ -190,11 +185,11 @@ def _draw_parts(
     replace: bool,
     rng: np.random.Generator,
 ) -> tuple[list[Trials | Gaussians], GaussianShapeMetric]:
-    """Return parts of the networks, and the metric with the weights of the drawn conditions."""
+    """Return subsampled networks, and the metric with the weights of the drawn conditions."""
     if over == "conditions":
         total = networks[0].n_conditions
         index = draw(rng, total, size, replace)
-        changed: Any = with_conditions(metric, index, total)
+        changed = with_conditions(metric, index, total)
         return [take_conditions(one, index) for one in networks], changed
     parts: list[Trials | Gaussians] = []
     for one in networks:
@@ -213,7 +208,7 @@ def _distances(
     pairs: IntArray,
 ) -> FloatArray:
     """Return distances (A, P)."""
-    metrics = [clone(metric).set_params(alpha=float(alpha)) for alpha in alphas]
+    metrics = [metric.with_parameters(alpha=float(alpha)) for alpha in alphas]
     prepared = [metrics[0].prepare(part) for part in parts]
     found = [sweep_pair(metrics, prepared[i], prepared[j]) for i, j in pairs]
-    return np.array([[one[0] for one in sweep] for sweep in found]).T
+    return np.array([[one.distance for one in sweep] for sweep in found]).T

@@ -1,4 +1,4 @@
-"""What a mean network is a template for: a ceiling, and groups of networks around centres."""
+"""Analyses with mean networks: a noise ceiling, and clusters around means."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ IntArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Ceiling:
-    """How near a network can be expected to come to the others.
+    """How close a model can be expected to come to the networks of a cohort.
 
     Attributes
     ----------
     labels : tuple of str
     to_others : ndarray, shape (K,)
-        Distance of each network to the mean of the others: what a model of the cohort that knows
-        nothing of this network achieves.
+        Distance of each network to the mean of the others. A model of the cohort that was built
+        without this network can be expected to come about as close.
     to_all : ndarray, shape (K,)
-        Distance to the mean of all, the network included: too near, by construction.
+        Distance to the mean of all networks, which is smaller because it includes the network.
     """
 
     labels: tuple[str, ...]
@@ -37,7 +37,7 @@ class Ceiling:
     to_all: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each network."""
+        """Return a table with a row for each network."""
         columns = {"to_others": self.to_others, "to_all": self.to_all}
         return pd.DataFrame(columns, index=list(self.labels))
 
@@ -51,8 +51,8 @@ def frechet_ceiling(
 ) -> Ceiling:
     r"""Return the distance of each network to the Frechet mean of the others.
 
-    The noise ceiling of representational similarity analysis, for shapes: a model whose distance to
-    a network is no larger than ``to_others`` is as near as the rest of the cohort is.
+    This is the noise ceiling of representational similarity analysis, for shapes. A model whose
+    distance to a network is at most ``to_others`` is as close to it as the rest of the cohort.
 
     Parameters
     ----------
@@ -82,22 +82,22 @@ def frechet_ceiling(
 
 @dataclass(frozen=True, eq=False)
 class ShapeClusters:
-    """Networks in groups, each about its own mean.
+    """Clusters of networks, each with its mean.
 
     Attributes
     ----------
     groups : ndarray of int, shape (K,)
-        Number of the group of each network, 0 to ``n_clusters - 1``.
+        Cluster of each network, from 0 to ``n_clusters - 1``.
     centers : tuple of Gaussians
-        The Frechet mean of each group.
+        The Frechet mean of each cluster.
     distances : ndarray, shape (K, n_clusters)
-        Distance of each network to each centre.
+        Distance of each network to each mean.
     inertia : float
-        Sum of squared distances to the nearest centre.
+        Sum of the squared distances to the nearest mean.
     converged : bool
-        No network changed its group in the last round.
+        Whether no network changed its cluster in the last iteration.
     n_init, random_state : int
-        Number of seedings that were tried, and their seed.
+        Number of initialisations, and their seed.
     """
 
     groups: IntArray
@@ -119,11 +119,11 @@ def cluster_shapes(
     random_state: int = 0,
     workers: int | None = None,
 ) -> ShapeClusters:
-    r"""Group networks by k-means in shape space.
+    r"""Cluster networks by k-means in shape space.
 
-    Alternates between the Frechet mean of each group and the nearest mean of each network, from
-    ``n_init`` seedings by k-means++ (Arthur and Vassilvitskii, 2007), and keeps the least
-    :math:`\sum_k \min_c d(F_k, \bar F_c)^2`.
+    Alternates between computing the Frechet mean of each cluster and assigning each network to the
+    nearest mean. It starts from ``n_init`` initialisations by k-means++ (Arthur and Vassilvitskii,
+    2007), and keeps the result with the smallest :math:`\sum_k \min_c d(F_k, \bar F_c)^2`.
 
     Parameters
     ----------
@@ -132,11 +132,11 @@ def cluster_shapes(
     metric, workers
         As in `frechet_mean`.
     n_init : int
-        Number of seedings.
+        Number of initialisations.
     max_iter : int
-        Most rounds of each.
+        Maximum number of iterations per initialisation.
     random_state : int
-        Seed.
+        Seed of the initialisations.
 
     Examples
     --------
@@ -150,7 +150,8 @@ def cluster_shapes(
     check_integer("max_iter", max_iter, 1)
     if check_integer("n_clusters", n_clusters, 1) > count:
         raise InputError(
-            f"There cannot be more groups than networks. Got {n_clusters} groups of {count}."
+            "There cannot be more clusters than networks. "
+            f"Got {n_clusters} clusters for {count} networks."
         )
     runs = []
     for seed in np.random.SeedSequence(random_state).spawn(n_init):
@@ -159,7 +160,7 @@ def cluster_shapes(
     groups, centers, distances, converged = min(runs, key=lambda run: _inertia(run[2]))
     order = np.argsort([np.flatnonzero(groups == c)[0] for c in range(n_clusters)])
     return ShapeClusters(
-        groups=np.argsort(order)[groups],  # groups are numbered by their first network
+        groups=np.argsort(order)[groups],  # clusters are numbered by their first network
         centers=tuple(centers[c] for c in order),
         distances=distances[:, order],
         inertia=_inertia(distances),
@@ -174,13 +175,13 @@ def _inertia(distances: FloatArray) -> float:
 
 
 def _plus_plus(problem: MeanProblem, count: int, rng: np.random.Generator) -> FloatArray:
-    """Return distances (K, count) to seeds, each drawn by its squared distance to the others."""
+    """Return distances (K, count) to initial means, drawn with k-means++."""
     chosen = [int(rng.integers(len(problem.moments)))]
     columns = [problem.distances_to(problem.moments[chosen[0]])]
     while len(chosen) < count:
         share = np.min(columns, axis=0) ** 2
         share[chosen] = 0.0
-        if share.sum() == 0.0:  # only copies are left
+        if share.sum() == 0.0:  # only copies of the chosen networks are left
             share[[k for k in range(len(share)) if k not in chosen]] = 1.0
         chosen.append(int(rng.choice(len(share), p=share / share.sum())))
         columns.append(problem.distances_to(problem.moments[chosen[-1]]))
@@ -193,23 +194,24 @@ def _lloyd(
 ) -> tuple[IntArray, list[Gaussians], FloatArray, bool]:
     groups = _assign(distances)
     for _ in range(max_iter):
-        means = [
-            problem.solve(network_shares(groups == c, len(groups)))
-            for c in range(distances.shape[1])
-        ]
-        distances = np.column_stack([mean.distances for mean in means])
+        centers, distances = _centers(problem, groups)
         new = _assign(distances)
         if np.array_equal(new, groups):
-            return groups, [mean.mean for mean in means], distances, True
+            return groups, centers, distances, True
         groups = new
-    means = [
-        problem.solve(network_shares(groups == c, len(groups))) for c in range(distances.shape[1])
+    return groups, *_centers(problem, groups), False
+
+
+def _centers(problem: MeanProblem, groups: IntArray) -> tuple[list[Gaussians], FloatArray]:
+    """Return the mean of each cluster, and the distances of all networks to the means."""
+    found = [
+        problem.solve(network_shares(groups == c, len(groups))) for c in range(groups.max() + 1)
     ]
-    return groups, [m.mean for m in means], np.column_stack([m.distances for m in means]), False
+    return [one.mean for one in found], np.column_stack([one.distances for one in found])
 
 
 def _assign(distances: FloatArray) -> IntArray:
-    """Nearest centre of each network; an empty group takes the worst placed network."""
+    """Assign networks to the nearest mean; an empty cluster gets the one with the worst fit."""
     groups = np.asarray(distances.argmin(axis=1), dtype=np.intp)
     for c in range(distances.shape[1]):
         if not (groups == c).any():

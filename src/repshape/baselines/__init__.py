@@ -1,8 +1,8 @@
-"""The classical measures of representational dissimilarity, on the same networks.
+"""Classical measures of representational dissimilarity, for the same networks.
 
-Every function takes two networks and returns one float, 0 for networks that it cannot tell apart.
-All but Mahalanobis RSA see mean responses only: of trials, their averages. They plug into
-`repshape.pairwise` as they are, and with options through `functools.partial`.
+Every function takes two networks and returns a float, which is 0 for networks that the measure does
+not distinguish. All but Mahalanobis RSA use only mean responses; trials are averaged. Pass the
+functions to `repshape.pairwise`, with options through `functools.partial`.
 
 ============ ============ =================================================== ==================
 function     metric       invariant to                                        range
@@ -15,7 +15,7 @@ function     metric       invariant to                                        ra
 `riemannian` yes          orthogonal maps                                     [0, infinity)
 ============ ============ =================================================== ==================
 
-[1] debiased. "Metric" is meant between networks up to what the measure is invariant to.
+[1] if debiased. "Metric" means a metric between networks up to the invariances of the measure.
 """
 
 from repshape.baselines.canonical import cca, pwcca, svcca

@@ -1,4 +1,4 @@
-"""What the baselines share: checked pairs of networks, and cosines that keep their digits."""
+"""Functions that the baselines share: checks of pairs, and accurate cosines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from repshape.metrics.base import check_same_conditions
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 ROUNDING = 1e-14
-"""Responses that differ by less than this fraction of the largest are equal but for rounding."""
+"""Responses that differ by less than this fraction of the largest are equal up to rounding."""
 
 
 def check_pair(
     x: NetworkLike, y: NetworkLike, *, measure: str, at_least: int
 ) -> tuple[Trials | Gaussians, Trials | Gaussians]:
-    """Return two networks with the same conditions, and enough of them for the measure."""
+    """Return two networks, and raise unless they have the same and enough conditions."""
     first, second = as_network(x, "x"), as_network(y, "y")
     check_same_conditions(first, second)
     if first.n_conditions < at_least:
@@ -27,7 +27,7 @@ def check_pair(
 
 
 def centred_means(network: Trials | Gaussians, name: str, *, measure: str) -> FloatArray:
-    """Return the mean responses (M, n) less their mean over conditions."""
+    """Return the mean responses (M, n) minus their mean over conditions."""
     means = network.means
     if np.ptp(means, axis=0).max() <= ROUNDING * np.abs(means).max():
         raise InputError(
@@ -38,15 +38,15 @@ def centred_means(network: Trials | Gaussians, name: str, *, measure: str) -> Fl
 
 
 def unit(array: FloatArray) -> FloatArray:
-    """Scale an array to norm 1; the caller has excluded zero."""
+    """Scale a non-zero array to norm 1."""
     return np.asarray(array / np.linalg.norm(array))
 
 
 def separation(u: FloatArray, v: FloatArray, *, angular: bool) -> float:
     """Return 1 - <u, v>, or the angle, of arrays of norm 1.
 
-    1 - <u, v> = |u - v|^2 / 2 and tan(angle / 2) = |u - v| / |u + v|. Both keep their digits
-    where u and v nearly agree, and 1 minus the product, or its arccos, would lose them.
+    1 - <u, v> = |u - v|^2 / 2 and tan(angle / 2) = |u - v| / |u + v|. Both are accurate for nearly
+    equal u and v, where 1 minus the product, or its arccos, would lose digits.
     """
     gap = float(np.linalg.norm(u - v))
     if angular:

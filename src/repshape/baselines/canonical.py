@@ -12,19 +12,19 @@ from repshape.responses import NetworkLike
 
 
 def cca(x: NetworkLike, y: NetworkLike) -> float:
-    r"""One less the mean canonical correlation between mean responses.
+    r"""Return 1 minus the mean canonical correlation between mean responses.
 
     .. math:: 1 - \frac{1}{r} \sum_{i=1}^{r} \rho_i, \qquad r = \min(r_x, r_y)
 
     where the :math:`\rho_i` are the cosines of the principal angles between the spaces that the
     centred mean responses of the neurons span in the space of conditions, of dimensions
-    :math:`r_x` and :math:`r_y`. Directions with less than 1e-12 of the largest variance are not
-    counted.
+    :math:`r_x` and :math:`r_y`. Directions with less than 1e-12 of the largest variance are
+    ignored.
 
     Parameters
     ----------
     x, y : networks
-        With at least 3 conditions in common; numbers of neurons may differ.
+        They must have the same conditions, at least 3. Numbers of neurons may differ.
 
     Returns
     -------
@@ -33,12 +33,12 @@ def cca(x: NetworkLike, y: NetworkLike) -> float:
 
     Notes
     -----
-    **Metric**: no; it is 0 between a network and a part of it. The metric that is closest is
+    **Metric**: no; it is 0 between a network and a part of it. The closest metric is
     ``ProcrustesShapeMetric(whitening=1, distance="angular")``, which for equal ranks is the arccos
     of the mean canonical correlation. **Invariant to**: invertible affine maps of the neurons.
 
-    A network that spans M - 1 dimensions, as one of M - 1 or more neurons does, contains every
-    other, so that the result is 0 whatever the data. This is refused.
+    A network with M - 1 or more neurons usually spans M - 1 dimensions. Every other network is then
+    a part of it, and the result would be 0 for any data. Such networks raise an error.
 
     References
     ----------
@@ -58,17 +58,17 @@ def cca(x: NetworkLike, y: NetworkLike) -> float:
 
 
 def svcca(x: NetworkLike, y: NetworkLike, *, variance: float = 0.99) -> float:
-    r"""One less the mean canonical correlation of the leading principal components.
+    r"""Return 1 minus the mean canonical correlation of the leading principal components.
 
-    Each network is reduced to the fewest principal components of its mean responses that hold the
-    given fraction of their variance; the rest is `cca`.
+    Each network is reduced to the smallest number of principal components of its mean responses
+    that explain the given fraction of their variance, and then compared by `cca`.
 
     Parameters
     ----------
     x, y : networks
-        With at least 3 conditions in common; numbers of neurons may differ.
+        They must have the same conditions, at least 3. Numbers of neurons may differ.
     variance : float in (0, 1]
-        The fraction to keep. 1 is `cca`.
+        Fraction of the variance to keep; 1 is the same as `cca`.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def svcca(x: NetworkLike, y: NetworkLike, *, variance: float = 0.99) -> float:
     Notes
     -----
     **Metric**: no. **Invariant to**: orthogonal maps of the neurons, shifts and scale of the
-    responses; the reduction ends the invariance of `cca` to other linear maps.
+    responses. Because of the reduction, it is not invariant to other linear maps, unlike `cca`.
 
     References
     ----------
@@ -97,21 +97,22 @@ def svcca(x: NetworkLike, y: NetworkLike, *, variance: float = 0.99) -> float:
 
 
 def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
-    r"""One less the mean canonical correlation, weighted by what each variate tells of the neurons.
+    r"""Return 1 minus the projection-weighted mean canonical correlation.
 
     .. math:: 1 - \frac{\sum_i a_i \rho_i}{\sum_i a_i}, \qquad
               a_i = \sum_j |\langle h_i, x_j \rangle|
 
-    over the :math:`\min(r_x, r_y)` canonical variates :math:`h_i` of x, of norm 1, and its
-    centred neurons :math:`x_j`, all vectors over conditions.
+    over the :math:`\min(r_x, r_y)` canonical variates :math:`h_i` of x, with norm 1, and its
+    centred neurons :math:`x_j`. All are vectors over conditions. A variate has a large weight if it
+    explains much of the activity of the neurons.
 
     Parameters
     ----------
     x, y : networks
-        With at least 3 conditions in common; numbers of neurons may differ.
+        They must have the same conditions, at least 3. Numbers of neurons may differ.
     symmetric : bool
-        The formula favours x. True takes the mean of it and of the formula with x and y exchanged,
-        as `pairwise` needs; False is the original.
+        The formula is not symmetric in x and y. True returns the mean of both orders, as `pairwise`
+        needs. False returns the original definition.
 
     Returns
     -------
@@ -121,11 +122,11 @@ def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
     Notes
     -----
     **Metric**: no. **Invariant to**: permutations and changes of sign of the neurons, shifts and
-    scale of the responses; not to rotations, which change the weights, though it stays 0 between
-    rotated copies. Where canonical correlations are equal but not 1 their variates, and so the
-    weights, are not unique.
+    scale of the responses. It is not invariant to rotations, which change the weights, although it
+    is 0 between rotated copies. If canonical correlations are equal but not 1, their variates, and
+    so the weights, are not unique.
 
-    A network that spans M - 1 dimensions is refused, as in `cca`.
+    A network that spans M - 1 dimensions raises an error, as in `cca`.
 
     References
     ----------
@@ -154,7 +155,7 @@ def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
 def _bases(
     x: NetworkLike, y: NetworkLike, measure: str, *, variance: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return orthonormal bases (M, r) of what both networks span, and their centred means."""
+    """Return orthonormal bases (M, r) of the spans of both networks, and their centred means."""
     networks = check_pair(x, y, measure=measure, at_least=3)
     X, Y = (
         centred_means(network, name, measure=measure)
@@ -164,7 +165,7 @@ def _bases(
     for name, basis in (("x", U), ("y", V)):
         if basis.shape[1] >= len(X) - 1:
             raise InputError(
-                f"{measure} needs more conditions than dimensions, or it is 0 whatever the data. "
+                f"{measure} needs more conditions than dimensions; otherwise it is 0 for any data. "
                 f"Got {len(X)} conditions, whose centred responses span all {len(X) - 1} "
                 f"dimensions in {name}."
             )
@@ -172,11 +173,11 @@ def _bases(
 
 
 def _span(X: FloatArray, variance: float) -> FloatArray:
-    """Return the leading left singular vectors that hold a fraction of the variance."""
+    """Return the leading left singular vectors that explain a fraction of the variance."""
     U, s, _ = np.linalg.svd(X, full_matrices=False)
     rank = int(np.count_nonzero(s**2 > RANK_TOLERANCE * s[0] ** 2))
     held = np.cumsum(s[:rank] ** 2)
-    # Rounding of the sums must not cost a component where the fraction is met exactly.
+    # Rounding must not add a component if the fraction is reached exactly.
     enough = int(np.searchsorted(held, variance * held[-1] * (1 - RANK_TOLERANCE))) + 1
     return np.asarray(U[:, : rank if variance == 1.0 else min(enough, rank)])
 

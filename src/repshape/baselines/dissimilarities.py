@@ -1,4 +1,4 @@
-"""Representational similarity analysis: compare matrices of dissimilarities (RDMs)."""
+"""Representational similarity analysis: comparison of dissimilarity matrices (RDMs)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DISSIMILARITIES = ("euclidean", "correlation", "mahalanobis")
 COMPARISONS = ("pearson", "spearman", "cosine")
 
 TIE = 1e-10
-"""Dissimilarities closer than this fraction of the largest are tied: rounding has no rank."""
+"""Dissimilarities that differ by less than this fraction of the largest are ties."""
 
 
 def rsa(
@@ -29,10 +29,10 @@ def rsa(
     squared: bool = False,
     angular: bool = False,
 ) -> float:
-    r"""Representational similarity analysis: how differently networks space their conditions.
+    r"""Representational similarity analysis: compare dissimilarities between conditions.
 
-    Each network gives M (M - 1) / 2 dissimilarities between the mean responses
-    :math:`\mu` to pairs of conditions (its RDM); the result is
+    The RDM of a network has M (M - 1) / 2 dissimilarities between the mean responses :math:`\mu` to
+    pairs of conditions. The result is
 
     .. math:: 1 - r(\mathrm{RDM}_x, \mathrm{RDM}_y)
 
@@ -41,34 +41,34 @@ def rsa(
     Parameters
     ----------
     x, y : networks
-        With at least 3 conditions in common; numbers of neurons may differ.
+        They must have the same conditions, at least 3. Numbers of neurons may differ.
     dissimilarity : {"euclidean", "correlation", "mahalanobis"}
-        Of two conditions: :math:`|\mu_a - \mu_b|`; 1 less the correlation of the two responses
-        over neurons; or :math:`\sqrt{(\mu_a - \mu_b)' S^{-1} (\mu_a - \mu_b)}` with S the noise
-        covariance. Of trials, S is the Ledoit-Wolf estimate from the residuals of all conditions
-        pooled; of Gaussians, the mean of their covariances.
+        Dissimilarity of two conditions: :math:`|\mu_a - \mu_b|`; 1 minus the correlation of the two
+        responses over neurons; or :math:`\sqrt{(\mu_a - \mu_b)' S^{-1} (\mu_a - \mu_b)}` with
+        the noise covariance S. For trials, S is the Ledoit-Wolf estimate from the pooled residuals
+        of all conditions; for Gaussians, it is the mean of their covariances.
     compare : {"pearson", "spearman", "cosine"}
-        What r is. For "spearman" dissimilarities that differ by less than 1e-10 of the largest are
-        ties, so that rounding does not decide ranks.
+        The correlation r. For "spearman", dissimilarities that differ by less than 1e-10 of the
+        largest are ties, so that ranks do not depend on rounding.
     squared : bool
-        Square the dissimilarities first, as rsatoolbox does. Not for "correlation".
+        Whether to square the dissimilarities first, as rsatoolbox does. Not for "correlation".
     angular : bool
-        Return the angle in radians.
+        Whether to return the angle, in radians.
 
     Returns
     -------
     float
-        In [0, 2], and in [0, 1] for "cosine"; the angle in [0, pi], and in [0, pi/2].
+        In [0, 2], or in [0, 1] for "cosine". The angle is in [0, pi], or in [0, pi/2].
 
     Notes
     -----
-    **Metric**: the angle is, between RDMs up to scale (and, unless "cosine", up to a constant);
-    1 - r breaks the triangle inequality. **Invariant to**: shifts and scale of the responses, and
-    orthogonal maps of the neurons, for "euclidean"; any invertible affine map that the
-    noise undergoes too for "mahalanobis", exactly so if S is exact, up to shrinkage if estimated;
-    scale, permutations of neurons, and a constant added to all neurons of one condition for
-    "correlation", but neither rotations nor shifts. "spearman" also to any rising function of the
-    dissimilarities.
+    **Metric**: the angle is one, between RDMs up to scale (and up to a constant, unless "cosine");
+    1 - r violates the triangle inequality. **Invariant to**: for "euclidean", shifts and scale of
+    the responses and orthogonal maps of the neurons; for "mahalanobis", any invertible affine map
+    that also applies to the noise (exactly if S is exact, and up to shrinkage if it is estimated);
+    for "correlation", scale, permutations of the neurons, and a constant added to all neurons in
+    one condition, but neither rotations nor shifts. With "spearman" also any increasing function of
+    the dissimilarities.
 
     References
     ----------
@@ -90,7 +90,7 @@ def rsa(
     check_boolean("squared", squared, owner="rsa")
     check_boolean("angular", angular, owner="rsa")
     if squared and dissimilarity == "correlation":
-        raise InputError("The 'squared' parameter of rsa does not go with 'correlation'.")
+        raise InputError("The 'squared' parameter of rsa cannot be used with 'correlation'.")
     networks = check_pair(x, y, measure="RSA", at_least=3)
     u, v = (
         _direction(_rdm(network, name, dissimilarity, squared), name, compare)
@@ -138,10 +138,10 @@ def _whitening(network: Trials | Gaussians, name: str) -> FloatArray:
 
 
 def noise_covariance(network: Trials | Gaussians, name: str = "network") -> FloatArray:
-    """Return one noise covariance (n, n) of all conditions.
+    """Return one noise covariance (n, n) for all conditions.
 
-    Of trials, the Ledoit-Wolf estimate from all residuals about the condition means; of Gaussians,
-    the mean over conditions.
+    For trials, this is the Ledoit-Wolf estimate from all residuals about the condition means; for
+    Gaussians, the mean over conditions.
     """
     if isinstance(network, Gaussians):
         if network.kind == "diagonal":
@@ -158,7 +158,7 @@ def noise_covariance(network: Trials | Gaussians, name: str = "network") -> Floa
 
 
 def _direction(rdm: FloatArray, name: str, compare: str) -> FloatArray:
-    """Return the vector of norm 1 whose product with another's is their similarity."""
+    """Return a vector of norm 1; the inner product of two such vectors is the similarity."""
     if compare == "cosine":
         return unit(rdm)
     if np.ptp(rdm) <= TIE * rdm.max():
@@ -171,7 +171,7 @@ def _direction(rdm: FloatArray, name: str, compare: str) -> FloatArray:
 
 
 def _ranks(rdm: FloatArray) -> FloatArray:
-    """Return mean ranks, where values that differ by rounding are tied."""
+    """Return ranks, with equal ranks for values that differ only by rounding."""
     order = np.argsort(rdm, kind="stable")
     level = np.zeros(len(rdm))
     level[order[1:]] = np.cumsum(np.diff(rdm[order]) > TIE * rdm.max())

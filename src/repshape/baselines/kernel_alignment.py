@@ -22,7 +22,7 @@ def cka(
     angular: bool = False,
     bandwidth: float = 1.0,
 ) -> float:
-    r"""Centred kernel alignment: how differently networks relate their conditions.
+    r"""Centred kernel alignment: compare similarities between conditions.
 
     With Gram matrices :math:`K_{ab} = k(\mu_a, \mu_b)` of the M mean responses, centred to
     :math:`\bar K = H K H`, :math:`H = I - 11'/M`,
@@ -34,32 +34,34 @@ def cka(
     Parameters
     ----------
     x, y : networks
-        With at least 3 conditions in common, 4 if ``debiased``; numbers of neurons may differ.
+        They must have the same conditions, at least 3, or 4 if ``debiased``. Numbers of neurons
+        may differ.
     kernel : {"linear", "rbf"}
         :math:`k(\mu, \nu) = \mu' \nu`, or :math:`\exp(-|\mu - \nu|^2 / 2 s^2)`.
     debiased : bool
-        Replace H K H by the U-centred matrix of Szekely and Rizzo, whose products are the unbiased
-        estimates of HSIC (Song et al. 2012); the plain form nears 0 for any two networks of
-        many neurons and few conditions.
+        Whether to replace H K H by the U-centred matrix of Szekely and Rizzo, whose inner products
+        are unbiased estimates of HSIC (Song et al. 2012). Without this, the result is close to 0
+        for any two networks with many neurons and few conditions.
     angular : bool
-        Return the angle in radians.
+        Whether to return the angle, in radians.
     bandwidth : float
-        s as a multiple of the median distance between the network's own mean responses, over
-        distinct conditions. For "rbf" only.
+        For "rbf": s as a multiple of the median distance between the mean responses of the network
+        to distinct conditions.
 
     Returns
     -------
     float
-        In [0, 1], the angle in [0, pi/2]; if ``debiased`` in [0, 2] and [0, pi].
+        In [0, 1], or in [0, 2] if ``debiased``. The angle is in [0, pi/2], or in [0, pi].
 
     Notes
     -----
-    **Metric**: the angle is, between Gram matrices up to scale (Williams et al. 2021), with either
-    kernel, debiased or not; 1 - CKA breaks the triangle inequality. **Invariant to**: orthogonal
-    maps of the neurons, shifts and scale of the responses (with "rbf" because s follows them).
+    **Metric**: the angle is one, between Gram matrices up to scale (Williams et al. 2021), with
+    either kernel, debiased or not; 1 - CKA violates the triangle inequality. **Invariant to**:
+    orthogonal maps of the neurons, shifts and scale of the responses (with "rbf", because s is
+    relative to the distances).
 
-    The linear kernel without debiasing needs memory for min(M, n_x + n_y)^2 numbers, the others
-    for M^2.
+    The linear kernel without debiasing needs memory for min(M, n_x + n_y)^2 numbers, and all others
+    need M^2.
 
     References
     ----------
@@ -97,10 +99,10 @@ def cka(
 
 
 def _joint_coordinates(X: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return X and Y in an orthonormal basis of their columns, where those are few.
+    """Return X and Y in an orthonormal basis of their columns, if there are few columns.
 
-    For [X, Y] = Q [R, S], the matrices X X' = Q R R' Q' and Y Y' = Q S S' Q' are as far apart as
-    R R' and S S', which are smaller.
+    With [X, Y] = Q [R, S], the distance between X X' = Q R R' Q' and Y Y' = Q S S' Q' is that
+    between R R' and S S', which are smaller.
     """
     n_x = X.shape[1]
     if n_x + Y.shape[1] >= len(X):
@@ -112,13 +114,13 @@ def _joint_coordinates(X: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatA
 def _centred_gram(
     X: FloatArray, name: str, kernel: str, bandwidth: float, debiased: bool
 ) -> FloatArray:
-    """Return the centred, or U-centred, Gram matrix of centred means, at norm 1."""
+    """Return the centred or U-centred Gram matrix of centred means, scaled to norm 1."""
     K = X @ X.T if kernel == "linear" else _rbf(X, bandwidth, name)
     centred = u_centred(K) if debiased else K - _row_means(K)
     if np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(K):
         raise InputError(
             "CKA needs conditions that are not all equally similar. "
-            f"Got a Gram matrix that centring makes zero in {name}."
+            f"The centred Gram matrix of {name} is zero."
         )
     return unit(centred)
 
@@ -129,22 +131,23 @@ def _rbf(X: FloatArray, bandwidth: float, name: str) -> FloatArray:
     if scale == 0:
         raise InputError(
             "The median distance, which is the unit of 'bandwidth', must not be zero. "
-            f"Got equal mean responses to most pairs of conditions in {name}."
+            f"Most pairs of conditions have equal mean responses in {name}."
         )
     return np.asarray(np.exp(-(squareform(distances / scale) ** 2) / 2))
 
 
 def _row_means(K: FloatArray) -> FloatArray:
-    """Return what HKH subtracts from K: row and column means, less the grand mean."""
+    """Return what HKH subtracts from K: row means plus column means minus the grand mean."""
     means = K.mean(axis=0)
     return np.asarray(means[:, None] + means - means.mean())
 
 
 def u_centred(K: FloatArray) -> FloatArray:
-    """Return K with zero diagonal and, off it, rows that sum to zero.
+    """Return the U-centred K, which has a zero diagonal and rows that sum to zero.
 
-    Off the diagonal, K_ab - r_a / (M - 2) - r_b / (M - 2) + t / ((M - 1)(M - 2)), with r the sums
-    of rows and t of all, without the diagonal of K. Then <U(K), U(L)> = M (M - 3) HSIC_1(K, L).
+    Off the diagonal it is K_ab - r_a / (M - 2) - r_b / (M - 2) + t / ((M - 1)(M - 2)), where r are
+    the sums of rows and t is the sum of all entries, both without the diagonal of K. Then
+    <U(K), U(L)> = M (M - 3) HSIC_1(K, L).
     """
     M = len(K)
     hollow = K - np.diag(np.diag(K))

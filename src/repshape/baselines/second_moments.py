@@ -17,17 +17,18 @@ def riemannian(x: NetworkLike, y: NetworkLike, *, shrinkage: float = 0.01) -> fl
     .. math:: d = |\log(G_x^{-1/2} G_y G_x^{-1/2})|_F = \Big(\sum_m \log^2 \lambda_m\Big)^{1/2},
               \qquad G = (1 - s) \frac{X X'}{n} + s\, \frac{\mathrm{tr}(X X')}{n M} I
 
-    with X the (M, n) mean responses and :math:`\lambda` the eigenvalues of
-    :math:`G_x^{-1} G_y`. Without regularisation G would be singular, and the distance infinite,
-    unless a network has as many neurons as conditions.
+    with the (M, n) mean responses X and the eigenvalues :math:`\lambda` of
+    :math:`G_x^{-1} G_y`. Without shrinkage, G would be singular and the distance infinite if a
+    network has fewer neurons than there are conditions.
 
     Parameters
     ----------
     x, y : networks
-        With the same conditions; numbers of neurons may differ.
+        They must have the same conditions. Numbers of neurons may differ.
     shrinkage : float in (0, 1]
-        s: how far G is shrunk to the multiple of the identity that has its trace. The less, the
-        more do directions count in which only one network responds: the distance grows as log s.
+        s: how far G is shrunk towards the multiple of the identity with the same trace. With a
+        smaller s, directions in which only one network responds count more: their contribution to
+        the distance grows as -log s.
 
     Returns
     -------
@@ -36,10 +37,10 @@ def riemannian(x: NetworkLike, y: NetworkLike, *, shrinkage: float = 0.01) -> fl
 
     Notes
     -----
-    **Metric**: yes, between matrices G. **Invariant to**: orthogonal maps of the neurons; neither
-    to shifts nor to scale, by which it differs from the other baselines: a network c times another
-    is at :math:`2 \sqrt{M} |\log c|`. ``Preprocess(center=True, scale=True)`` removes both. (The
-    invariance in its name is to maps of the conditions, common to both networks, of G itself.)
+    **Metric**: yes, between matrices G. **Invariant to**: orthogonal maps of the neurons. Unlike
+    other baselines, it is invariant neither to shifts nor to scale: the distance between x and c x
+    is :math:`2 \sqrt{M} |\log c|`. ``Preprocess(center=True, scale=True)`` removes both. (The
+    invariance in its name is to linear maps of the conditions, applied to both matrices G.)
 
     References
     ----------

@@ -17,7 +17,7 @@ from repshape.cli.shared import (
     tell,
     usage,
 )
-from repshape.errors import InputError, check_choice
+from repshape.errors import InputError
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.io.cohort import Cohort
@@ -164,8 +164,6 @@ def pairwise(
         metrics = _metrics(metric, alpha or [], parameters)
         _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
-    with usage():
-        _check_tile(tile, len(networks))
     with _resumable(out):
         found = _compute(networks, metrics, out, settings)
     _tell_matrices(found, out, as_json=as_json, quiet=quiet)

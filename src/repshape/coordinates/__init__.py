@@ -1,1 +1,1 @@
-"""What a network becomes before it is solved: factors, reductions and bases."""
+"""The coordinates in which networks are solved: factors, reductions and bases."""

@@ -1,4 +1,4 @@
-"""Networks in the form the solvers read: thin factors, in few and well-chosen coordinates."""
+"""Gaussian networks as the solvers need them: thin factors, in few well-chosen coordinates."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from repshape.groups import FREE_COORDINATES
 from repshape.responses import Gaussians
 
 FloatArray = npt.NDArray[np.float64]
 
-# Singular values below this share of a condition's largest are rounding of the input, not rank.
+# Singular values below this fraction of the largest of a condition are rounding of the input.
 RANK_TOLERANCE = 1e-13
-# Eigenvalues of a covariance are known to this share of the largest.
+# Relative accuracy of the eigenvalues of a covariance, as a fraction of the largest.
 EIGENVALUE_TOLERANCE = 1e-15
-# Covariances whose smallest eigenvalue is above this share of the largest have full rank, and a
-# Cholesky factor without loss.
+# If the smallest eigenvalue of a covariance is above this fraction of the largest, its Cholesky
+# factor is accurate.
 SAFE_FOR_CHOLESKY = 1e-8
-# Conditions that are decomposed at a time: temporaries stay small beside the input.
+# Conditions are decomposed in chunks of about this many numbers, so that temporaries stay small.
 CHUNK_ENTRIES = 2**21
+# Triangular factors save time from this many neurons on.
 TRIANGULAR_FROM = 12
-# Smallest over largest eigenvalue of a Gram matrix whose Cholesky factor loses at most four digits.
+# If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
+# factor loses at most four digits.
 SAFE_GRAM = 1e-4
 
 
@@ -36,10 +39,10 @@ class Factors:
     means : array of shape (M, s)
     factors : array of shape (M, s, r), or (M, s) standard deviations if ``diagonal``
     spectrum : array of shape (M, r)
-        Singular values of the factors, descending; exactly zero beyond the rank.
+        Singular values of the factors in descending order; exactly zero beyond the rank.
     diagonal : bool
     basis : array of shape (n, s) or None
-        Orthonormal columns: neurons = basis @ coordinates. None where they are the same.
+        Orthonormal columns: neurons = basis @ coordinates. None if the coordinates are the neurons.
     """
 
     means: FloatArray
@@ -48,9 +51,16 @@ class Factors:
     diagonal: bool
     basis: FloatArray | None = None
 
+    @property
+    def dense(self) -> FloatArray:
+        """The factors as an array (M, s, r), whether diagonal or not."""
+        if not self.diagonal:
+            return self.factors
+        return self.factors[:, :, None] * np.eye(self.factors.shape[1])
+
 
 def factorise(network: Gaussians) -> Factors:
-    """Return thin factors of every covariance, whatever form they were given in."""
+    """Return thin factors of every covariance, whatever the form in which it is stored."""
     if network.kind == "diagonal":
         deviations = np.sqrt(network.stored)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
@@ -68,7 +78,7 @@ def factorise(network: Gaussians) -> Factors:
 
 
 def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Factors and their singular values; Cholesky where that is safe, being the fastest."""
+    """Return factors and their singular values, by Cholesky if that is accurate enough."""
     values = np.linalg.eigvalsh(S)[:, ::-1]
     if (values[:, -1] > SAFE_FOR_CHOLESKY * values[:, 0]).all():
         return np.asarray(np.linalg.cholesky(S)), np.sqrt(values)
@@ -87,31 +97,39 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * s[:, None, :], s
 
 
+def coordinates_for(group: str, network: Gaussians, weights: FloatArray) -> Factors:
+    """Factorise a network in the coordinates in which a group is searched."""
+    if group not in FREE_COORDINATES:
+        return factorise(network)
+    return in_free_coordinates(network, weights, oriented=group == "rotation")
+
+
 def in_free_coordinates(
     network: Gaussians, weights: FloatArray, *, oriented: bool = False
 ) -> Factors:
-    """Factorise a network in the coordinates that suit it best, where the group allows any.
+    """Factorise a network in the coordinates that suit it best, for groups that allow any.
 
-    Where factors have fewer columns in all than there are neurons, their QR decomposition comes
-    first, exactly: everything after it is done among as many dimensions as there are columns.
+    If the factors have fewer columns in total than there are neurons, an exact QR decomposition
+    first reduces the network to as many dimensions as there are columns.
     """
-    if network.kind == "factors" and _columns(network) < network.n_neurons:
+    if network.kind == "factors" and _has_few_columns(network.stored):
         narrow, lift = _narrow(network)
         net = in_principal_axes(factorise(narrow), weights, oriented=oriented)
         return net if net.basis is None else replace(net, basis=lift(net.basis))
     return in_principal_axes(factorise(network), weights, oriented=oriented)
 
 
-def _columns(network: Gaussians) -> int:
-    M, _, width = network.stored.shape
-    return int(M * (width + 1))
+def _has_few_columns(factors: FloatArray) -> bool:
+    """Whether means and factors together have fewer columns than there are neurons."""
+    M, n, width = factors.shape
+    return bool(M * (width + 1) < n)
 
 
 def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], FloatArray]]:
-    """Return the network in coordinates of its QR decomposition, and the way back to neurons.
+    """Return the network in the coordinates of its QR decomposition, and a map back to neurons.
 
-    With rows = R' Q', the coordinates are R'. Where the Gram matrix R'R is well conditioned, its
-    Cholesky factor is R as exactly as QR gives it, for a quarter of the time; Q = rows' R^-1.
+    With rows = R' Q', the coordinates are R'. If the Gram matrix R'R is well conditioned, its
+    Cholesky factor is as accurate as the R of QR and takes a quarter of the time; Q = rows' R^-1.
     """
     M, n, width = network.stored.shape
     rows = np.concatenate([network.means, np.swapaxes(network.stored, 1, 2).reshape(-1, n)])
@@ -135,11 +153,11 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
 def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:
     """Return the same network in coordinates along its principal axes of noise.
 
-    Orthogonal changes of coordinates change no distance. These ones (1) drop every dimension in
-    which the network never responds, exactly; (2) order the axes by mean noise variance and fix
-    their signs by the means, so that the identity is a good first guess of an alignment, and so
-    that a rotated copy of a network becomes the same numbers up to rounding. With ``oriented`` the
-    change is a rotation where no dimension is dropped, so that rotations remain rotations.
+    Orthogonal changes of coordinates do not change distances. This one (1) drops every dimension in
+    which the network never responds, exactly; (2) orders the axes by mean noise variance and fixes
+    their signs by the means. So the identity is a good first guess of an alignment, and a network
+    and its rotated copy become the same numbers up to rounding. With ``oriented``, the change is a
+    rotation if no dimension is dropped, so that rotations remain rotations.
     """
     basis = _neuron_order(net, weights) if net.diagonal else _axes_of_span(net, weights)
     if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
@@ -152,9 +170,9 @@ def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = Fal
 
 
 def _triangular(factors: FloatArray) -> FloatArray:
-    """Return lower triangular factors of the same covariances where the factors are square.
+    """Return lower triangular factors of the same covariances if the factors are square.
 
-    Products with them take half the operations; below a dozen neurons that is not worth it.
+    Products with them take half of the operations.
     """
     M, n, rank = factors.shape
     if rank != n or n < TRIANGULAR_FROM:
@@ -177,7 +195,7 @@ def _axes_of_span(net: Factors, weights: FloatArray) -> FloatArray:
 
 
 def _span(net: Factors) -> FloatArray | None:
-    """Orthonormal basis of all responses, or None if they span every neuron."""
+    """Return an orthonormal basis of all responses, or None if they span the whole space."""
     M, n = net.means.shape
     r = net.factors.shape[2]
     if M * (r + 1) >= n:
@@ -190,7 +208,7 @@ def _span(net: Factors) -> FloatArray | None:
 
 
 def span_of_rows(rows: FloatArray) -> FloatArray | None:
-    """Orthonormal basis (n, s) of the rows (N, n), or None if they span every neuron."""
+    """Return an orthonormal basis (n, s) of rows (N, n), or None if they span the whole space."""
     N, n = rows.shape
     if n > N:
         Q, R = np.linalg.qr(rows.T)
@@ -201,18 +219,18 @@ def span_of_rows(rows: FloatArray) -> FloatArray | None:
 
 
 def _count(s: FloatArray) -> int:
-    # A network that never responds keeps one dimension, so that there is something to align.
+    # A network without any response keeps one dimension, so that there is something to align.
     return max(1, int(np.count_nonzero(s > RANK_TOLERANCE * s.max(initial=0.0))))
 
 
 def axis_signs(projections: FloatArray) -> FloatArray:
-    """Signs that make a generic combination of conditions positive on every axis."""
+    """Return signs that make a generic combination of conditions positive on every axis."""
     generic = np.cos(1.7 * np.arange(len(projections)) + 0.3)
     return np.where(generic @ projections < 0, -1.0, 1.0)
 
 
 def _second_moment(factors: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum of w A A' over conditions, (n, n)."""
+    """Return the sum of w A A' over conditions, (n, n)."""
     M, n, r = factors.shape
     total = np.zeros((n, n))
     step = max(1, CHUNK_ENTRIES // max(n * r, 1))
@@ -226,7 +244,7 @@ def _second_moment(factors: FloatArray, weights: FloatArray) -> FloatArray:
 def _axes(means: FloatArray, factors: FloatArray, weights: FloatArray) -> FloatArray:
     noise = _second_moment(factors, weights)
     signal = (means * weights[:, None]).T @ means
-    # The means only order axes along which the noise is the same.
+    # The means only matter for axes with equal noise.
     _, V = np.linalg.eigh(noise + 1e-6 * signal)
     V = V[:, ::-1]
     return np.asarray(V * axis_signs(means @ V))

@@ -1,4 +1,4 @@
-"""Trials in the form the solvers read: in few and well-chosen coordinates."""
+"""Trials as the solvers need them: in few well-chosen coordinates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.coordinates.factors import axis_signs, span_of_rows
+from repshape.groups import FREE_COORDINATES
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
 
-# Below this ratio of extreme eigenvalues of the second moment, the rank is decided by a QR
-# factorisation of the trials themselves: squaring has halved the digits.
+# If the ratio of the extreme eigenvalues of the second moment is below this, the rank is determined
+# from the trials themselves by QR, because squaring loses half of the digits.
 CLEARLY_FULL_RANK = 1e-8
 
 
@@ -27,7 +28,7 @@ class Coordinates:
         All trials, condition after condition.
     means : array of shape (M, s)
     basis : array of shape (n, s) or None
-        Orthonormal columns: neurons = basis @ coordinates. None where they are the same.
+        Orthonormal columns: neurons = basis @ coordinates. None if the coordinates are the neurons.
     """
 
     rows: FloatArray
@@ -35,9 +36,11 @@ class Coordinates:
     basis: FloatArray | None = None
 
 
-def in_neurons(trials: Trials) -> Coordinates:
-    """Return the trials as they are."""
-    return Coordinates(trials.pooled, trials.means)
+def coordinates_for(group: str, trials: Trials, weights: FloatArray) -> Coordinates:
+    """Return the trials in the coordinates in which a group is searched."""
+    if group not in FREE_COORDINATES:
+        return Coordinates(trials.pooled, trials.means)
+    return in_principal_axes(trials, weights, oriented=group == "rotation")
 
 
 def in_principal_axes(
@@ -45,10 +48,9 @@ def in_principal_axes(
 ) -> Coordinates:
     """Return the trials in coordinates along the principal axes of the pooled noise.
 
-    Orthogonal changes of coordinates change no distance. These ones drop every dimension in which
-    the network never responds, exactly, and make the identity a good first guess of an alignment;
-    see `repshape.coordinates.factors.in_principal_axes`. With ``oriented`` the change is a rotation
-    where no dimension is dropped, so that rotations remain rotations.
+    This drops every dimension in which the network never responds, and makes the identity a good
+    first guess of an alignment; see `repshape.coordinates.factors.in_principal_axes`, also for
+    ``oriented``.
     """
     Q = _span(trials.pooled)
     rows, means = trials.pooled, trials.means
@@ -61,7 +63,7 @@ def in_principal_axes(
 
 
 def _span(rows: FloatArray) -> FloatArray | None:
-    """Orthonormal basis of all responses, or None if they span every neuron."""
+    """Return an orthonormal basis of all responses, or None if they span the whole space."""
     N, n = rows.shape
     if n <= N:
         values = np.linalg.eigvalsh(rows.T @ rows)
@@ -76,7 +78,7 @@ def _axes(
     centred = rows - np.repeat(means, counts, axis=0)
     centred *= np.repeat(np.sqrt(weights / counts), counts)[:, None]
     signal = (means * weights[:, None]).T @ means
-    # The means only order axes along which the noise is the same.
+    # The means only matter for axes with equal noise.
     _, V = np.linalg.eigh(centred.T @ centred + 1e-6 * signal)
     V = V[:, ::-1]
     return np.asarray(V * axis_signs(means @ V))

@@ -1,4 +1,4 @@
-"""Error bars and tests for distances between networks whose responses are noisy."""
+"""Error bars and tests for distances between networks with noisy responses."""
 
 from repshape.inference.distances import difference, distance, ratio
 from repshape.inference.equality import PermutationTest, equality

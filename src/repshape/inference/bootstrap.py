@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,19 @@ import numpy.typing as npt
 from scipy.stats import norm
 
 from repshape._parallel import run_all
-from repshape.inference.estimates import SOURCES, Estimate, Interval, Moments, Settings
-from repshape.inference.resampling import draw, take_conditions, take_trials
+from repshape.inference.estimates import SOURCES, Moments, Resampled, Settings
+from repshape.inference.resampling import resample
 from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment, ShapeMetric
-from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 Task = tuple[str, np.random.SeedSequence]
 
 
 def estimate(
-    pairs: list[Pair],
-    metrics: Sequence[ShapeMetric[Any]],
-    settings: Settings,
-    interval: Callable[[Moments], Interval],
-) -> Estimate:
-    """Estimate a function of squared distances; see `repshape.inference.distance`."""
+    pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None], settings: Settings
+) -> Resampled:
+    """Estimate squared distances; see `repshape.inference.distance`."""
     terms = make_terms(pairs, metrics)
     known = terms.align()
     whole = np.array([one.distance * abs(one.distance) for one in known])
@@ -37,17 +32,8 @@ def estimate(
     if "trials" in replicates:
         corrected = 2 * whole - replicates["trials"].mean(axis=0)
     quantile = float(norm.ppf((1 + settings.level) / 2))
-    value, ends, error = interval(Moments(corrected, covariance, quantile))
-    return Estimate(
-        estimate=value,
-        interval=ends,
-        level=settings.level,
-        standard_error=error,
-        plug_in=interval(Moments(whole, np.zeros_like(covariance), 0.0))[0],
-        method=_name(settings.over),
-        n_resamples=settings.n_resamples,
-        random_state=settings.random_state,
-    )
+    moments = Moments(corrected, covariance, quantile)
+    return Resampled(moments, whole, _name(settings.over), settings.n_resamples)
 
 
 def _name(over: str) -> str:
@@ -57,35 +43,19 @@ def _name(over: str) -> str:
 
 
 def _replicates(terms: Terms, known: list[Alignment], settings: Settings) -> dict[str, FloatArray]:
-    """Return squared distances (B, terms) of each bootstrap that the settings need."""
+    """Return the squared distances (B, terms) of each bootstrap that the settings need."""
     names = SOURCES if settings.over == "both" else (settings.over,)
     seeds = np.random.SeedSequence(settings.random_state).spawn(settings.n_resamples * len(names))
     tasks = [(names[k // settings.n_resamples], seed) for k, seed in enumerate(seeds)]
 
     def one(task: Task) -> FloatArray:
-        networks, conditions = _resample(terms.networks, task[0], np.random.default_rng(task[1]))
-        return terms.squared(networks, known, conditions)
+        over, seed = task
+        drawn = resample(terms.networks, over, np.random.default_rng(seed))
+        return terms.squared(drawn.networks, known, drawn.conditions)
 
     found = run_all(one, tasks, workers=settings.workers, progress=settings.progress)
     parts = np.array(found).reshape(len(names), settings.n_resamples, -1)
     return dict(zip(names, parts, strict=True))
-
-
-def _resample(
-    networks: Sequence[Trials], over: str, rng: np.random.Generator
-) -> tuple[list[Any], IntArray | None]:
-    """Draw trials of each condition and network, and then conditions of all networks together."""
-    drawn: list[Any] = list(networks)
-    if over != "conditions":
-        drawn = [
-            take_trials(one, [draw(rng, int(L), int(L), True) for L in one.n_trials])
-            for one in networks
-        ]
-    if over == "trials":
-        return drawn, None
-    count = networks[0].n_conditions
-    conditions = draw(rng, count, count, True)
-    return [take_conditions(one, conditions) for one in drawn], conditions
 
 
 def _covariance(rows: FloatArray) -> FloatArray:
@@ -93,10 +63,10 @@ def _covariance(rows: FloatArray) -> FloatArray:
 
 
 def _combine(found: dict[str, FloatArray]) -> FloatArray:
-    """Return the covariance of one bootstrap, or of two factors from three.
+    """Return the covariance of one bootstrap, or combine three into that of two factors.
 
-    The rule is about variances. Of several distances, each variance is combined by it, and the
-    correlations are those of the bootstrap over both.
+    The two-factor rule is about variances. For several distances it is applied to each variance,
+    and the correlations are those of the bootstrap over both factors.
     """
     if len(found) == 1:
         return next(iter(found.values()))
@@ -109,7 +79,7 @@ def _combine(found: dict[str, FloatArray]) -> FloatArray:
 def two_factor_variance(v_a: FloatArray, v_b: FloatArray, v_both: FloatArray) -> FloatArray:
     """Return 2 (v_a + v_b) - v_both, at least max(v_a, v_b) and at most v_both.
 
-    Where v_both is, by chance, below the larger of the two, the larger is returned.
+    If v_both happens to be below the larger of the two, the larger is returned.
 
     >>> two_factor_variance(np.array([1.0]), np.array([2.0]), np.array([3.5]))
     array([2.5])

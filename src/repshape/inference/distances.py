@@ -1,21 +1,20 @@
-"""Distances, ratios and differences of noisy networks, with their intervals."""
+"""Estimates of distances, their ratios and differences, with confidence intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from repshape.inference import bootstrap, jackknife
 from repshape.inference.estimates import (
     Estimate,
-    Interval,
-    Moments,
+    IntervalRule,
     Settings,
     difference_interval,
     distance_interval,
     ratio_interval,
 )
-from repshape.inference.terms import Pair, check_pair, with_parameters
+from repshape.inference.terms import Pair, check_pair
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import NetworkLike
@@ -38,65 +37,69 @@ def distance(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    r"""Estimate the distance between two networks, with an interval.
+    r"""Estimate the distance between two networks, with a confidence interval.
 
-    The plug-in distance of two samples of the *same* network is far from 0. Both methods correct
-    the squared distance for that.
+    Because of noise, the plug-in distance between two samples of the *same* network is well above
+    0. Both methods correct the squared distance for this bias.
 
-    ``method="jackknife"`` estimates the distance that infinitely many trials would give:
+    ``method="jackknife"`` estimates the distance that infinitely many trials would give, in three
+    steps:
 
-    1. Noise of means, exactly: :math:`-a \sum_m w_m (\mathrm{tr} S^x_m / L^x_m + \mathrm{tr} S^y_m
-       / L^y_m)`, with unbiased covariances throughout.
-    2. Covariances and alignment by extrapolation in 1/L: trials fall into G groups at random;
-       with :math:`\theta` from all of them and :math:`\theta_{-g}` without group g, each aligned
-       anew, :math:`\hat\theta = \theta - (G - 1) (\overline{\theta_{-g}} - \theta)`. This removes
-       every bias in proportion to 1/L, also what the alignment gains by fitting noise.
-    3. The interval is :math:`\hat\theta \pm t_{G-1}` times the jackknife's standard error.
+    1. It subtracts the noise of the means, which is known exactly:
+       :math:`a \sum_m w_m (\mathrm{tr} S^x_m / L^x_m + \mathrm{tr} S^y_m / L^y_m)`. All covariances
+       are unbiased estimates.
+    2. It corrects covariances and alignment by extrapolation in 1/L. Trials are divided into G
+       random groups. With :math:`\theta` from all trials and :math:`\theta_{-g}` from all but group
+       g, each aligned anew, the estimate is :math:`\hat\theta = \theta - (G - 1)
+       (\overline{\theta_{-g}} - \theta)`. This removes every bias that is proportional to 1/L,
+       including the one that arises because the alignment fits noise.
+    3. The interval is :math:`\hat\theta \pm t_{G-1}` times the standard error of the jackknife.
 
-    ``method="bootstrap"`` resamples with replacement and aligns each resample anew. With
+    ``method="bootstrap"`` resamples with replacement, and aligns each resample anew. With
     :math:`\theta` from the data and :math:`\theta^*_b` from resamples of *trials*, the estimate is
-    :math:`2\theta - \overline{\theta^*}`: resampling adds as much bias as sampling did, to first
-    order. The interval is symmetric about it, by the spread of :math:`\theta^*` and the normal
-    distribution. With few trials the jackknife is better; the bootstrap works for every metric.
+    :math:`2\theta - \overline{\theta^*}`, because to first order resampling adds the same bias as
+    sampling. The interval is symmetric about the estimate, with the standard deviation of
+    :math:`\theta^*` and quantiles of the normal distribution. The jackknife is better if there are
+    few trials; the bootstrap works for every metric.
 
     Parameters
     ----------
     x, y : networks with trials
-        The jackknife needs at least four in every condition (eight to cross-validate).
+        The jackknife needs at least four trials in every condition (eight to cross-validate).
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``. The jackknife needs a Gaussian metric with
-        ``covariance`` "mle" or "unbiased". Its preprocessing is fitted once, to all trials, and
-        the noise of that fit is not part of the interval.
+        ``covariance`` "mle" or "unbiased". The preprocessing is fitted once, to all trials; the
+        interval does not include the uncertainty of this fit.
     method : {"jackknife", "bootstrap"}
     alignment : {"extrapolated", "crossvalidated"}
-        Of the jackknife. With "crossvalidated" the alignment comes from half of the trials and is
-        scored on the other half (steps 1 and 2 at a fixed transform), both ways round. It is never
-        scored on trials that chose it, so the squared distance errs upwards, by what half the
-        trials cost the alignment; and it needs twice the trials.
+        For the jackknife. With "crossvalidated", the alignment is found on half of the trials and
+        scored on the other half (steps 1 and 2 at a fixed transform), in both directions. Since an
+        alignment is never scored on the trials that it was found on, the squared distance is
+        biased upward, as half of the trials give a worse alignment. It needs twice as many trials.
     n_groups : int
-        Of the jackknife: G, at most the number of trials; 10 by default.
+        For the jackknife: G, at most the number of trials; 10 by default.
     over : {"trials", "conditions", "both"}
-        Of the bootstrap: what would be new if the experiment were done again. "trials": the
-        interval is about these conditions. "conditions": about conditions like these; each brings
-        its own trials with it, and nothing is corrected. "both": three bootstraps, over trials,
-        conditions and both, of variances v_t, v_c and v_tc, are combined as 2 (v_t + v_c) - v_tc,
-        kept between max(v_t, v_c) and v_tc (Schuett et al., 2023), and bias is corrected. It errs
-        to the wide side where trials differ from condition to condition: then v_c has their noise
-        already.
+        For the bootstrap: what would be drawn again if the experiment were repeated. With
+        "trials", the interval is about these conditions. With "conditions", it is about conditions
+        like these; each is drawn together with its trials, and no bias is corrected. With "both",
+        three bootstraps over trials, conditions and both, with variances v_t, v_c and v_tc, are
+        combined to 2 (v_t + v_c) - v_tc, limited to between max(v_t, v_c) and v_tc (Schuett et
+        al., 2023), and the bias is corrected. This is conservative if each condition has its own
+        trials, because v_c then already includes their noise.
     n_resamples : int
-        Of the bootstrap: resamples of each; 200 by default.
+        For the bootstrap: number of resamples per bootstrap; 200 by default.
     level : float
-        Coverage of the interval.
+        Nominal coverage of the interval.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
     Warns
     -----
     FewTrialsWarning
-        By the jackknife, with fewer than 2 n trials in some condition. What holds there is in the
-        documentation.
+        By the jackknife, if a condition has fewer than 2 n trials. The documentation shows how
+        well the intervals cover then.
 
     Examples
     --------
@@ -111,12 +114,10 @@ def distance(
     >>> distance(x, y, method="bootstrap", n_resamples=50).n_resamples
     50
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
-    chosen = GaussianShapeMetric() if metric is None else metric
-    return _estimate([(x, y)], [chosen], settings, distance_interval)
+    return _estimate([(x, y)], [metric], settings, distance_interval)
 
 
 def ratio(
@@ -134,18 +135,18 @@ def ratio(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    """Estimate d_0 / d_2, the ratio of covariance to mean distance, with an interval.
+    """Estimate d_0 / d_2, the ratio of covariance to mean distance, with a confidence interval.
 
-    Both squared distances are estimated as in `distance`; the interval is symmetric for the
-    logarithm of the ratio (delta method) and knows that both come from the same trials. NaN where
-    an estimated squared distance is not positive.
+    Both squared distances are estimated as in `distance`. The interval is symmetric for the
+    logarithm of the ratio (delta method), and takes into account that both distances come from the
+    same trials. The result is NaN if an estimated squared distance is not positive.
 
     Parameters
     ----------
     x, y, method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
         As in `distance`.
     metric : GaussianShapeMetric, optional
-        Everything but alpha.
+        Its alpha is ignored. By default ``GaussianShapeMetric()``.
 
     Examples
     --------
@@ -157,12 +158,11 @@ def ratio(
     >>> found.interval[0] < found.estimate < found.interval[1]
     True
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     template = check_gaussian(metric)
-    metrics = [with_parameters(template, alpha=alpha) for alpha in (0.0, 2.0)]
+    metrics = [template.with_parameters(alpha=alpha) for alpha in (0.0, 2.0)]
     return _estimate([(x, y), (x, y)], metrics, settings, ratio_interval)
 
 
@@ -181,10 +181,10 @@ def difference(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    """Estimate the difference of two distances, d(first) - d(second), with an interval.
+    """Estimate the difference d(first) - d(second) of two distances, with a confidence interval.
 
-    A network that is in both pairs (the same object) loses the same trials in both, or is resampled
-    once for both, so that what they share does not count twice. All networks must share their
+    A network that is in both pairs (the same object) is resampled in the same way in both, so that
+    its noise cancels as far as it affects both distances equally. All networks must have the same
     conditions.
 
     Parameters
@@ -200,19 +200,17 @@ def difference(
     >>> difference((x, y), (x, y)).estimate
     0.0
     """
-    options = {"alignment": alignment, "n_groups": n_groups, "over": over}
     settings = Settings.checked(
-        method, level, random_state, workers, progress, n_resamples=n_resamples, **options
+        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
     )
-    chosen = GaussianShapeMetric() if metric is None else metric
     pairs = [check_pair(first, "first"), check_pair(second, "second")]
-    return _estimate(pairs, [chosen, chosen], settings, difference_interval)
+    return _estimate(pairs, [metric, metric], settings, difference_interval)
 
 
 def _estimate(
-    pairs: list[Pair],
-    metrics: Sequence[ShapeMetric[Any]],
+    pairs: Sequence[Pair],
+    metrics: Sequence[ShapeMetric[Any] | None],
     settings: Settings,
-    interval: Callable[[Moments], Interval],
+    rule: IntervalRule,
 ) -> Estimate:
-    return ESTIMATORS[settings.method](pairs, metrics, settings, interval)
+    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings)

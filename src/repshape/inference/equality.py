@@ -1,7 +1,8 @@
-"""Are two networks equal up to the group? A test by relabelling trials."""
+"""A permutation test of whether two networks are equal up to the group."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from repshape._parallel import run_all
 from repshape.errors import check_integer
-from repshape.inference.terms import Terms, make_terms
+from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.responses import NetworkLike, Trials
+
+# Distances that differ by less than this fraction count as equal.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,9 @@ class PermutationTest:
     statistic : float
         The plug-in distance.
     p_value : float
-        Share of relabelings, the data among them, with at least that distance.
+        Fraction of relabellings, including the data, with at least this distance.
     null_mean : float
-        Mean distance under relabeling: what noise alone makes.
+        Mean distance after relabelling, which is due to noise alone.
     method : str
     n_resamples, random_state : int
     """
@@ -51,9 +54,9 @@ def equality(
 ) -> PermutationTest:
     r"""Test whether two networks are equal up to the group.
 
-    If they are, and y is aligned to x, a trial of a condition could as well be the other network's:
-    trials of x and of aligned y change places at random within each condition, the two new networks
-    are aligned anew, and their distance is compared with that of the data.
+    If they are, and y is aligned to x, then trials of the two networks can be exchanged. The test
+    permutes the trials of x and of the aligned y at random within each condition, aligns the two
+    new networks, and compares their distance with that of the data.
 
     .. math:: p = (1 + \#\{b : d_b \ge d\}) / (1 + B)
 
@@ -61,19 +64,19 @@ def equality(
     ----------
     x, y : networks with trials
     metric : ShapeMetric, optional
-        By default ``GaussianShapeMetric()``. Its preprocessing is fitted once, to all trials.
+        By default ``GaussianShapeMetric()``. The preprocessing is fitted once, to all trials.
     n_resamples : int
-        B, number of relabelings.
+        Number of relabellings, B.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
     Notes
     -----
-    Exact for the identity group. Otherwise the alignment is estimated from the labelled trials,
-    and the test is exact only as they become many. It tests the whole distribution, as far as the
-    metric sees it, not a mean over conditions.
+    The test is exact for the identity group. For other groups the alignment is estimated from the
+    labelled trials, and the test is exact only for large numbers of trials. The null hypothesis is
+    that the distributions are equal in every condition.
 
     Examples
     --------
@@ -84,46 +87,38 @@ def equality(
     """
     check_integer("n_resamples", n_resamples, 1)
     check_integer("random_state", random_state, 0)
-    chosen: ShapeMetric[Any] = GaussianShapeMetric() if metric is None else metric
-    terms = make_terms([(x, y)], [chosen])
+    terms = make_terms([(x, y)], [metric])
     if terms.networks[0].n_neurons < terms.networks[-1].n_neurons:  # move the smaller network
-        terms = make_terms([(y, x)], [chosen])
+        terms = make_terms([(y, x)], [metric])
     alignment = terms.align()[0]
     target, source = terms.networks[0], terms.networks[-1]
     moved = Trials([alignment.apply(one) for one in source.responses])
-    return _relabel(
-        terms, target, moved, alignment.distance, n_resamples, random_state, workers, progress
+    relabelled = _relabelling(terms.terms[0].metric, target, moved)
+    seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
+    found = np.array(run_all(relabelled, seeds, workers=workers, progress=progress))
+    observed = alignment.distance
+    beyond = int(np.count_nonzero(found >= observed - ROUNDING * abs(observed)))
+    return PermutationTest(
+        statistic=observed,
+        p_value=(1 + beyond) / (1 + n_resamples),
+        null_mean=float(found.mean()),
+        method="relabelling of aligned trials within conditions",
+        n_resamples=n_resamples,
+        random_state=random_state,
     )
 
 
-def _relabel(
-    terms: Terms,
-    x: Trials,
-    y: Trials,
-    observed: float,
-    n_resamples: int,
-    random_state: int,
-    workers: int | None,
-    progress: bool | None,
-) -> PermutationTest:
+def _relabelling(
+    metric: ShapeMetric[Any], x: Trials, y: Trials
+) -> Callable[[np.random.SeedSequence], float]:
+    """Return a function that exchanges trials at random, and returns the new distance."""
     pooled = [np.concatenate(pair) for pair in zip(x.responses, y.responses, strict=True)]
-    metric = terms.terms[0].metric
 
-    def one(seed: np.random.SeedSequence) -> float:
+    def relabelled(seed: np.random.SeedSequence) -> float:
         rng = np.random.default_rng(seed)
         mixed = [trials[rng.permutation(len(trials))] for trials in pooled]
         first = Trials([trials[:L] for trials, L in zip(mixed, x.n_trials, strict=True)])
         second = Trials([trials[L:] for trials, L in zip(mixed, x.n_trials, strict=True)])
         return metric.distance(first, second)
 
-    seeds = np.random.SeedSequence(random_state).spawn(n_resamples)
-    found = np.array(run_all(one, seeds, workers=workers, progress=progress))
-    beyond = int(np.count_nonzero(found >= observed - 1e-9 * abs(observed)))
-    return PermutationTest(
-        statistic=observed,
-        p_value=(1 + beyond) / (1 + n_resamples),
-        null_mean=float(found.mean()),
-        method="relabeling of aligned trials within conditions",
-        n_resamples=n_resamples,
-        random_state=random_state,
-    )
+    return relabelled

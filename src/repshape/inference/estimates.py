@@ -1,54 +1,61 @@
-"""What every estimator returns: a number with its interval, and how they were found."""
+"""Estimates with their intervals, and the settings of the methods that compute them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, check_choice, check_integer, check_real
+from repshape.errors import (
+    InputError,
+    Rule,
+    check_choice,
+    check_integer,
+    check_parameters,
+    check_real,
+)
+from repshape.metrics.base import signed_root
 
 FloatArray = npt.NDArray[np.float64]
 
-ALIGNMENTS = ("extrapolated", "crossvalidated")
 SOURCES = ("trials", "conditions", "both")
-# The options of each method, with their defaults.
-METHODS: dict[str, dict[str, Any]] = {
-    "jackknife": {"alignment": "extrapolated", "n_groups": 10},
-    "bootstrap": {"over": "trials", "n_resamples": 200},
-}
+# The options that belong to each method.
+METHODS = {"jackknife": ("alignment", "n_groups"), "bootstrap": ("over", "n_resamples")}
 
 
 class FewTrialsWarning(UserWarning):
-    """There are too few trials for the number of neurons for a correction to be trusted."""
+    """There are too few trials per neuron for the bias correction to be reliable."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval.
+    """A number with its confidence interval.
 
     Attributes
     ----------
     estimate : float
-        For distances the signed root of the estimated squared distance: a negative distance says
-        that the squared estimate is negative, which noise about 0 makes half of them.
+        For distances, the signed root of the estimated squared distance. A negative value means
+        that the squared estimate is negative: if the true distance is 0, about half of the
+        estimates are.
     interval : tuple of two floats
         Lower and upper end.
     level : float
-        Intended share of intervals that hold the true value.
+        Nominal coverage of the interval.
     standard_error : float
-        Of ``estimate``, to first order.
+        Standard error of ``estimate``, to first order.
     plug_in : float
         The same quantity without any correction.
     method : str
-        How the estimate and its interval were found.
+        How the estimate and its interval were computed.
     n_resamples : int
         Number of resamples, splits or deleted groups.
     random_state : int
-        Their seed.
+        The seed.
     """
 
     estimate: float
@@ -75,7 +82,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a number is estimated; options that belong to another method are refused."""
+    """How a number is estimated."""
 
     method: str
     level: float
@@ -91,44 +98,40 @@ class Settings:
     def checked(
         cls,
         method: str,
+        alignment: str | None,
+        n_groups: int | None,
+        over: str | None,
+        n_resamples: int | None,
         level: float,
         random_state: int,
         workers: int | None,
         progress: bool | None,
-        **options: Any,
     ) -> Settings:
-        """Return the settings that a user gave, or raise one clear sentence."""
-        own = METHODS[check_choice("method", method, METHODS)]
+        """Return the settings, with defaults for None; refuse options of another method."""
+        options: dict[str, Any] = {"alignment": alignment, "n_groups": n_groups}
+        options |= {"over": over, "n_resamples": n_resamples}
         given = {name: value for name, value in options.items() if value is not None}
+        found = cls(method, level, random_state, workers, progress, **given)
+        check_parameters("", vars(found), RULES)
         for name in given:
-            if name not in own:
-                listed = ", ".join(map(repr, own))
+            if name not in METHODS[method]:
+                listed = ", ".join(map(repr, METHODS[method]))
                 raise InputError(
-                    f"The '{name}' parameter does not belong to method={method!r}, whose options "
-                    f"are {listed}."
+                    f"The '{name}' parameter does not apply to method={method!r}, which has the "
+                    f"options {listed}."
                 )
-        found = cls(
-            method,
-            check_real("level", level, 0, 1, closed="neither"),
-            check_integer("random_state", random_state, 0),
-            workers,
-            progress,
-            **given,
-        )
-        check_choice("alignment", found.alignment, ALIGNMENTS)
-        check_choice("over", found.over, SOURCES)
-        check_integer("n_groups", found.n_groups, 2)
-        check_integer("n_resamples", found.n_resamples, 2)
         return found
 
 
-def signed_root(squared: float) -> float:
-    """Return the root with the sign of its argument.
-
-    >>> signed_root(-4.0)
-    -2.0
-    """
-    return float(np.sign(squared) * np.sqrt(abs(squared)))
+RULES: Mapping[str, Rule] = {
+    "method": partial(check_choice, choices=METHODS),
+    "level": partial(check_real, low=0, high=1, closed="neither"),
+    "random_state": partial(check_integer, low=0),
+    "alignment": partial(check_choice, choices=("extrapolated", "crossvalidated")),
+    "over": partial(check_choice, choices=SOURCES),
+    "n_groups": partial(check_integer, low=2),
+    "n_resamples": partial(check_integer, low=2),
+}
 
 
 @dataclass(frozen=True)
@@ -140,42 +143,75 @@ class Moments:
     quantile: float
 
 
-Interval = tuple[float, tuple[float, float], float]
+class Interval(NamedTuple):
+    """A number, the ends of its interval, and its standard error."""
+
+    value: float
+    ends: tuple[float, float]
+    standard_error: float
+
+
+IntervalRule: TypeAlias = Callable[[Moments], Interval]
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What a method found: corrected and plug-in squared distances, and how it found them."""
+
+    corrected: Moments
+    plug_in: FloatArray
+    method: str
+    n_resamples: int
+
+    def summarise(self, rule: IntervalRule, settings: Settings) -> Estimate:
+        """Return the estimate of the quantity that the rule computes from squared distances."""
+        found = rule(self.corrected)
+        exact = Moments(self.plug_in, np.zeros_like(self.corrected.covariance), 0.0)
+        return Estimate(
+            estimate=found.value,
+            interval=found.ends,
+            level=settings.level,
+            standard_error=found.standard_error,
+            plug_in=rule(exact).value,
+            method=self.method,
+            n_resamples=self.n_resamples,
+            random_state=settings.random_state,
+        )
 
 
 def distance_interval(found: Moments) -> Interval:
-    """Return distance, interval and standard error: symmetric for the squared distance."""
+    """Return a distance, with an interval that is symmetric for the squared distance."""
     value, error = float(found.squared[0]), float(np.sqrt(found.covariance[0, 0]))
     ends = value - found.quantile * error, value + found.quantile * error
-    root = signed_root(value)
-    return root, (signed_root(ends[0]), signed_root(ends[1])), error / _slope(value, error)
+    roots = signed_root(ends[0]), signed_root(ends[1])
+    return Interval(signed_root(value), roots, error / _slope(value, error))
 
 
 def _slope(value: float, error: float) -> float:
-    """Return 2 d, the derivative of d^2; where d^2 is below its error, 2 of the root of that."""
+    """Return 2 d, the derivative of d^2; if d^2 is below its error e, 2 sqrt(e) instead."""
     return float(2 * np.sqrt(max(value, error, np.finfo(np.float64).tiny)))
 
 
 def ratio_interval(found: Moments) -> Interval:
-    """Return d_0 / d_2 with an interval that is symmetric for its logarithm (delta method).
+    """Return d_0 / d_2, with an interval that is symmetric for its logarithm (delta method).
 
-    NaN where a squared distance is not positive: there is no ratio of two distances to speak of.
+    NaN if an estimated squared distance is not positive.
     """
     top, bottom = found.squared
     if min(top, bottom) <= 0:
-        return np.nan, (np.nan, np.nan), np.nan
+        return Interval(np.nan, (np.nan, np.nan), np.nan)
     slope = np.array([0.5 / top, -0.5 / bottom])
     error = float(np.sqrt(max(slope @ found.covariance @ slope, 0.0)))
     ratio = float(np.sqrt(top / bottom))
     factor = float(np.exp(found.quantile * error))
-    return ratio, (ratio / factor, ratio * factor), ratio * error
+    return Interval(ratio, (ratio / factor, ratio * factor), ratio * error)
 
 
 def difference_interval(found: Moments) -> Interval:
-    """Return d_1 - d_2 with a symmetric interval (delta method)."""
+    """Return d_1 - d_2, with a symmetric interval (delta method)."""
     errors = np.sqrt(np.diagonal(found.covariance))
     slope = np.array([1.0, -1.0])
     slope /= [_slope(v, e) for v, e in zip(found.squared, errors, strict=True)]
     error = float(np.sqrt(max(slope @ found.covariance @ slope, 0.0)))
     value = signed_root(found.squared[0]) - signed_root(found.squared[1])
-    return value, (value - found.quantile * error, value + found.quantile * error), error
+    return Interval(value, (value - found.quantile * error, value + found.quantile * error), error)

@@ -1,4 +1,4 @@
-"""The distance that noise alone makes: split halves."""
+"""The noise floor: the distance between two halves of the trials of one network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import numpy as np
 
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_integer, check_real
-from repshape.inference.estimates import Estimate, signed_root
+from repshape.inference.estimates import Estimate
 from repshape.inference.jackknife import split_trials
 from repshape.inference.resampling import take_trials
 from repshape.inference.terms import make_terms
-from repshape.metrics.base import ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.responses import NetworkLike
 
 
@@ -27,25 +26,25 @@ def floor(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    r"""Return the distance of a network to itself that noise alone makes.
+    r"""Return the noise floor of a network: the distance to itself that is due to noise alone.
 
-    Trials are halved at random; the two halves are as two recordings of one network with L/2
+    The trials are split into random halves, which are like two recordings of one network with L/2
     trials each. ``plug_in`` is the root mean square of their distance. Squared distances between
-    samples of one network fall as 1/L, so with all L trials the floor is that over
-    :math:`\sqrt 2`: this is ``estimate``, to be held beside plug-in distances of L trials. The
-    interval is the spread over splits.
+    samples of one network decrease as 1/L, so the floor for all L trials is smaller by a factor of
+    :math:`\sqrt 2`. This is ``estimate``; compare it with plug-in distances from L trials. The
+    interval shows the spread over splits.
 
     Parameters
     ----------
     x : network with at least two trials in each condition
     metric : ShapeMetric, optional
-        By default ``GaussianShapeMetric()``. Its preprocessing is fitted once, to all trials.
+        By default ``GaussianShapeMetric()``. The preprocessing is fitted once, to all trials.
     n_splits : int
-        Number of random halvings.
+        Number of random splits.
     level : float
-        Share of the splits that the interval holds.
+        Fraction of the splits that the interval contains.
     random_state : int
-        Seed; the result has the same bits for any number of workers.
+        Seed. The result is exactly the same for any number of workers.
     workers, progress
         As in `repshape.pairwise`.
 
@@ -59,8 +58,7 @@ def floor(
     check_integer("n_splits", n_splits, 1)
     check_real("level", level, 0, 1, closed="neither")
     check_integer("random_state", random_state, 0)
-    chosen: ShapeMetric[Any] = GaussianShapeMetric() if metric is None else metric
-    terms = make_terms([(x, x)], [chosen])
+    terms = make_terms([(x, x)], [metric])
     network, plain = terms.networks[0], terms.terms[0].metric
     if network.n_trials.min() < 2:
         raise InputError("A noise floor needs at least two trials in every condition. Got one.")

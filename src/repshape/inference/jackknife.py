@@ -1,4 +1,4 @@
-"""The grouped jackknife: the bias of few trials removed, and an interval from the same groups."""
+"""The grouped jackknife: it removes the bias of few trials, and gives an interval."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from scipy.stats import t as student
 
 from repshape._parallel import run_all
 from repshape.errors import InputError
-from repshape.inference.estimates import (
-    Estimate,
-    FewTrialsWarning,
-    Interval,
-    Moments,
-    Settings,
-)
+from repshape.inference.estimates import FewTrialsWarning, Moments, Resampled, Settings
 from repshape.inference.resampling import take_trials
-from repshape.inference.terms import Pair, Terms, make_terms, with_parameters
+from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
@@ -28,25 +22,17 @@ from repshape.responses import Trials
 FloatArray = npt.NDArray[np.float64]
 Blocks = list[list[npt.NDArray[np.intp]]]  # trials of each group, by network and condition
 
-# Below this many trials per neuron the bias is no longer a straight line in 1 / L.
+# Below this many trials per neuron the bias is no longer linear in 1 / L.
 TRIALS_PER_NEURON = 2
-# Fewer trials than this cannot lose a group and still have a covariance.
+# With fewer trials, too few are left for a covariance once a group is deleted.
 FEWEST_TRIALS = 4
 FEWEST_HALVED = 8
 
 
-def estimate(
-    pairs: list[Pair],
-    metrics: Sequence[Any],
-    settings: Settings,
-    interval: Callable[[Moments], Interval],
-) -> Estimate:
-    """Estimate a function of squared distances; see `repshape.inference.distance`."""
-    for metric in metrics:
-        check_gaussian(metric)
-    plain = make_terms(pairs, metrics)
-    exact: list[Any] = [_unbiased(metric) for metric in metrics]
-    terms = make_terms(pairs, exact)
+def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) -> Resampled:
+    """Estimate squared distances; see `repshape.inference.distance`."""
+    exact = [_unbiased(check_gaussian(metric)) for metric in metrics]
+    plain, terms = make_terms(pairs, metrics), make_terms(pairs, exact)
     halved = settings.alignment == "crossvalidated"
     groups = _check_counts(terms, settings.n_groups, halved)
     known = terms.align()
@@ -56,31 +42,21 @@ def estimate(
         found = _crossvalidate(terms, groups, rng, settings)
     else:
         found = _extrapolate(terms, known, groups, rng, settings)
-    unknown = Moments(plug_in, np.zeros((len(plug_in), len(plug_in))), 0.0)
-    value, ends, error = interval(found)
-    return Estimate(
-        estimate=value,
-        interval=ends,
-        level=settings.level,
-        standard_error=error,
-        plug_in=interval(unknown)[0],
-        method=f"{settings.alignment} alignment, grouped jackknife",
-        n_resamples=groups,
-        random_state=settings.random_state,
-    )
+    method = f"{settings.alignment} alignment, grouped jackknife"
+    return Resampled(found, plug_in, method, groups)
 
 
-def _unbiased(metric: GaussianShapeMetric) -> Any:
+def _unbiased(metric: GaussianShapeMetric) -> GaussianShapeMetric:
     if metric.covariance not in ("mle", "unbiased"):
         raise InputError(
-            "Bias is corrected for the covariances 'mle' and 'unbiased'; a shrunk covariance is "
-            f"biased on purpose. Got {metric.covariance!r}."
+            "The jackknife corrects bias for the covariances 'mle' and 'unbiased'; a shrunk "
+            f"covariance is biased on purpose. Got {metric.covariance!r}."
         )
-    return with_parameters(metric, covariance="unbiased")
+    return metric.with_parameters(covariance="unbiased")
 
 
 def _check_counts(terms: Terms, n_groups: int, halved: bool) -> int:
-    """Return the number of groups that the trials allow; warn if trials are few."""
+    """Return the number of groups that the trials allow, and warn if there are few trials."""
     fewest = min(int(network.n_trials.min()) for network in terms.networks)
     needed = FEWEST_HALVED if halved else FEWEST_TRIALS
     if fewest < needed:
@@ -91,9 +67,9 @@ def _check_counts(terms: Terms, n_groups: int, halved: bool) -> int:
     neurons = max(network.n_neurons for network in terms.networks)
     if used < TRIALS_PER_NEURON * neurons:
         warnings.warn(
-            f"There are {used} trials{' in a half' if halved else ''} of {neurons} neurons. Below "
-            f"{TRIALS_PER_NEURON} trials per neuron the correction leaves part of the bias, and "
-            "the interval may cover less than it says.",
+            f"There are {used} trials{' in each half' if halved else ''} for {neurons} neurons. "
+            f"With fewer than {TRIALS_PER_NEURON} trials per neuron, the correction leaves part "
+            "of the bias, and the interval may cover less often than its level.",
             FewTrialsWarning,
             stacklevel=5,
         )
@@ -101,7 +77,7 @@ def _check_counts(terms: Terms, n_groups: int, halved: bool) -> int:
 
 
 def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Blocks:
-    """Return the trials of each group and condition: a random partition of each condition."""
+    """Divide the trials of each condition into random groups; return them by group."""
     orders = [rng.permutation(int(L)) for L in network.n_trials]
     parts = [np.array_split(order, n_groups) for order in orders]
     return [[part[g] for part in parts] for g in range(n_groups)]
@@ -134,7 +110,7 @@ def _jackknife(
     rng: np.random.Generator,
     settings: Settings,
 ) -> Moments:
-    """Extrapolate a function of the trials to infinitely many, with its covariance."""
+    """Extrapolate a function of the trials to infinitely many trials, with its covariance."""
     blocks = [split_trials(network, groups, rng) for network in networks]
 
     def without(g: int) -> FloatArray:
@@ -148,7 +124,7 @@ def _jackknife(
     )
     replicates = np.array(parts)
     centre = replicates.mean(axis=0)
-    # 1 / L grows by this share when a group is gone: 1 / (G - 1) if groups are equal.
+    # Deleting a group increases 1 / L by this share: 1 / (G - 1) if the groups are equal.
     growth = np.mean([_growth(one, part) for one, part in zip(networks, blocks, strict=True)])
     deviations = replicates - centre
     covariance = (groups - 1) / groups * deviations.T @ deviations
@@ -183,6 +159,6 @@ def _crossvalidate(
 
         scores.append(_jackknife(squared, tuple(test), groups, rng, settings))
     one, two = scores
-    # Given the alignments the two halves are independent.
+    # Given the alignments, the two halves are independent.
     covariance = (one.covariance + two.covariance) / 4
     return Moments((one.squared + two.squared) / 2, covariance, one.quantile)

@@ -1,30 +1,56 @@
-"""Parts of a network: some of its conditions, trials or neurons, repeats allowed."""
+"""Parts of networks: some of their conditions, trials or neurons, with or without repetition."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from repshape._arrays import condition_weights
-from repshape.errors import InputTypeError
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Gaussians, Kind, Trials
 
 IntArray = npt.NDArray[np.intp]
+M = TypeVar("M", bound=ShapeMetric[Any])
+
+
+@dataclass(frozen=True)
+class Resample:
+    """Resampled networks, and the conditions that were drawn; None if all were kept."""
+
+    networks: list[Any]
+    conditions: IntArray | None
+
+
+def resample(networks: Sequence[Trials], over: str, rng: np.random.Generator) -> Resample:
+    """Draw with replacement: trials of each network and condition, conditions, or both.
+
+    Trials are drawn for each network separately, conditions for all networks together.
+    """
+    drawn: list[Any] = list(networks)
+    if over != "conditions":
+        drawn = [
+            take_trials(one, [draw(rng, int(L), int(L), True) for L in one.n_trials])
+            for one in networks
+        ]
+    if over == "trials":
+        return Resample(drawn, None)
+    count = networks[0].n_conditions
+    conditions = draw(rng, count, count, True)
+    return Resample([take_conditions(one, conditions) for one in drawn], conditions)
 
 
 def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Gaussians:
-    """Return the network on the conditions ``index``; a repeated condition counts again.
+    """Return the network with the conditions ``index``, which may be repeated.
 
     >>> take_conditions(Trials(np.arange(6.0).reshape(3, 2, 1)), np.array([2, 0])).means
     array([[4.5],
            [0.5]])
     """
-    # A name that occurs twice would name nothing, so the labels go where one repeats.
+    # Labels must be distinct, so there are none if a condition is repeated.
     names = network.conditions
     labels = None if names is None or _repeats(index) else tuple(names[m] for m in index)
     if isinstance(network, Gaussians):
@@ -40,7 +66,7 @@ def take_trials(network: Trials, index: Sequence[IntArray]) -> Trials:
 
 
 def take_neurons(network: Trials | Gaussians, index: IntArray) -> Trials | Gaussians:
-    """Return the network on the neurons ``index``; a repeated neuron is a copy.
+    """Return the network with the neurons ``index``; a repeated neuron is a copy.
 
     >>> take_neurons(Gaussians([[1.0, 2.0]], [[3.0, 4.0]]), np.array([1])).covariances
     array([[[4.]]])
@@ -68,26 +94,14 @@ def _trials(chosen: list[npt.NDArray[np.float64]], labels: tuple[str, ...] | Non
     return Trials._trusted(np.concatenate(chosen), counts, np.zeros_like(counts), labels)
 
 
-def as_trials(network: Trials | Gaussians, name: str) -> Trials:
-    """Return the network if it has trials, or raise."""
-    if isinstance(network, Trials):
-        return network
-    raise InputTypeError(
-        f"The {name} must have trials, an array of shape (conditions, trials, neurons). "
-        f"Got {network!r} instead."
-    )
-
-
 def draw(rng: np.random.Generator, total: int, size: int, replace: bool) -> IntArray:
-    """Return ``size`` of ``total`` indices; in order if none can occur twice."""
+    """Return ``size`` random indices below ``total``, in ascending order."""
     index = rng.choice(total, size=size, replace=replace)
     return np.asarray(np.sort(index), dtype=np.intp)
 
 
-def with_conditions(metric: ShapeMetric[Any], index: IntArray, total: int) -> ShapeMetric[Any]:
+def with_conditions(metric: M, index: IntArray, total: int) -> M:
     """Return the metric with the weights of the conditions ``index``."""
     if metric.weights is None:
         return metric
-    weights = condition_weights(metric.weights, total)[index]
-    changed: ShapeMetric[Any] = clone(metric).set_params(weights=weights)
-    return changed
+    return metric.with_parameters(weights=condition_weights(metric.weights, total)[index])

@@ -8,38 +8,63 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from repshape._arrays import condition_weights
-from repshape.analysis.frechet import warm_align
 from repshape.errors import InputError, InputTypeError
-from repshape.inference.resampling import as_trials, with_conditions
-from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions
+from repshape.inference.resampling import with_conditions
+from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.responses import NetworkLike, Trials, as_network
+from repshape.responses import NetworkLike, Trials, as_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Pair = tuple[NetworkLike, NetworkLike]
 
-# Starts of a resample besides the alignment of the whole sample. Some are needed: where several
-# alignments nearly tie, the whole sample's is the winner by luck, and a resample may prefer
-# another.
+# Number of starts for a resample, besides the alignment of the whole sample. Some are needed:
+# if several alignments are nearly equally good, which one is best for the whole sample is chance,
+# and a resample may prefer another.
 RESAMPLE_STARTS = 4
 
 
 @dataclass(frozen=True)
 class Term:
-    """One distance: a metric without preprocessing, and two networks by their numbers."""
+    """One distance: a metric without preprocessing, and the indices of two networks.
+
+    ``quick`` is the same metric with few starts, or None if resamples are searched in full.
+    """
 
     metric: ShapeMetric[Any]
+    quick: GaussianShapeMetric | None
     x: int
     y: int
+
+    def _prepare(self, networks: Sequence[Trials]) -> list[Any]:
+        return [self.metric._prepare_checked(networks[k]) for k in (self.x, self.y)]
+
+    def align(self, networks: Sequence[Trials]) -> Alignment:
+        """Return the alignment of the term's two networks."""
+        return self.metric.align_prepared(*self._prepare(networks))
+
+    def realign(self, networks: Sequence[Trials], known: Alignment) -> float:
+        """Return the distance of resampled networks, whose alignment is close to a known one."""
+        metric, quick = self.metric, self.quick
+        if quick is None or not isinstance(metric, GaussianShapeMetric):
+            return self.align(networks).distance
+        x, y = self._prepare(networks)
+        fresh = quick.align_prepared(x, y).distance
+        start = warm_start(known._map, x, y, metric.group)
+        warm = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
+        return min(fresh, float(warm.distance[0]))
+
+    def on_conditions(self, index: IntArray, total: int) -> Term:
+        """Return the term with the weights of the conditions ``index``."""
+        quick = None if self.quick is None else with_conditions(self.quick, index, total)
+        return Term(with_conditions(self.metric, index, total), quick, self.x, self.y)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Distances to estimate together, between networks that are preprocessed already.
+    """Distances that are estimated together, between networks that are already preprocessed.
 
     A network that occurs in several pairs (the same object) is resampled once for all of them.
     """
@@ -49,7 +74,7 @@ class Terms:
 
     def align(self) -> list[Alignment]:
         """Return the alignment of each term from all trials."""
-        return [t.metric.align(self.networks[t.x], self.networks[t.y]) for t in self.terms]
+        return [term.align(self.networks) for term in self.terms]
 
     def squared(
         self,
@@ -57,24 +82,22 @@ class Terms:
         known: Sequence[Alignment],
         conditions: IntArray | None = None,
     ) -> FloatArray:
-        """Return squared distances of resampled networks, one a term.
+        """Return the squared distances of resampled networks, one per term.
 
-        Each pair is aligned anew; Gaussians from the known alignment and a few starts.
+        Each pair is aligned anew. Gaussian metrics start from the known alignment and from a few
+        other points.
         """
-        out = []
-        for term, alignment in zip(self.terms, known, strict=True):
-            metric = term.metric
-            if conditions is not None:
-                metric = with_conditions(metric, conditions, self.networks[0].n_conditions)
-            best = _distance(metric, networks[term.x], networks[term.y], alignment)
-            out.append(best * abs(best))
-        return np.array(out)
+        terms, total = self.terms, self.networks[0].n_conditions
+        if conditions is not None:
+            terms = tuple(term.on_conditions(conditions, total) for term in terms)
+        found = [term.realign(networks, one) for term, one in zip(terms, known, strict=True)]
+        return np.array([one * abs(one) for one in found])
 
     def mean_noise(self, networks: Sequence[Trials]) -> FloatArray:
-        """Return what noise adds to the squared distance of means, one entry a term.
+        """Return what noise adds to the squared distance of means, one entry per term.
 
         alpha sum_m w_m (tr S_x / L_x + tr S_y / L_y) with unbiased covariances. Traces do not
-        change under the group, so this is exact whatever the transform.
+        change under the group, so this is exact for every transform.
         """
         noise = [_noise_of_means(network) for network in networks]
         out = []
@@ -83,16 +106,6 @@ class Terms:
             alpha = float(getattr(term.metric, "alpha", 0.0))
             out.append(alpha * float(weights @ (noise[term.x] + noise[term.y])))
         return np.array(out)
-
-
-def _distance(metric: ShapeMetric[Any], x: Trials, y: Trials, known: Alignment) -> float:
-    first, second = metric.prepare(x), metric.prepare(y)
-    if not isinstance(metric, GaussianShapeMetric) or metric.group == "identity":
-        return metric.align_prepared(first, second).distance
-    own = RESAMPLE_STARTS if metric.n_starts == "auto" else int(metric.n_starts)
-    few = with_parameters(metric, n_starts=min(own, RESAMPLE_STARTS))
-    fresh = few.align_prepared(first, second).distance
-    return min(fresh, warm_align(metric, first, second, known.transform)[0])
 
 
 def _noise_of_means(network: Trials) -> FloatArray:
@@ -104,45 +117,45 @@ def _noise_of_means(network: Trials) -> FloatArray:
     return np.asarray(totals / (counts * np.maximum(counts - 1, 1)))
 
 
-def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any]]) -> Terms:
-    """Validate and preprocess the networks of some pairs; each pair has its metric.
+def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
+    """Validate and preprocess the networks of some pairs, each of which has its metric.
 
-    The metrics must share their preprocessing, which is fitted once, to all trials.
+    None stands for the default metric. The metrics must have the same preprocessing, which is
+    fitted once, to all trials.
     """
-    for metric in metrics:
+    chosen = [GaussianShapeMetric() if metric is None else metric for metric in metrics]
+    for metric in chosen:
         if not isinstance(metric, ShapeMetric):
             raise InputTypeError(
                 f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
             )
         metric._validate_parameters()
     given = [one for pair in pairs for one in pair]
-    unique = {id(one): k for k, one in reversed(list(enumerate(given)))}
-    first = sorted(unique.values())
-    checked = {k: as_trials(as_network(given[k], f"network {k}"), f"network {k}") for k in first}
-    for k in first[1:]:
-        check_same_conditions(checked[first[0]], checked[k])
-    phi = metrics[0].preprocess
-    ready = tuple(
-        one if phi is None else _trials(phi.fit(one, metrics[0].weights).apply(one))
-        for one in checked.values()
-    )
-    plain = [clone(metric).set_params(preprocess=None) for metric in metrics]
-    place = {k: position for position, k in enumerate(first)}
-    numbers = [place[unique[id(one)]] for one in given]
-    terms = tuple(Term(m, numbers[2 * k], numbers[2 * k + 1]) for k, m in enumerate(plain))
-    return Terms(ready, terms)
+    places: dict[int, int] = {}  # index of a network by the identity of the object
+    networks: list[Trials] = []
+    for k, one in enumerate(given):
+        if id(one) not in places:
+            places[id(one)] = len(networks)
+            networks.append(as_trials(one, f"network {k}"))
+            check_same_conditions(networks[0], networks[-1])
+    ready = tuple(_preprocessed(network, chosen[0]) for network in networks)
+    numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
+    terms = [_term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
+    return Terms(ready, tuple(terms))
 
 
-def _trials(network: Any) -> Trials:
-    if not isinstance(network, Trials):
-        raise AssertionError("preprocessing keeps trials")
-    return network
+def _preprocessed(network: Trials, metric: ShapeMetric[Any]) -> Trials:
+    if metric.preprocess is None:
+        return network
+    return as_trials(metric.preprocess.fit(network, metric.weights).apply(network))
 
 
-def with_parameters(metric: ShapeMetric[Any], **values: Any) -> ShapeMetric[Any]:
-    """Return a copy of the metric with some parameters changed."""
-    changed: ShapeMetric[Any] = clone(metric).set_params(**values)
-    return changed
+def _term(metric: ShapeMetric[Any], x: int, y: int) -> Term:
+    plain = metric.with_parameters(preprocess=None)
+    if not isinstance(plain, GaussianShapeMetric) or plain.group == "identity":
+        return Term(plain, None, x, y)
+    own = RESAMPLE_STARTS if plain.n_starts == "auto" else int(plain.n_starts)
+    return Term(plain, plain.with_parameters(n_starts=min(own, RESAMPLE_STARTS)), x, y)
 
 
 def check_pair(value: Any, name: str) -> Pair:

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest
-from repshape.errors import InputError, check_boolean, check_choice, check_real
-from repshape.groups import GROUPS, Transform, nearest_orthogonal, oracle
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_preprocess
+from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
+from repshape.groups import FREE_COORDINATES, GROUPS, Transform, nearest_orthogonal
+from repshape.metrics.base import (
+    PREPROCESS_RULE,
+    Alignment,
+    Prepared,
+    ShapeMetric,
+    prepared_transform,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
-from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
 
 DISTANCES = ("euclidean", "angular")
-# Groups for which an orthogonal change of each network's coordinates changes nothing.
-FREE_COORDINATES = ("orthogonal", "rotation")
-# Means that differ by less than this share of the largest are equal but for rounding.
+# Means that differ by less than this fraction of the largest are equal up to rounding.
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class PreparedMeans(Prepared):
-    """A network's preprocessed means, rows weighted, in as few coordinates as they span.
+    """A network's preprocessed and weighted means, in as few coordinates as they span.
 
     Attributes
     ----------
     rows : array of shape (M, s)
-        Coordinates of the means; row m is multiplied by sqrt(M w_m).
-    basis : array of shape (n, s) or None
-        Orthonormal columns: means = rows @ basis'. None where coordinates are neurons.
+        Coordinates of the means: means = rows @ basis'. Row m is multiplied by sqrt(M w_m).
     key : str
-        Orders a pair, so that both orders solve the same problem.
+        Digest of the rows. It orders a pair, so that both orders solve the same problem.
     """
 
     rows: FloatArray
-    basis: FloatArray | None
     key: str
 
 
@@ -48,13 +51,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     .. math:: d(X, Y) = \min_T |\phi(X) - \phi(Y) T|_F
 
-    (eq. 2), or the angle of the same best transform,
+    (eq. 2), or the angle at the same best transform,
 
     .. math:: \theta(X, Y) = \min_T \arccos
               \frac{\langle \phi(X), \phi(Y) T \rangle}{|\phi(X)|_F |\phi(Y)|_F}.
 
-    X and Y are the (M, n) means of each condition; of trials, their averages. The map
-    :math:`\phi` subtracts the grand mean c and whitens in part, with the covariance C of the means:
+    X and Y are the (M, n) mean responses to the conditions; trials are averaged. The map
+    :math:`\phi` subtracts the grand mean c and whitens partially, with the covariance C of the
+    means:
 
     .. math:: \phi(X) = (X - 1 c') C^{-whitening/2}.
 
@@ -62,42 +66,44 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     ``whitening=1`` it is invariant to every invertible linear map, and the angle is
     :math:`\arccos \sum_i \rho_i / \sqrt{r_x r_y}` with canonical correlations
     :math:`\rho_i` and ranks r. The solution is exact: every alignment has converged, and its lower
-    bound is its distance. Both distances are metrics between networks up to the transforms of the
-    group (and, the angle, up to scale).
+    bound is its distance. Both distances are metrics between networks up to transforms of the
+    group; the angle also ignores scale.
 
     Parameters
     ----------
     group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms that do not count. Where numbers of neurons differ, the smaller network is
-        matched with a part of the larger, and what is left over counts.
+        Transforms under which networks count as equal. If the numbers of neurons differ, the
+        smaller network is matched with a part of the larger, and the rest of the larger network
+        adds to the distance.
     whitening : float in [0, 1]
-        How far to whiten: a direction of variance v gets variance v^(1 - whitening), and one
-        without variance stays without. Note the sense: 0 is none. `Preprocess` defines it the same
-        way; here it is fitted on the means alone, after ``preprocess``.
+        How far to whiten, from 0 (not at all) to 1 (fully). A direction of variance v gets
+        variance v^(1 - whitening); one without variance stays without. `Preprocess` has the same
+        parameter; here the whitening is fitted to the means alone, after ``preprocess``.
     distance : {"euclidean", "angular"}
-        The Frobenius norm, or the angle in radians: in [0, pi/2] for the orthogonal group,
-        in [0, pi] for the others.
+        The Frobenius norm, or the angle in radians, which is in [0, pi/2] for the orthogonal
+        group and in [0, pi] for the others.
     center : bool
-        Whether to subtract the grand mean. Whitening always refers to it.
+        Whether to subtract the grand mean. Whitening is always relative to it.
     preprocess : Preprocess or None
-        Applied to each network first, and fitted on all of it, noise included.
+        Preprocessing, fitted and applied to each network first, noise included.
     weights : array of shape (M,) or None
-        Weights w of the conditions, normalised to sum 1. Condition m counts M w_m times, so that
-        equal weights are the plain Frobenius norm: a sum over conditions, not a mean.
+        Weights w of the conditions, which are normalised to sum to one. Condition m counts M w_m
+        times, so that equal weights give the plain Frobenius norm: a sum over conditions, not a
+        mean. M is the number of conditions with positive weight.
 
     Notes
     -----
     Without centring and weights, at ``whitening=0``, the distance is sqrt(M / 2) times that of
     ``GaussianShapeMetric(alpha=2)``.
 
-    With as many neurons as conditions less one, or more, full whitening makes all networks
-    alike, so that their distance is zero. Reduce them first, or whiten less.
+    If all networks have at least M - 1 neurons, full whitening makes them equal, and all distances
+    are zero. Reduce the number of dimensions first, or whiten less.
 
     References
     ----------
     Williams, Kunz, Kornblith and Linderman, "Generalized Shape Metrics on Neural Representations",
-    NeurIPS 2021. Their partial whitening mixes I and C^(-1/2), which depends on the units of the
-    responses; the power used here does not, and agrees at both ends.
+    NeurIPS 2021. Their partial whitening is a mixture of I and C^(-1/2), which depends on the units
+    of the responses. The power used here does not, and agrees with theirs at 0 and 1.
 
     Examples
     --------
@@ -116,6 +122,13 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     title = "Procrustes"
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "group": partial(check_choice, choices=GROUPS),
+        "whitening": partial(check_real, low=0, high=1),
+        "distance": partial(check_choice, choices=DISTANCES),
+        "center": check_boolean,
+        "preprocess": PREPROCESS_RULE,
+    }
 
     def __init__(
         self,
@@ -147,7 +160,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     @property
     def is_metric(self) -> bool:
-        """True: both the distance and the angle are (Williams et al. 2021)."""
+        """True: both the distance and the angle are metrics (Williams et al. 2021)."""
         return True
 
     def _sentence(self) -> str:
@@ -157,34 +170,23 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             f"({self._distance}, {centred}, whitening {self.whitening:g})."
         )
 
-    def _validate_parameters(self) -> None:
-        owner = type(self).__name__
-        check_choice("group", self.group, GROUPS, owner=owner)
-        check_real("whitening", self.whitening, 0, 1, owner=owner)
-        check_choice("distance", self._distance, DISTANCES, owner=owner)
-        check_boolean("center", self.center, owner=owner)
-        check_preprocess(self.preprocess, owner)
-
-    def prepare(self, network: NetworkLike) -> PreparedMeans:
-        """Validate and prepare one network, once for all of its pairs."""
-        self._validate_parameters()
-        checked = as_network(network)
-        self._check_varies(checked.means)
-        phi = self._fit_phi(checked)
-        points = Gaussians.points(checked.means, conditions=checked.conditions)
+    def _prepare_checked(self, network: Trials | Gaussians) -> PreparedMeans:
+        self._check_varies(network.means)
+        phi = self._fit_phi(network)
+        points = Gaussians.points(network.means, conditions=network.conditions)
         return self._prepare(phi.apply(points), phi)
 
     def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
         """Fit the user's preprocessing, then centring and whitening, as one affine map.
 
-        The grand mean of g (X - 1 o') L is the image of X's own grand mean c. So centring after
-        the first map is the same as centring on c before it.
+        The grand mean of g (X - 1 o') L is the image of the grand mean c of X. So centring after
+        the first map is the same as subtracting c before it.
         """
         weights = condition_weights(self.weights, network.n_conditions)
         own = Preprocess(center=self.center, whitening=self.whitening)
         if self.preprocess is None:
             return own.fit(Gaussians.points(network.means), weights)
-        first = self.preprocess.fit(network)
+        first = self.preprocess.fit(network, self.weights)
         second = own.fit(Gaussians.points(first.apply(network).means), weights)
         return FittedPreprocess(
             offset=weights @ network.means if self.center else first.offset,
@@ -194,7 +196,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         )
 
     def _check_varies(self, means: FloatArray) -> None:
-        """Raise if centring leaves only rounding and the metric would then divide by its size."""
+        """Raise if the metric would divide by the size of means that are zero up to rounding."""
         w = condition_weights(self.weights, len(means))
         used = means[w > 0]
         constant = np.ptp(used, axis=0).max() <= ROUNDING * np.abs(used).max()
@@ -205,12 +207,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             )
 
     def _weighted(self, means: FloatArray) -> FloatArray:
-        """Multiply row m by sqrt(M w_m), which is 1 for equal weights."""
+        """Multiply row m by sqrt(M w_m), which is 1 for equal weights.
+
+        M counts only conditions of positive weight: a weight of zero drops the condition.
+        """
         if self.weights is None:
             return means
-        M = len(means)
-        w = condition_weights(self.weights, M)
-        return np.asarray(np.sqrt(M * w)[:, None] * means)
+        w = condition_weights(self.weights, len(means))
+        return np.asarray(np.sqrt(np.count_nonzero(w) * w)[:, None] * means)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedMeans:
         rows, basis = self._weighted(network.means), None
@@ -219,25 +223,23 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         if self.group in FREE_COORDINATES:
             rows, basis = _few_coordinates(rows)
         key = digest("means", rows)
-        return PreparedMeans(
-            phi, network.n_conditions, network.n_neurons, network.conditions, rows, basis, key
-        )
+        sizes = network.n_conditions, network.n_neurons
+        return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis)
 
     def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
-        if (x.n_neurons, x.key) < (y.n_neurons, y.key):  # the residual lives in the larger space
-            swapped = self._solve(y, x)
-            gap, distance, fixed = swapped[0], swapped[1], swapped[2].reversed()
-        else:
-            gap, distance, fixed = self._solve(x, y)
+        # The residual is in the space of the larger network.
+        swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
+        gap, distance, fixed = self._solve(y, x) if swapped else self._solve(x, y)
+        used = np.count_nonzero(condition_weights(self.weights, x.n_conditions))
         return Alignment(
             distance=distance,
             lower_bound=distance,
-            mean_distance=gap / float(np.sqrt(x.n_conditions)),
+            mean_distance=gap / float(np.sqrt(used)),
             covariance_distance=float("nan"),
             converged=True,
             n_iterations=1,
             n_starts=1,
-            _map=fixed,
+            _map=fixed.reversed() if swapped else fixed,
             _phi=(x.phi, y.phi),
         )
 
@@ -248,13 +250,12 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         """
         G = x.rows.T @ y.rows
         equal = x.n_neurons == y.n_neurons
-        # Where the means span fewer dimensions than there are neurons, turning round a direction
-        # without responses makes any orthogonal transform a rotation.
+        # If the means span fewer dimensions than there are neurons, flipping a direction without
+        # responses turns any orthogonal transform into a rotation.
         spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
-        core = (nearest_orthogonal if spare else oracle(self.group))(G).T
+        core = (nearest_orthogonal if spare else GROUPS[self.group])(G).T
         gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
-        rotation = self.group == "rotation" and equal
-        return gap, distance, Transform(core, y.basis, x.basis, rotation)
+        return gap, distance, prepared_transform(core, x, y, self.group)
 
     def _compare(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
         """Return |X - YT| and the distance, given X, YT and Y."""
@@ -262,12 +263,12 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         if self._distance == "euclidean":
             return gap, gap
         u, v = x / np.linalg.norm(x), moved / np.linalg.norm(y)
-        # Precise at both ends, where the arccos of a cosine keeps half of the digits.
+        # Precise near 0 and pi, where the arccos of a cosine loses half of the digits.
         return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         X, Y = self._weighted(x.means), self._weighted(y.means)
-        if x.n_neurons < y.n_neurons:  # the residual lives in the larger space
+        if x.n_neurons < y.n_neurons:  # the residual is in the larger space
             X, Y, fixed = Y, X, fixed.reversed()
         if self._distance == "angular":
             _check_angle(X)
@@ -278,7 +279,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return rows R (M, s) and an orthonormal basis Q (n, s), X = R Q', with s = min(M, n).
 
-    Square bases are the identity: another could be a reflection, and hide one.
+    A square basis is the identity: another one could be a reflection, and hide one.
     """
     M, n = rows.shape
     if n <= M:

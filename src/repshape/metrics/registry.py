@@ -1,11 +1,11 @@
-"""The metrics by name, and what identifies one: name <-> class <-> identity <-> words.
+"""The metrics by name: the class, identity and wording of each.
 
-A new metric needs its module, one line in `METRICS`, and the class attributes and sentence that
-`repshape.metrics.base.ShapeMetric` asks for. The command line, stores, plots and reports find the
-rest here.
+To add a metric, write its module, add a line to `METRICS`, and define the class attributes and the
+sentence that `repshape.metrics.base.ShapeMetric` asks for. The command line, stores, plots and
+reports find everything here.
 
-An *identity* is what JSON can hold of a metric: its name, every parameter (seeds included) and our
-version. A store continues only with the identity that it was begun with.
+An *identity* describes a metric in JSON: its name, all its parameters (seeds included) and the
+version of repshape. A store can only be continued with the identity that it was created with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -36,9 +36,9 @@ METRICS = {
     "wasserstein": "WassersteinShapeMetric",
     "procrustes": "ProcrustesShapeMetric",
 }
-# Settings that are objects; an identity holds them as {class: fields}.
+# Parameters that are objects; an identity holds them as {class: fields}.
 SETTINGS: dict[str, Any] = {"Preprocess": Preprocess, "CovarianceEstimator": CovarianceEstimator}
-# Parameters that change what is measured, in the order in which a caption lists them.
+# Parameters that affect what is measured, in the order in which a caption lists them.
 CAPTIONED = (
     "alpha",
     "q",
@@ -82,42 +82,95 @@ def make_metric(name: str, **parameters: Any) -> ShapeMetric[Any]:
 
 
 def describe(metric: Any, name: str | None = None) -> dict[str, Any]:
-    """Return the identity of a metric: its name, all its parameters and our version.
+    """Return the identity of a metric: its name, all its parameters and the version of repshape.
 
     Parameters
     ----------
     metric : ShapeMetric or callable
-        A function that can be imported is named by its module; `functools.partial` adds its
-        arguments as parameters. Of any other callable only its ``repr`` is known, which
-        `check_identity` refuses.
+        The name of a function that can be imported includes its module. The arguments of a
+        `functools.partial` become parameters. Other callables are described by their ``repr``,
+        which does not identify them: see `check_identity`.
     name : str, optional
-        The name of a callable, chosen by the user.
+        A name for a callable, chosen by the user.
 
     Examples
     --------
-    >>> describe(functools.partial(np.hypot, 3.0), name="length")["metric"]
-    'length'
+    >>> describe(functools.partial(np.hypot, 3.0))["parameters"]
+    {'0': 3.0}
+    >>> describe(lambda x, y: 0.0, name="zero")["metric"]
+    'zero'
     """
-    label, parameters = (name, {}) if name is not None else _label(metric)
+    label, parameters = (name, {}) if name is not None else _identity(metric, strict=False)
     return {"metric": label, "parameters": parameters, "repshape": package_version()}
 
 
-def _label(metric: Any) -> tuple[str, dict[str, Any]]:
-    if hasattr(metric, "get_params") and hasattr(metric, "_validate_parameters"):
+def check_identity(metric: Any, name: str | None = None) -> None:
+    """Raise unless a store could recognise the metric, or the user has given it a name."""
+    if name is not None:
+        return
+    try:
+        _identity(metric, strict=True)
+    except _AnonymousError:
+        raise InputError(
+            "A store must be able to recognise its metric when it is continued, and "
+            f"{metric!r} has no name to recognise it by. Give it one, as in "
+            "pairwise(networks, metric, name='my metric', store=...), and use another name for "
+            "other settings."
+        ) from None
+
+
+class _AnonymousError(Exception):
+    """Something has no identity: its description would not distinguish it from others."""
+
+
+def _identity(metric: Any, *, strict: bool) -> tuple[str, dict[str, Any]]:
+    """Return a name and parameters. Without an identity: the ``repr``, or an error if strict."""
+    if _is_shape_metric(metric):
         values = metric.get_params(deep=False)
-        return type(metric).__name__, {key: _plain(value) for key, value in values.items()}
+        return type(metric).__name__, {key: _plain(v, strict) for key, v in values.items()}
     if isinstance(metric, functools.partial):
-        label, _ = _label(metric.func)
+        label, parameters = _identity(metric.func, strict=strict)
         given = {str(k): value for k, value in enumerate(metric.args)} | metric.keywords
-        return label, {key: _plain(value) for key, value in given.items()}
-    return import_name(metric) or repr(metric), {}
+        return label, parameters | {key: _plain(value, strict) for key, value in given.items()}
+    label = import_name(metric) or ""
+    return label or _anonymous(metric, strict), {}
+
+
+def _is_shape_metric(metric: Any) -> bool:
+    return hasattr(metric, "get_params") and hasattr(metric, "_validate_parameters")
+
+
+def _anonymous(value: Any, strict: bool) -> str:
+    if strict:
+        raise _AnonymousError
+    return repr(value)
+
+
+def _plain(value: Any, strict: bool) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item, strict) for item in value]
+    if isinstance(value, Mapping):
+        keys = [key if isinstance(key, str) else _anonymous(key, strict) for key in value]
+        return dict(zip(keys, (_plain(item, strict) for item in value.values()), strict=True))
+    kind = type(value).__name__
+    if type(value) is SETTINGS.get(kind):
+        return {kind: {one.name: _plain(getattr(value, one.name), strict) for one in fields(value)}}
+    if hasattr(value, "__array__"):
+        return _plain(np.asarray(value).tolist(), strict)
+    if callable(value):
+        label, parameters = _identity(value, strict=strict)
+        return {label: parameters}  # a mapping, so that it differs from a string
+    return _anonymous(value, strict)
 
 
 def import_name(function: Any) -> str | None:
     """Return the dotted name under which a function can be imported, or None.
 
-    Lambdas, functions inside functions, bound methods and whatever a script defines have none:
-    another script may give the same name to something else.
+    Lambdas, functions inside functions and bound methods have none. Neither have the functions of
+    a script, since another script may use the same name for something else.
 
     >>> import_name(np.linalg.norm)
     'numpy.linalg.norm'
@@ -135,62 +188,8 @@ def import_name(function: Any) -> str | None:
     return name if module == "builtins" else f"{module}.{name}"
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it; what has no identity becomes its ``repr``."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if type(value).__name__ in SETTINGS and is_dataclass(value):
-        held = {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-        return {type(value).__name__: held}
-    if hasattr(value, "__array__"):
-        return _plain(np.asarray(value))
-    if callable(value):
-        label, parameters = _label(value)
-        return {label: parameters} if parameters else label
-    return repr(value)
-
-
-def check_identity(metric: Any, name: str | None = None) -> None:
-    """Raise one clear sentence unless a store could recognise the metric when it sees it again."""
-    if name is None and not _is_identified(metric):
-        raise InputError(
-            "A store must recognise its metric when it is continued, and "
-            f"{metric!r} cannot be told from another. Give it a name of its own, as in "
-            "pairwise(networks, metric, name='my metric', store=...), and another name for "
-            "other settings."
-        )
-
-
-def _is_identified(metric: Any) -> bool:
-    if isinstance(metric, functools.partial):
-        parts = (*metric.args, *metric.keywords.values())
-        return _is_identified(metric.func) and all(map(_is_plain, parts))
-    if hasattr(metric, "get_params") and hasattr(metric, "_validate_parameters"):
-        return all(map(_is_plain, metric.get_params(deep=False).values()))
-    return import_name(metric) is not None
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether `_plain` keeps everything that tells a parameter from another."""
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, Mapping):
-        return all(map(_is_plain, value.values()))
-    if value is None or isinstance(value, bool | int | float | str | np.generic):
-        return True
-    if type(value).__name__ in SETTINGS or hasattr(value, "__array__"):
-        return True
-    return callable(value) and _is_identified(value)
-
-
 def check_callable(metric: Any, name: str | None = None) -> None:
-    """Raise unless a metric can be called, and a name, if given, can name it."""
+    """Raise unless a metric can be called, and a name is text and given to a callable only."""
     if not callable(metric):
         raise InputTypeError(
             "The 'metric' parameter must be a shape metric or a callable of two networks. "
@@ -199,15 +198,17 @@ def check_callable(metric: Any, name: str | None = None) -> None:
     if name is None:
         return
     if not isinstance(name, str) or not name:
-        raise InputTypeError(f"The 'name' parameter must be text. Got {name!r} instead.")
-    if hasattr(metric, "_validate_parameters"):
+        raise InputTypeError(
+            f"The 'name' parameter must be a non-empty string. Got {name!r} instead."
+        )
+    if _is_shape_metric(metric):
         raise InputError(
-            f"The 'name' parameter names a callable; {type(metric).__name__} has a name already."
+            f"The 'name' parameter is for callables; {type(metric).__name__} already has a name."
         )
 
 
 def restore(identity: Mapping[str, Any]) -> ShapeMetric[Any] | None:
-    """Return the shape metric that an identity is of, or None if it is not one of ours.
+    """Return the shape metric that an identity describes, or None if it describes none of ours.
 
     >>> restore(describe(make_metric("gaussian", alpha=0.5, group="rotation")))
     GaussianShapeMetric(alpha=0.5, group='rotation')
@@ -220,7 +221,7 @@ def restore(identity: Mapping[str, Any]) -> ShapeMetric[Any] | None:
         metric._validate_parameters()
     except (RepshapeError, TypeError, ValueError):
         return None
-    # An identity that does not come back the same was not understood.
+    # An identity that changes on the way back was not understood.
     return metric if describe(metric)["parameters"] == dict(parameters) else None
 
 
@@ -233,13 +234,15 @@ def _class_of(identity: Mapping[str, Any]) -> type[ShapeMetric[Any]] | None:
 def _restored(value: Any) -> Any:
     if isinstance(value, Mapping) and len(value) == 1:
         ((kind, held),) = value.items()
-        if kind in SETTINGS:
-            return SETTINGS[kind](**held)
+        known = SETTINGS.get(kind)
+        names = {one.name for one in fields(known)} if known is not None else set()
+        if known is not None and isinstance(held, Mapping) and set(held) <= names:
+            return known(**held)
     return value
 
 
 def short_title(identity: Mapping[str, Any]) -> str:
-    """Return a few words for a matrix of this metric; empty if it has none.
+    """Return a short title for a matrix of this metric; empty if the identity has no name.
 
     >>> short_title({"metric": "GaussianShapeMetric", "parameters": {"alpha": 0.5}})
     'Gaussian, α = 0.5'
@@ -253,7 +256,7 @@ def short_title(identity: Mapping[str, Any]) -> str:
 
 
 def caption(identity: Mapping[str, Any]) -> str:
-    """Return the metric's full title, with the settings that change what it measures.
+    """Return the full title of the metric, with the settings that affect what it measures.
 
     >>> caption({"metric": "EnergyShapeMetric", "parameters": {"q": 1.0, "group": "rotation"}})
     'Energy shape distance (q = 1, group = rotation)'
@@ -263,12 +266,11 @@ def caption(identity: Mapping[str, Any]) -> str:
     cls = _class_of(identity)
     title = str(identity.get("metric") or "Distance") if cls is None else cls.full_title
     given = identity.get("parameters") or {}
-    told = [f"{key} = {_shown(given[key])}" for key in CAPTIONED if given.get(key) is not None]
-    return f"{title} ({', '.join(told)})" if told else title
+    listed = [f"{key} = {_shown(given[key])}" for key in CAPTIONED if given.get(key) is not None]
+    return f"{title} ({', '.join(listed)})" if listed else title
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
         return f"{value:g}"
-    restored = _restored(value)
-    return str(restored)
+    return str(_restored(value))

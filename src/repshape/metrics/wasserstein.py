@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights
-from repshape.coordinates.trials import Coordinates
-from repshape.errors import check_real
-from repshape.groups import Oracle, Transform, nearest_orthogonal
-from repshape.groups import oracle as group_oracle
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, check_search
-from repshape.metrics.energy import EnergyShapeMetric
+from repshape.coordinates.trials import coordinates_for
+from repshape.errors import Rule, check_real
+from repshape.groups import GROUPS, Oracle, Transform, nearest_orthogonal
+from repshape.metrics.base import (
+    SEARCH_RULES,
+    Alignment,
+    Prepared,
+    PreparedNative,
+    ShapeMetric,
+    prepared_transform,
+)
+from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.native import PreparedNative
-from repshape.metrics.trialwise import as_trials, coordinates_for
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
@@ -27,25 +32,40 @@ from repshape.solvers.transport import Descent, TransportProblem, descend
 
 FloatArray = npt.NDArray[np.float64]
 
-# "auto" starts from the means, the Gaussian's alignment, the energy's, and this many others.
+# "auto" starts from the means, from the alignments of the Gaussian and the energy metric, and from
+# this many other points.
 AUTO_OTHERS = 6
-# Those others are screened on few conditions and trials for few steps; this many are finished.
+# The other starts are screened on a few conditions and trials for a few steps, and only the best of
+# them are finished.
 SCREEN_CONDITIONS, SCREEN_TRIALS, SCREEN_STEPS, FINALISTS = 24, 24, 4, 2
 
 
 @dataclass(frozen=True)
 class PreparedTransport(Prepared):
-    """A network's trials in its own coordinates, and itself as its starts need it."""
+    """A network's trials in its own coordinates, and the network as prepared for its starts.
+
+    Attributes
+    ----------
+    trials : tuple of M arrays of shape (L_m, s)
+    means : array of shape (M, s)
+    energy, gaussian : PreparedNative
+        The network as prepared for the two metrics whose alignments are starts.
+    """
 
     trials: tuple[FloatArray, ...]
-    coordinates: Coordinates
+    means: FloatArray
     energy: PreparedNative
     gaussian: PreparedNative
 
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        return int(self.coordinates.rows.shape[1])
+        return int(self.means.shape[1])
+
+
+def _check_regularization(name: str, value: float | None, *, owner: str) -> None:
+    if value is not None:
+        check_real(name, value, 0, closed="neither", owner=owner)
 
 
 class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
@@ -54,41 +74,46 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     .. math:: d_p(x, y)^2 = \min_T \sum_m w_m W_p(X_m, T Y_m)^2, \qquad
               W_p(X, Y)^p = \min_\Gamma \sum_{lk} \Gamma_{lk} |x_l - y_k|^p
 
-    The plan :math:`\Gamma` moves mass 1/L from each trial of x and brings 1/K to each trial of y.
-    No family of distributions is assumed, but many trials are needed: the distance of two samples
-    of one distribution falls only as :math:`L^{-1/n}`.
+    The plan :math:`\Gamma` moves mass 1/L from each trial of x, and delivers 1/K to each trial of
+    y. No family of distributions is assumed, but many trials are needed: the distance between two
+    samples of the same distribution decreases only as :math:`L^{-1/n}`.
 
     Parameters
     ----------
     p : float, at least 1
         Power of the distance between single trials.
     group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms that do not count. Where numbers of neurons differ, the smaller network is
-        matched with a part of the larger, and what is left over counts.
+        Transforms under which networks count as equal. If the numbers of neurons differ, the
+        smaller network is matched with a part of the larger, and the rest of the larger network
+        adds to the distance.
     regularization : float or None
-        None transports exactly. A positive number adds an entropic penalty, in units of the mean
-        of :math:`(|x|^2 + |y|^2)^{p/2}` in each condition, and takes off the self-transports (the
-        Sinkhorn divergence): for many hundreds of trials. Below about 0.01 it is slower than exact.
+        None computes exact transport. A positive number adds an entropic penalty, in units of
+        the mean of :math:`(|x|^2 + |y|^2)^{p/2}` in each condition, and subtracts the
+        self-transports (the Sinkhorn divergence). Use it for many hundreds of trials. Below about
+        0.01 it is slower than exact transport.
     preprocess : Preprocess or None
-        Applied to each network first.
+        Preprocessing, fitted and applied to each network first.
     weights : array of shape (M,) or None
-        Weights of the conditions; they are normalised to sum to one. Default: equal.
+        Weights of the conditions, which are normalised to sum to one. Equal by default.
     n_starts : "auto" or int
-        Starting points: first the means, then the alignment of `GaussianShapeMetric`, then that of
-        `EnergyShapeMetric`, then principal axes and random ones. "auto" finishes these three and
-        the most promising of the others, so that no alignment of those metrics is better.
+        Number of starting points: first the alignment of the means, then that of
+        `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then principal axes and random
+        ones. "auto" finishes the first three and the most promising of the others, so that the
+        result is never worse than the alignments of those metrics.
     tol : float
-        The search stops when an alternation gains less than ``tol`` of the squared distance.
+        The search stops when an alternation reduces the squared distance by less than the fraction
+        ``tol``.
     max_iter : int
-        Most alternations of one start.
+        Maximum number of alternations per start.
     random_state : int
-        Seed of the random starts. The same seed gives the same bits.
+        Seed of the random starts. The same seed gives exactly the same result.
 
     Notes
     -----
-    The lower bound is that of the Gaussian metric at ``alpha=1`` for p of at least 2 (no coupling
-    with the same means and covariances is cheaper than the Gaussians'), and the distance of means
-    otherwise; zero with regularization unless p = 2.
+    For p of at least 2, the lower bound is that of the Gaussian metric at ``alpha=1``, because no
+    coupling of distributions with the same means and covariances costs less than that of the
+    Gaussians. For smaller p it is the distance between means. With regularization it is zero unless
+    p = 2.
 
     Unequal numbers of trials and regularization need the package POT (``repshape[ot]``).
 
@@ -108,6 +133,11 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     title = "Wasserstein"
     full_title = "Sample Wasserstein shape distance"
     key_parameter = ("p", "p")
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "p": partial(check_real, low=1, closed="left"),
+        "regularization": _check_regularization,
+        **SEARCH_RULES,
+    }
 
     def __init__(
         self,
@@ -135,13 +165,6 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     def _sentence(self) -> str:
         return f"Optimal transport between trials with p = {self.p:g}, after alignment."
 
-    def _validate_parameters(self) -> None:
-        owner = type(self).__name__
-        check_real("p", self.p, 1, closed="left", owner=owner)
-        if self.regularization is not None:
-            check_real("regularization", self.regularization, 0, closed="neither", owner=owner)
-        check_search(self, owner)
-
     def _weights(self, n_conditions: int) -> FloatArray:
         return condition_weights(self.weights, n_conditions)
 
@@ -161,7 +184,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     def _prepare(
         self, network: Trials | Gaussians, phi: FittedPreprocess | None
     ) -> PreparedTransport:
-        trials = as_trials(network, type(self).__name__)
+        trials = read_trials(network, type(self).__name__)
         weights = self._weights(trials.n_conditions)
         coordinates = coordinates_for(self.group, trials, weights)
         return PreparedTransport(
@@ -170,20 +193,20 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             trials.n_neurons,
             trials.conditions,
             tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
-            coordinates,
+            coordinates.means,
             self._energy().prepare(trials),
             self._gaussian().prepare(trials),
+            basis=coordinates.basis,
         )
 
     def _align_prepared(self, x: PreparedTransport, y: PreparedTransport) -> Alignment:
-        swapped = y.energy.native < x.energy.native  # larger first, then by content
+        swapped = y.energy.native < x.energy.native  # the larger network first, then by content
         first, second = (y, x) if swapped else (x, y)
         search = _Search(self, first, second)
         best, n_starts = search.run()
         core = best.transform if swapped else best.transform.T
         distance = float(np.sqrt(best.values[-1]))
         lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
-        rotation = self.group == "rotation" and x.n_neurons == y.n_neurons
         return Alignment(
             distance=distance,
             lower_bound=lower,
@@ -192,7 +215,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             converged=best.converged,
             n_iterations=len(best.values) - 1,
             n_starts=n_starts,
-            _map=Transform(core, y.coordinates.basis, x.coordinates.basis, rotation),
+            _map=prepared_transform(core, x, y, self.group),
             _phi=(x.phi, y.phi),
         )
 
@@ -203,7 +226,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         return TransportProblem(x, y, weights, self.p, planners, np.array(offsets))
 
     def _planner(self, x: FloatArray, y: FloatArray) -> tuple[Planner, float]:
-        """Return the planner of one condition, and what it takes off as self-transport."""
+        """Return the planner of one condition, and the self-transport to subtract."""
         if self.regularization is None:
             return exact_plan, 0.0
         power = (x**2).sum() / len(x) + (y**2).sum() / len(y)
@@ -213,8 +236,8 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         return planner, 0.5 * sum(selves)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        first, second = (as_trials(one, type(self).__name__) for one in (x, y))
-        if first.n_neurons < second.n_neurons:  # the residual lives in the larger space
+        first, second = (read_trials(one, type(self).__name__) for one in (x, y))
+        if first.n_neurons < second.n_neurons:  # the residual is in the larger space
             first, second, fixed = second, first, fixed.reversed()
         moved = tuple(fixed.apply(one) for one in second.responses)
         problem = self._problem(first.responses, moved, self._weights(first.n_conditions))
@@ -222,7 +245,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
 
 
 class _Search:
-    """Starts, screening and descent for one pair in canonical order, x the larger network."""
+    """Starts, screening and descent for one pair in canonical order: x is the larger network."""
 
     def __init__(
         self, metric: WassersteinShapeMetric, x: PreparedTransport, y: PreparedTransport
@@ -231,14 +254,14 @@ class _Search:
         self.weights = metric._weights(x.n_conditions)
         self.problem = metric._problem(x.trials, y.trials, self.weights)
         self.oracle = self._oracle()
-        means = (x.coordinates.means * self.weights[:, None]).T @ y.coordinates.means
+        means = (x.means * self.weights[:, None]).T @ y.means
         self.from_means = self.oracle(means)
 
     def _oracle(self) -> Oracle:
         sizes = {self.x.size, self.y.size, self.x.n_neurons, self.y.n_neurons}
         if self.metric.group == "rotation" and len(sizes) > 1:
-            return nearest_orthogonal  # a direction to spare: every T is part of a rotation
-        return group_oracle(self.metric.group)
+            return nearest_orthogonal  # with a spare direction, every T is part of a rotation
+        return GROUPS[self.metric.group]
 
     def run(self) -> tuple[Descent, int]:
         """Return the best descent, and the number of starts."""
@@ -267,13 +290,11 @@ class _Search:
 
     def _translate(self, alignment: Alignment) -> FloatArray:
         """Return an alignment of y to x in the coordinates of the trials, (s_x, s_y)."""
-        basis_y, basis_x = self.y.coordinates.basis, self.x.coordinates.basis
-        moved = alignment.apply(np.eye(self.y.n_neurons) if basis_y is None else basis_y.T)
-        core = moved if basis_x is None else moved @ basis_x
+        core = alignment._map.between(self.y.basis, self.x.basis)
         return self.oracle(np.ascontiguousarray(core.T))
 
     def _screen(self, starts: list[FloatArray]) -> list[FloatArray]:
-        """Return the most promising starts, moved along on a few conditions and trials."""
+        """Return the most promising starts, improved on a few conditions and trials."""
         M = self.x.n_conditions
         kept = np.unique(np.linspace(0, M - 1, min(M, SCREEN_CONDITIONS)).astype(int))
         weights = self.weights[kept] if self.weights[kept].any() else np.ones(len(kept))
@@ -287,14 +308,14 @@ class _Search:
         return [run.transform for run in runs[:FINALISTS]]
 
     def lower_bound(self) -> float:
-        """Return what no transform of the group gets below; see the notes of the metric."""
+        """Return a lower bound for all transforms of the group; see the notes of the metric."""
         if self.metric.regularization is not None and self.metric.p != 2:
             return 0.0
         if self.metric.regularization is None and self.metric.p >= 2:
             gaussian = self.metric._gaussian().set_params(n_starts=1)
             bound = gaussian.align_prepared(self.x.gaussian, self.y.gaussian).lower_bound
             return float(bound)
-        gaps = self.x.coordinates.means - self.y.coordinates.means @ self.from_means.T
+        gaps = self.x.means - self.y.means @ self.from_means.T
         return float(np.sqrt(self.weights @ (gaps**2).sum(1)))
 
 

@@ -1,1 +1,1 @@
-"""Every formula in plain NumPy: the readable statement, and the oracle of the tests."""
+"""The formulas in plain NumPy: readable definitions that the tests compare the solvers with."""

@@ -1,10 +1,10 @@
 """Alternating minimisation (Prop. 2), as ascent of a convex function over a group.
 
-Minimising over U_1 .. U_M at fixed T gives the polar factors of A_m' T C_m; minimising over T at
-fixed U is a linear problem, T <- argmax <T, grad g(T)>. As g is convex, g(T') >= g(T) +
-<T' - T, grad g(T)> >= g(T): the objective never decreases, whatever the group.
+Minimising over U_1 .. U_M at fixed T gives the polar factors of A_m' T C_m. Minimising over T at
+fixed U is a linear problem, T <- argmax <T, grad g(T)>. Since g is convex, g(T') >= g(T) +
+<T' - T, grad g(T)> >= g(T): the objective never decreases, for any group.
 
-The native solver gets to the same optima sooner; this is what it is tested against.
+The compiled solver reaches the same optima faster, and is tested against this module.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where alternation ended.
+    """Result of the alternation.
 
     Attributes
     ----------
     transform : array of shape (n_x, n_y)
     values : tuple of float
-        The objective at every step; it never decreases.
+        The objective after every step, which never decreases.
     converged : bool
-        The last step gained less than ``tol`` of the objective.
+        Whether the last step increased the objective by less than the fraction ``tol``.
     """
 
     transform: FloatArray
@@ -47,7 +47,7 @@ def alternate(
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> Ascent:
-    """Climb from ``start`` by alternation until a step gains less than ``tol`` of the objective.
+    """Alternate from ``start`` until a step gains less than the fraction ``tol`` of the objective.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def alternate(
         Maps T (n_x, n_y) to the convex objective and its gradient (n_x, n_y).
     start : array of shape (n_x, n_y)
     group : str
-        Name of the group over which T ranges.
+        Name of the group.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""The energy distance in plain NumPy: the readable statement, and the oracle of the tests.
+"""The energy distance in plain NumPy.
 
-Networks are sequences of M arrays of trials, (L_m, n_x) of x and (K_m, n_y) of y; T (n_x, n_y) maps
-y onto x, n_x >= n_y; weights w (M,) sum to 1. Equations are those of Duong et al. (2023).
+Networks are sequences of M arrays of trials, (L_m, n_x) for x and (K_m, n_y) for y. T (n_x, n_y)
+maps y onto x, with n_x >= n_y, and the weights w (M,) sum to 1. Equation numbers are those of Duong
+et al. (2023).
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from repshape.reference.alternation import Ascent, alternate
 FloatArray = npt.NDArray[np.float64]
 Conditions = Sequence[FloatArray]
 
-# Squared distances below this share of the responses' are rounding: trials that meet.
+# Squared distances below this fraction of the squared responses are rounding: trials coincide.
 MEETING = 1e-24
 
 
 def squared_gaps(x: FloatArray, y: FloatArray) -> FloatArray:
-    """|x_l - y_p|^2 from differences, (L, K); the Gram matrix would lose what nearly meets."""
+    """Return |x_l - y_p|^2, (L, K), from differences: Gram matrices lose digits of close trials."""
     return np.asarray(((x[:, None] - y[None]) ** 2).sum(-1))
 
 
 def within(x: FloatArray, q: float, estimator: str) -> float:
-    """E |X - X'|^q over all pairs of trials ("v"), or over distinct ones ("u")."""
+    """Return E |X - X'|^q over all pairs of trials ("v"), or over distinct trials ("u")."""
     L = len(x)
     pairs = L * L if estimator == "v" else L * (L - 1)
     return float((squared_gaps(x, x) ** (q / 2)).sum() / pairs)
 
 
 def loss(x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatArray) -> float:
-    """Sum of w E |X - T Y|^q, what the search minimises (App. D.2)."""
+    """Return the sum of w E |X - T Y|^q, which the search minimises (App. D.2)."""
     terms = [(squared_gaps(a, b @ T.T) ** (q / 2)).mean() for a, b in zip(x, y, strict=True)]
     return float(weights @ np.array(terms))
 
@@ -41,7 +42,7 @@ def loss(x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatAr
 def energy_squared(
     x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatArray, estimator: str
 ) -> float:
-    """Sum of w [E |X - TY|^q - E |X - X'|^q / 2 - E |Y - Y'|^q / 2], eq. 4 and 5, at T.
+    """Return the sum of w [E |X - TY|^q - E |X - X'|^q / 2 - E |Y - Y'|^q / 2] (eq. 4 and 5).
 
     For q = 2 and estimator "v" this is the sum of w |mean x - T mean y|^2 (App. F.1).
     """
@@ -52,11 +53,11 @@ def energy_squared(
 def objective(
     x: Conditions, y: Conditions, q: float, weights: FloatArray
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-    """Return the map of T to minus the loss and its gradient along the orthogonal group.
+    """Return a function of T: minus the loss, and its gradient on the orthogonal group.
 
-    On the group |x - Ty|^2 = |x|^2 + |y|^2 - 2 <x, Ty>, so the gradient of -|x - Ty|^q is
-    q |x - Ty|^(q-2) x y'. Where s = |x - Ty|^2 falls below a floor, s^(q/2) is continued by its
-    tangent: the function of s stays concave, which is all that reweighting asks for.
+    On the group, |x - Ty|^2 = |x|^2 + |y|^2 - 2 <x, Ty>, so the gradient of -|x - Ty|^q is
+    q |x - Ty|^(q-2) x y'. If s = |x - Ty|^2 is below a floor, s^(q/2) is continued by its tangent:
+    as a function of s it remains concave, which is all that reweighting needs.
     """
     power = np.array([[(a**2).sum() / len(a) for a in net] for net in (x, y)])
     floor = max(MEETING * float(weights @ power.sum(0)), 1e-300)
@@ -85,10 +86,10 @@ def irls(
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> Ascent:
-    """Run iteratively reweighted least squares (App. F.2); minus the loss climbs.
+    """Run iteratively reweighted least squares (App. F.2), which never increases the loss.
 
-    s^(q/2) is concave in s, so each step's least squares with weights |x - Ty|^(q-2) bounds the
-    loss from above and touches it at T. On the group that least squares is linear in T: the step
-    is argmax <T, sum of w |x - Ty|^(q-2) x y'>, alternation on `objective`.
+    Since s^(q/2) is concave in s, least squares with weights |x - Ty|^(q-2) is an upper bound of
+    the loss that touches it at T. On the group it is linear in T: the step is
+    argmax <T, sum of w |x - Ty|^(q-2) x y'>, which is alternation on `objective`.
     """
     return alternate(objective(x, y, q, weights), start, group, tol=tol, max_iter=max_iter)

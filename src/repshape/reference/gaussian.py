@@ -1,8 +1,8 @@
-"""The maths in plain NumPy: the readable statement, and the oracle of the tests.
+"""The Gaussian distance in plain NumPy.
 
-Shapes: M conditions; networks x and y with n_x and n_y neurons; covariances S = A A' with factors
-A (M, n_x, r_x) of x and C (M, n_y, r_y) of y; T (n_x, n_y) maps y onto x; weights w (M,) sum to 1.
-Equation numbers are those of Duong et al. (2023).
+There are M conditions, and networks x and y with n_x and n_y neurons. Covariances S = A A' have
+factors A (M, n_x, r_x) for x and C (M, n_y, r_y) for y. T (n_x, n_y) maps y onto x, and the weights
+w (M,) sum to 1. Equation numbers are those of Duong et al. (2023).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def symmetric_root(S: FloatArray) -> FloatArray:
-    """S^(1/2) of positive semidefinite matrices (..., n, n)."""
+    """Return S^(1/2) of positive semidefinite matrices (..., n, n)."""
     values, U = np.linalg.eigh(S)
     root = np.sqrt(np.maximum(values, 0.0))
     return np.asarray((U * root[..., None, :]) @ np.swapaxes(U, -1, -2))
 
 
 def bures_squared(S: FloatArray, R: FloatArray) -> FloatArray:
-    """B(S, R)^2 = tr S + tr R - 2 tr (S^1/2 R S^1/2)^1/2, the traditional form (App. D.1)."""
+    """Return B(S, R)^2 = tr S + tr R - 2 tr (S^1/2 R S^1/2)^1/2, the usual formula (App. D.1)."""
     half = symmetric_root(S)
     values = np.linalg.eigvalsh(half @ R @ half)
     cross = np.sqrt(np.maximum(values, 0.0)).sum(-1)
@@ -37,14 +37,14 @@ def polar(X: FloatArray) -> FloatArray:
 
 
 def cross_products(A: FloatArray, C: FloatArray, T: FloatArray) -> FloatArray:
-    """A_m' T C_m for every condition, (M, r_x, r_y)."""
+    """Return A_m' T C_m for every condition, (M, r_x, r_y)."""
     return np.asarray(np.swapaxes(A, 1, 2) @ T @ C)
 
 
 def covariance_objective(
     A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Sum of w |A' T C|_* (nuclear norms) and its gradient, sum of w A P C', in T.
+    """Return the sum of w |A' T C|_* (nuclear norms), and its gradient in T, sum of w A P C'.
 
     The gradient of the nuclear norm at X is its polar factor P.
     """
@@ -56,7 +56,7 @@ def covariance_objective(
 
 
 def mean_term(mu_x: FloatArray, mu_y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sum of w mu_x mu_y', (n_x, n_y)."""
+    """Return the sum of w mu_x mu_y', (n_x, n_y)."""
     return np.asarray((mu_x * weights[:, None]).T @ mu_y)
 
 
@@ -89,8 +89,8 @@ def joint_objective(
 ) -> float:
     """Return max over T of a <sum w mu_x mu_y', T> + (2 - a) sum w <P, A' T C>, for fixed P.
 
-    The maximum is |G|_*, G = a sum w mu_x mu_y' + (2 - a) sum w A P C', at the polar factor of G.
-    Its own maximum over orthogonal P_m is that of g over T: |X|_* = max over P of <P, X>.
+    The maximum is |G|_* with G = a sum w mu_x mu_y' + (2 - a) sum w A P C', at the polar factor of
+    G. Its maximum over orthogonal P_m is that of g over T, since |X|_* = max over P of <P, X>.
     """
     G = alpha * mean_term(mu_x, mu_y, weights)
     G = G + (2 - alpha) * np.einsum("m,mip,mpq,mjq->ij", weights, A, P, C, optimize=True)
@@ -98,17 +98,17 @@ def joint_objective(
 
 
 def mean_gap(mu_x: FloatArray, mu_y: FloatArray, T: FloatArray, weights: FloatArray) -> float:
-    """Sum of w |mu_x - T mu_y|^2; for n_y > n_x the same seen from y, |T' mu_x - mu_y|^2."""
+    """Return the sum of w |mu_x - T mu_y|^2, or of w |T' mu_x - mu_y|^2 if n_y > n_x."""
     if T.shape[0] < T.shape[1]:
         return mean_gap(mu_y, mu_x, T.T, weights)
     return float(weights @ ((mu_x - mu_y @ T.T) ** 2).sum(1))
 
 
 def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatArray) -> float:
-    """Sum of w B(S, T R T')^2 as residuals |A P - T C|_F^2, P the polar factor of A' T C.
+    """Return the sum of w B(S, T R T')^2, computed from residuals |A P - T C|_F^2.
 
-    A sum of squares keeps its relative precision where the difference of traces would not. P has
-    orthonormal rows if r_x <= r_y; otherwise x and y change places.
+    A sum of squares is accurate even if it is small, unlike a difference of traces. P is the polar
+    factor of A' T C, with orthonormal rows if r_x <= r_y; otherwise x and y are exchanged.
     """
     if T.shape[0] < T.shape[1]:
         return covariance_gap(C, A, T.T, weights)
@@ -119,7 +119,7 @@ def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatAr
 
 
 def spectral_gap(A: FloatArray, C: FloatArray, weights: FloatArray) -> float:
-    """Sum of w |s(A) - s(C)|^2 over sorted singular values: at most any covariance gap."""
+    """Return the sum of w |s(A) - s(C)|^2 over sorted singular values, a lower bound of the gap."""
     s_x = np.linalg.svd(A, compute_uv=False)
     s_y = np.linalg.svd(C, compute_uv=False)
     size = max(s_x.shape[1], s_y.shape[1])

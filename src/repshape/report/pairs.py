@@ -16,9 +16,8 @@ from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.io.cohort import Cohort
-from repshape.metrics.base import ShapeMetric
+from repshape.metrics.base import NativeShapeMetric, ShapeMetric, prepared_transform
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.native import NativeShapeMetric
 from repshape.moments import estimate_moments
 from repshape.pairwise.store import Store
 from repshape.preprocess import Preprocess
@@ -198,9 +197,8 @@ class _PairProjector:
             parts = found.distance, found.lower_bound, found.mean_distance
             moved, four = found._map, (*parts, found.covariance_distance)
         else:
-            square = x.prepared.n_neurons == y.prepared.n_neurons
-            rotation = getattr(self._metric, "group", "") == "rotation" and square
-            moved = Transform(core, y.prepared.basis, x.prepared.basis, rotation)
+            group = getattr(self._metric, "group", "")
+            moved = prepared_transform(core, x.prepared, y.prepared, group)
             four = self._parts(x, y, moved)
         still = np.zeros((len(y.offset), 2))  # neuron k of y on neuron k of x, if there is one
         shared = min(len(y.offset), len(x.offset))

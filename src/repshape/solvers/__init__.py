@@ -1,1 +1,1 @@
-"""What the metrics call besides the native core: starts, transport plans, quadratic programs."""
+"""Solvers besides the compiled core: starting points, transport plans, quadratic programs."""

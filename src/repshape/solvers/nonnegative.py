@@ -1,4 +1,4 @@
-"""Quadratic programs in variables that must not be negative."""
+"""Quadratic programs with non-negative variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 FloatArray = npt.NDArray[np.float64]
 
-# Spectral steps let the value rise for a while; beyond this many steps without a new best value,
+# Spectral steps may increase the value for a while. After this many steps without a new best value,
 # a step must end below the worst value since then (Dai and Fletcher, 2005).
 PATIENCE = 10
 
@@ -34,22 +34,23 @@ def minimise_nonnegative(
     r"""Minimise :math:`\frac12 |B^T y|^2 - b^T y` over :math:`y \ge 0`.
 
     This is the dual of projecting onto :math:`\{v : B v \ge b\}`: the projection of 0 is
-    :math:`v = B^T y`. Projected gradient steps whose lengths alternate between the two spectral
-    ones of Barzilai and Borwein, with a line search only when the value would rise for long.
-    An iteration costs one product with B and one with its transpose.
+    :math:`v = B^T y`. The method is projected gradient descent. Step lengths alternate between the
+    two spectral ones of Barzilai and Borwein, and there is a line search only if the value has not
+    improved for a while. An iteration takes one product with B and one with its transpose.
 
     Parameters
     ----------
     rows : csr_array, shape (m, n)
-        B, its rows of about unit length.
+        B, with rows of about unit length.
     target : ndarray, shape (m,)
         b.
     start : ndarray, shape (m,)
-        A first y, none negative.
+        Initial y, non-negative.
     tolerance : ndarray, shape (m,)
-        Stop when no row is violated, and no row with positive y slack, by more than this.
+        Stop when no constraint is violated by more than this, and no constraint with positive y
+        has more slack than this.
     max_iterations : int
-        Stop after this many in any case.
+        Maximum number of iterations.
 
     References
     ----------
@@ -91,12 +92,12 @@ def minimise_nonnegative(
 
 
 def _projected(y: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Return the gradient without what points out of the feasible set."""
+    """Return the gradient without the components that point out of the feasible set."""
     return np.where(y > 0.0, gradient, np.minimum(gradient, 0.0))
 
 
 class _Ceiling:
-    """The value below which a step must end: infinite until progress stalls."""
+    """The value below which a step must end, which is infinite until progress stalls."""
 
     def __init__(self, value: float) -> None:
         self.value = np.inf

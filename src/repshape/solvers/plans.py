@@ -1,7 +1,7 @@
 """Transport plans between the trials of two networks, one condition at a time.
 
-A plan moves mass 1/L from each of the L trials of x and delivers 1/K to each of the K trials of y.
-It is kept as its entries (rows, columns, mass): an exact plan has at most L + K - 1 of them.
+A plan moves mass 1/L from each of the L trials of x, and delivers 1/K to each of the K trials of y.
+It is stored as a list of entries (row, column, mass), of which an exact plan has at most L + K - 1.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from repshape.errors import InputError, MissingDependencyError
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Pivots after which the network simplex gives up: far more than any problem that fits in memory.
+# Maximum number of pivots of the network simplex: more than any problem that fits in memory needs.
 EMD_PIVOTS = 100_000_000
-# Largest cost, in units of the regularisation, whose kernel exp(-cost) keeps its digits.
+# Largest cost, in units of the regularization, for which the kernel exp(-cost) is accurate.
 SAFE_EXPONENT = 300.0
-# Sinkhorn stops when the masses are right to this, or after so many steps.
+# Sinkhorn stops when the error of the masses is below this, or after this many steps.
 SINKHORN_TOLERANCE = 1e-6
 SINKHORN_STEPS = 5000
-# A plan whose masses are off by more than this in total is no plan.
+# A plan is refused if the total error of its masses is larger than this.
 WRONG_MASS = 1e-3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A transport plan, and what it costs.
+    """A transport plan and its cost.
 
     Attributes
     ----------
     rows, columns : int arrays of shape (entries,)
     mass : array of shape (entries,)
     cost : float
-        Mass times cost, summed; with the entropic penalty where there is one.
+        Sum of mass times cost, plus the entropic penalty if there is one.
     """
 
     rows: IntArray
@@ -50,17 +50,17 @@ class Plan:
 
 
 class Planner(Protocol):
-    """Finds the cheapest plan for a matrix of costs (L, K)."""
+    """A function that finds the cheapest plan for a matrix of costs (L, K)."""
 
     def __call__(self, costs: FloatArray) -> Plan:
         """Return the plan."""
 
 
 def exact_plan(costs: FloatArray) -> Plan:
-    """Return an optimal plan: an assignment where L = K (SciPy), else the network simplex (POT).
+    """Return an optimal plan, from SciPy's assignment if L = K, or else POT's network simplex.
 
-    With equal numbers some optimal plan is an assignment (Birkhoff), and SciPy finds it 30 times
-    faster than POT at 16 trials, twice at 64 and as fast at 256.
+    If L = K, one of the optimal plans is an assignment (Birkhoff). SciPy finds it 30 times faster
+    than POT for 16 trials, twice as fast for 64, and as fast for 256.
 
     >>> exact_plan(np.array([[1.0, 0.0], [0.0, 2.0]])).cost
     0.0
@@ -79,7 +79,7 @@ def exact_plan(costs: FloatArray) -> Plan:
 def entropic_plan(costs: FloatArray, regularization: float) -> Plan:
     """Return the plan that minimises its cost plus ``regularization`` KL(plan | uniform)."""
     L, K = costs.shape
-    # What a row or a column has in common changes no plan; without it the kernel is better scaled.
+    # Constants of rows and columns do not change the plan, but the scale of the kernel.
     relative = costs - costs.min(axis=1, keepdims=True)
     relative -= relative.min(axis=0, keepdims=True)
     safe = relative.max() < SAFE_EXPONENT * regularization
@@ -95,7 +95,7 @@ def entropic_plan(costs: FloatArray, regularization: float) -> Plan:
     wrong = np.abs(plan.sum(1) - 1 / L).sum() + np.abs(plan.sum(0) - 1 / K).sum()
     if not wrong < WRONG_MASS:
         raise InputError(
-            f"Entropic transport did not settle in {SINKHORN_STEPS} steps. "
+            f"Entropic transport did not converge in {SINKHORN_STEPS} steps. "
             "Use a larger regularization, or None for exact transport."
         )
     rows, columns = np.nonzero(plan)
@@ -115,7 +115,7 @@ def squared_gaps(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def import_pot() -> ModuleType:
-    """Return the module of Python Optimal Transport, or raise a sentence that says what to do."""
+    """Return the module of Python Optimal Transport, or raise an error that says what to do."""
     try:
         import ot
     except ImportError:

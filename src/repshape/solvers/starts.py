@@ -1,8 +1,8 @@
-"""Where the solver starts besides the means: reproducible, and the same for every pair of a size.
+"""Starting points besides the means. They are reproducible, and equal for all pairs of a size.
 
-Networks come in their principal axes (see `repshape.coordinates.factors`), so the identity aligns
-principal axis with principal axis, and a diagonal of signs does so up to the directions that
-noise leaves undecided. Random orthogonal matrices cover the rest.
+Networks are expressed in their principal axes (see `repshape.coordinates.factors`). So the identity
+aligns principal axes with each other, and diagonal matrices of signs do so up to the direction of
+each axis. Random orthogonal matrices cover the rest of the group.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-# Starts that "auto" offers to the screening, besides the means. How many of them it takes depends
-# on its budget, which grows with what the start from the means took.
+# Maximum number of starts that "auto" screens, besides the means. The screening has a budget, which
+# grows with the work done by the start from the means, and may allow fewer.
 AUTO_STARTS = 128
-# Numbers that the starts of one size may hold: large networks are offered fewer of them.
+# The starts of one size have at most this many entries in total, so large networks have fewer.
 START_ENTRIES = 2**22
 
 
 def count_starts(n_starts: int | str, size: int, group: str) -> int:
-    """Return how many starts besides the means a search among ``size`` dimensions is offered.
+    """Return the number of starts, besides the means, of a search in ``size`` dimensions.
 
     >>> [count_starts("auto", size, "orthogonal") for size in (10, 500, 5000)]
     [128, 16, 4]
@@ -38,7 +38,7 @@ def count_starts(n_starts: int | str, size: int, group: str) -> int:
 def make_starts(n: int, count: int, seed: int) -> FloatArray:
     """Return ``count`` orthogonal matrices (count, n, n): the identity, signs, and random ones.
 
-    In one and two dimensions a grid covers the group, and no more are returned than it has points.
+    In one and two dimensions, a grid covers the group, and at most all of its points are returned.
 
     >>> make_starts(3, 2, 0).shape
     (2, 3, 3)
@@ -58,7 +58,7 @@ def make_starts(n: int, count: int, seed: int) -> FloatArray:
 
 
 def _grid(n: int) -> FloatArray:
-    """All of O(1), or every eighth of a turn with and without reflection."""
+    """Return all of O(1), or every eighth of a turn in O(2) with and without reflection."""
     if n == 1:
         return np.array([[[1.0]], [[-1.0]]])
     angles = np.repeat(np.arange(8) * np.pi / 4, 2)
@@ -68,7 +68,7 @@ def _grid(n: int) -> FloatArray:
 
 
 def random_orthogonal(n: int, rng: np.random.Generator) -> FloatArray:
-    """Return an orthogonal matrix from the Haar measure.
+    """Return a random orthogonal matrix, from the Haar measure.
 
     >>> Q = random_orthogonal(4, np.random.default_rng(0))
     >>> bool(np.allclose(Q.T @ Q, np.eye(4)))

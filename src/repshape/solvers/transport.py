@@ -4,14 +4,14 @@ With W_p(m)^p = min over plans of <plan_m, |x - Ty|^p>, the objective is
 
     F(T) = sum_m w_m W_p(m)^2 = sum_m w_m (<plan_m, s_m^(p/2)>)^(2/p),   s = |x - Ty|^2.
 
-At a fixed plan and for p <= 2 each term is a power mean of s, concave in s, and s is linear in T on
-the group: the tangent in s bounds F from above, so that T <- argmax <T, G> with
+At a fixed plan and for p <= 2, each term is a power mean of s, which is concave in s, and s is
+linear in T on the group. So the tangent in s is an upper bound of F, and T <- argmax <T, G> with
 
     G = sum_m w_m W_p(m)^(2-p) sum of plan_m s^((p-2)/2) x y'
 
-never ascends, and neither does the next transport. For p = 2 the step is Procrustes itself. For
-p > 2, and for a regularised p < 2, the bound fails: the step is damped, T <- argmax <T, G + k T'>
-with T' the transform at hand, until F descends.
+never increases F, and neither does the next transport. For p = 2 the step is a Procrustes problem.
+For p > 2, and for p < 2 with regularization, the bound does not hold: the step is damped,
+T <- argmax <T, G + k T'> with T' the current transform, until F decreases.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from repshape.solvers.plans import Planner, squared_gaps
 
 FloatArray = npt.NDArray[np.float64]
 
-# Squared distances below this share of the responses' are rounding: trials that meet.
+# Squared distances below this fraction of the squared responses are rounding: trials coincide.
 MEETING = 1e-24
-# How strongly a step is damped if it ascends, in units of the gradient's norm.
+# Damping of a step that increases F, in units of the norm of the gradient.
 DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 
 
@@ -44,7 +44,8 @@ class TransportProblem:
     p : float
     planners : sequence of M planners
     offsets : array of shape (M,)
-        Taken off the cost of each condition: the self-transport that debiases an entropic cost.
+        Subtracted from the cost of each condition: the self-transport that debiases an entropic
+        cost.
     """
 
     x: Sequence[FloatArray]
@@ -55,7 +56,7 @@ class TransportProblem:
     offsets: FloatArray
 
     def at(self, T: FloatArray) -> tuple[float, FloatArray]:
-        """Return F(T) and the matrix G of its bound; minus 2 G is the gradient on the group."""
+        """Return F(T) and the matrix G of its bound; -2 G is the gradient on the group."""
         value, G = 0.0, np.zeros(T.shape)
         for m in np.flatnonzero(self.weights).tolist():
             x, y = self.x[m], self.y[m]
@@ -69,7 +70,7 @@ class TransportProblem:
 
     @property
     def bounded(self) -> bool:
-        """Whether the tangent in s bounds F from above."""
+        """Whether the tangent in s is an upper bound of F."""
         return self.p == 2 or (self.p < 2 and not self.offsets.any())
 
     def _tangent(self, s: FloatArray, cost: float, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -82,7 +83,7 @@ class TransportProblem:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where alternation ended; ``values`` never ascend."""
+    """Result of the alternation; ``values``, of F after each step, never increase."""
 
     transform: FloatArray
     values: tuple[float, ...]
@@ -92,7 +93,7 @@ class Descent:
 def descend(
     problem: TransportProblem, start: FloatArray, oracle: Oracle, *, tol: float, max_iter: int
 ) -> Descent:
-    """Alternate from ``start`` until a step gains less than ``tol`` of F.
+    """Alternate from ``start`` until a step reduces F by less than the fraction ``tol``.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def descend(
 def _step(
     problem: TransportProblem, T: FloatArray, value: float, G: FloatArray, oracle: Oracle
 ) -> tuple[FloatArray, float, FloatArray] | None:
-    """Return the next transform with its value and G, or None if no step descends."""
+    """Return the next transform with its value and G, or None if no step reduces F."""
     size = float(np.linalg.norm(G))
     for damping in DAMPING:
         candidate = oracle(G + damping * size * T)
@@ -128,6 +129,6 @@ def _step(
         new_value, new_G = problem.at(candidate)
         if new_value < value:
             return candidate, new_value, new_G
-        if problem.bounded:  # F cannot ascend, so rounding has been reached
+        if problem.bounded:  # F can only increase by rounding
             return None
     return None

@@ -1,0 +1,315 @@
+"""The one door to the compiled core: options and handles go in, named results come out.
+
+Nothing else imports `repshape._core`. A handle holds one network in the coordinates in which it is
+solved; options hold everything about a search that does not depend on the pair. Transforms map
+rows of y onto x, shape (s_y, s_x), in the coordinates of the two handles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape import _core
+from repshape._core import (
+    EnergyOptions,
+    Network,
+    Options,
+    Samples,
+    instruction_set,
+    instruction_sets,
+)
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.int64]
+SearchOptions: TypeAlias = Options | EnergyOptions
+
+__all__ = [
+    "EnergyOptions",
+    "Network",
+    "Options",
+    "PairSolutions",
+    "Parts",
+    "Samples",
+    "Search",
+    "SearchOptions",
+    "Slope",
+    "Solution",
+    "align",
+    "align_pairs",
+    "energy_gradient",
+    "energy_loss",
+    "energy_options",
+    "evaluate",
+    "gaussian_options",
+    "gradient",
+    "instruction_set",
+    "instruction_sets",
+    "make_network",
+    "make_samples",
+]
+
+# The numbers by which the compiled core knows the groups.
+GROUP_CODES = {"orthogonal": 0, "rotation": 1, "permutation": 2, "identity": 3}
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the searches of all metrics have in common.
+
+    Attributes
+    ----------
+    group : str
+        Name of the group.
+    weights : array of shape (M,)
+        Weights of the conditions, which sum to 1.
+    tol : float
+        Relative size of the gradient at which the search stops.
+    max_iter : int
+        Maximum number of gradient evaluations per start.
+    starts : array of shape (S, s, s)
+        Starting points besides the means, s being the size of the larger network.
+    screen : bool
+        Whether starts are screened first, and only the most promising ones finished.
+    """
+
+    group: str
+    weights: FloatArray
+    tol: float
+    max_iter: int
+    starts: FloatArray
+    screen: bool
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best transform of one pair.
+
+    Attributes
+    ----------
+    distance, lower_bound : float
+        The distance at the transform, and a proven lower bound of the minimum.
+    mean_distance, covariance_distance : float
+        The two parts of a Gaussian distance; NaN for energy distances.
+    converged : bool
+    n_iterations, n_starts : int
+        Gradient evaluations of the best start, and the number of starts.
+    transform : array of shape (s_y, s_x)
+    """
+
+    distance: float
+    lower_bound: float
+    mean_distance: float
+    covariance_distance: float
+    converged: bool
+    n_iterations: int
+    n_starts: int
+    transform: FloatArray
+
+
+@dataclass(frozen=True)
+class PairSolutions:
+    """The best transforms of P pairs.
+
+    Attributes
+    ----------
+    distance, lower_bound : array of shape (P,)
+    converged : bool array of shape (P,)
+    transforms : list of P arrays of shape (s_y, s_x), or None
+        None unless they were asked for.
+    """
+
+    distance: FloatArray
+    lower_bound: FloatArray
+    converged: npt.NDArray[np.bool_]
+    transforms: list[FloatArray] | None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Squared Gaussian distance at a fixed transform: the parts of means and of covariances."""
+
+    means: float
+    covariances: float
+
+
+@dataclass(frozen=True)
+class Slope:
+    """An objective and its gradient, of shape (s_x, s_y)."""
+
+    value: float
+    gradient: FloatArray
+
+
+def make_network(
+    means: FloatArray,
+    factors: FloatArray,
+    spectrum: FloatArray,
+    *,
+    diagonal: bool = False,
+    reduced: bool = False,
+) -> Network:
+    """Return the handle of a network with Gaussian responses.
+
+    Parameters
+    ----------
+    means : array of shape (M, s)
+    factors : array of shape (M, s, r), or (M, s) standard deviations if ``diagonal``
+    spectrum : array of shape (M, r)
+        Singular values of the factors, in descending order.
+    reduced : bool
+        Whether the coordinates span fewer dimensions than the network has neurons.
+    """
+    return Network(
+        np.ascontiguousarray(means),
+        np.ascontiguousarray(factors),
+        np.ascontiguousarray(spectrum),
+        diagonal,
+        reduced=reduced,
+    )
+
+
+def make_samples(
+    rows: FloatArray, n_trials: npt.NDArray[np.int_], n_neurons: int, q: float
+) -> Samples:
+    """Return the handle of a network's trials, (sum of trials, s), condition after condition.
+
+    ``n_neurons`` is the number of neurons before any reduction, and q the power of the energy
+    distance.
+    """
+    counts = n_trials.astype(np.int64)
+    return Samples(np.ascontiguousarray(rows), counts, n_neurons, float(q))
+
+
+def gaussian_options(search: Search, alpha: float) -> Options:
+    """Return the options of a search for the Gaussian distance."""
+    return Options(
+        group=GROUP_CODES[search.group],
+        alpha=float(alpha),
+        weights=search.weights,
+        tolerance=float(search.tol),
+        max_iterations=int(search.max_iter),
+        starts=search.starts,
+        n_starts=len(search.starts),
+        use_means=True,
+        screen=search.screen,
+    )
+
+
+def energy_options(search: Search, q: float, unbiased: bool) -> EnergyOptions:
+    """Return the options of a search for the energy distance."""
+    return EnergyOptions(
+        group=GROUP_CODES[search.group],
+        q=float(q),
+        unbiased=unbiased,
+        weights=search.weights,
+        tolerance=float(search.tol),
+        max_iterations=int(search.max_iter),
+        starts=search.starts,
+        n_starts=len(search.starts),
+        screen=search.screen,
+    )
+
+
+def align(x: Any, y: Any, options: SearchOptions) -> Solution:
+    """Align y to x, two handles of the metric that the options belong to."""
+    if isinstance(options, EnergyOptions):
+        distance, bound, _, converged, n_iterations, n_starts, _, core = _core.energy_align(
+            x, y, options
+        )
+        means = covariances = float("nan")
+    else:
+        distance, bound, means, covariances, converged, n_iterations, n_starts, _, core = (
+            _core.align(x, y, options)
+        )
+    return Solution(
+        distance=distance,
+        lower_bound=bound,
+        mean_distance=means,
+        covariance_distance=covariances,
+        converged=converged,
+        n_iterations=n_iterations,
+        n_starts=n_starts,
+        transform=core,
+    )
+
+
+def align_pairs(
+    handles: Sequence[Any],
+    pairs: IndexArray,
+    options: Mapping[int, SearchOptions],
+    starts: Sequence[FloatArray] | None = None,
+    *,
+    keep: bool = False,
+) -> PairSolutions:
+    """Align many pairs, with the interpreter lock released.
+
+    Parameters
+    ----------
+    handles : sequence of handles
+    pairs : int array of shape (P, 2)
+        Indices into ``handles``.
+    options : mapping of int to options
+        By the size of the larger network of a pair.
+    starts : sequence of P arrays of shape (S, s_y, s_x), optional
+        Transforms to start from, instead of the starts of the options.
+    keep : bool
+        Whether to return the transforms.
+    """
+    index = np.ascontiguousarray(pairs, dtype=np.int64)
+    given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
+    energy = any(isinstance(one, EnergyOptions) for one in options.values())
+    solve: Any = _core.energy_align_pairs if energy else _core.align_pairs
+    rows, transforms = solve(list(handles), index, dict(options), given, keep)
+    # The last of the numbers of a pair says whether it converged.
+    return PairSolutions(rows[:, 0], rows[:, 1], rows[:, -1] == 1.0, transforms if keep else None)
+
+
+def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:
+    """Return the parts of the squared Gaussian distance at a fixed transform (s_y, s_x)."""
+    return Parts(*_core.evaluate(x, y, np.ascontiguousarray(transform), weights))
+
+
+def gradient(
+    x: Network,
+    y: Network,
+    transform: FloatArray,
+    weights: FloatArray,
+    *,
+    alpha: float = 1.0,
+    isa: str = "",
+    single: bool = False,
+    repeats: int = 1,
+) -> Slope:
+    """Return the Gaussian objective and its gradient at T (s_x, s_y), for s_x >= s_y.
+
+    Tests and benchmarks choose the instruction set (``isa``), single precision, and the number of
+    repetitions.
+    """
+    found = _core.gradient(x, y, transform, weights, alpha, isa, single, repeats)
+    return Slope(*found)
+
+
+def energy_loss(
+    x: Samples, y: Samples, transform: FloatArray, weights: FloatArray, q: float
+) -> float:
+    """Return sum of w E |X - TY|^q at a fixed T (s_x, s_y), for s_x >= s_y."""
+    return _core.energy_loss(x, y, transform, weights, float(q))
+
+
+def energy_gradient(
+    x: Samples,
+    y: Samples,
+    transform: FloatArray,
+    weights: FloatArray,
+    q: float,
+    *,
+    isa: str = "",
+    repeats: int = 1,
+) -> Slope:
+    """Return minus the energy loss and its gradient at T (s_x, s_y), for s_x >= s_y."""
+    return Slope(*_core.energy_gradient(x, y, transform, weights, q, isa, repeats))
