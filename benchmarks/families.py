@@ -1,4 +1,4 @@
-"""Errors of the metrics with few trials, on data with known distances; writes docs/evidence/families.md.
+"""Errors of the metrics with few trials, on data with known distances.
 
     python benchmarks/families.py          # about five minutes on one core
 

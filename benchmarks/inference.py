@@ -2,8 +2,8 @@
 
     python -m benchmarks.inference [--simulations 200] [--only simulations | macaque]
 
-Saves benchmarks/results/inference.json and the tables of docs/evidence/inference.md. Takes less than ten
-minutes on one core. The recordings are used if REPSHAPE_DATA names their directory.
+Saves benchmarks/results/inference.json and the tables of docs/evidence/inference.md. Takes less
+than ten minutes on one core. The recordings are used if REPSHAPE_DATA names their directory.
 """
 
 from __future__ import annotations
