@@ -46,7 +46,7 @@ def test_a_callable_without_identity_is_refused_before_any_work(
 ) -> None:
     store = tmp_path / "s"
     for metric in (lambda x, y: never(x, y), partial(never, y=object())):
-        refused("Give it a name of its own", cohort, metric, store=store)
+        refused("Give it one, as in pairwise", cohort, metric, store=store)
     assert not store.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_name_identifies_a_callable(cohort: Cohort, tmp_path: Path) -> None:
     squared = partial(gap, power=2)
     words = "the metric was gap and is squared gap"
     refused(words, cohort, squared, name="squared gap", store=tmp_path / "s")
-    refused("has a name already", cohort, METRIC, name="mine")
+    refused("already has a name", cohort, METRIC, name="mine")
     refused("'name' parameter must be text", cohort, gap, name="")
 
 
@@ -84,7 +84,7 @@ def test_the_key_names_a_callable_without_identity(cohort: Cohort, tmp_path: Pat
     names = [D.description["metric"] for D in found.values()]
     assert names == ["one", "repshape.baselines.kernel_alignment.cka", "GaussianShapeMetric"]
     assert DistanceMatrix.load(tmp_path / "s" / "one").description["metric"] == "one"
-    with pytest.raises(InputError, match="Give it a name of its own"):
+    with pytest.raises(InputError, match="Give it one, as in pairwise"):
         pairwise_many(cohort, {"": lambda x, y: 1.0}, store=tmp_path / "t")
 
 
