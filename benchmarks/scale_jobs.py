@@ -79,9 +79,9 @@ class Profile:
 
     def __enter__(self) -> Profile:
         cache = threads.PreparedCache
-        self._originals = (threads.solve_chunk, cache._load)
+        self._originals = (threads.solve_chunk, cache._prepare)
         threads.solve_chunk = self._timed(threads.solve_chunk, "solving")
-        cache._load = self._timed(cache._load, "preparing")
+        cache._prepare = self._timed(cache._prepare, "preparing")
         self._start = (time.process_time(), time.perf_counter())
         return self
 
@@ -98,7 +98,7 @@ class Profile:
     def __exit__(self, *_: object) -> None:
         self.cpu = time.process_time() - self._start[0]
         self.wall = time.perf_counter() - self._start[1]
-        threads.solve_chunk, threads.PreparedCache._load = self._originals
+        threads.solve_chunk, threads.PreparedCache._prepare = self._originals
 
 
 def command(*arguments: str) -> tuple[float, float, float]:

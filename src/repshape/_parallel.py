@@ -47,7 +47,7 @@ def thread_pool(workers: int) -> Iterator[Executor]:
 
     Whatever raises in the body, Ctrl-C included, cancels the tasks that have not begun.
     """
-    pool: Executor = _Inline() if workers == 1 else ThreadPoolExecutor(workers, "repshape")
+    pool: Executor = InlinePool() if workers == 1 else ThreadPoolExecutor(workers, "repshape")
     with threadpool_limits(limits=1, user_api="blas"), pool:
         try:
             yield pool
@@ -56,7 +56,7 @@ def thread_pool(workers: int) -> Iterator[Executor]:
             raise
 
 
-class _Inline(Executor):
+class InlinePool(Executor):
     """Runs what it is given at once, in the calling thread."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from repshape._parallel import Advance, progress_bar, thread_pool
+from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
 from repshape.errors import InputError
 from repshape.metrics.base import PairResults, ShapeMetric
 from repshape.pairwise.plan import Tile
@@ -99,21 +98,29 @@ class PreparedCache:
         self._capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
         self._first: tuple[int, str] | None = None
-        # Where memory is short, one network is prepared at a time, and nothing else is left of it.
-        self._short = capacity < len(names)
-        self._one_at_a_time = threading.Lock()
+        self._short_of_memory = capacity < len(names)
+        self._here = InlinePool()
 
     def request(self, indices: Iterable[int], pool: Executor) -> dict[int, Future[tuple[Any, ...]]]:
-        """Have networks prepared, unless they are already, and drop those beyond the capacity."""
-        asked = {}
-        for index in indices:
-            if index not in self._ready:
-                self._ready[index] = pool.submit(self._load, index)
-            self._ready.move_to_end(index)
-            asked[index] = self._ready[index]
-        while len(self._ready) > max(self._capacity, len(asked)):
+        """Have networks prepared, unless they are already, and drop those beyond the capacity.
+
+        Where memory is short they are prepared in this thread, one after the other, while the pool
+        solves the tile before: the C library returns the memory of the main thread best.
+        """
+        wanted = list(indices)
+        for index in wanted:
+            if index in self._ready:
+                self._ready.move_to_end(index)
+        absent = [index for index in wanted if index not in self._ready]
+        room = max(self._capacity, len(wanted)) - len(absent)
+        while len(self._ready) > room:
             self._ready.popitem(last=False)
-        return asked
+        for index in absent:
+            if self._short_of_memory:
+                return_free_memory()
+            where = self._here if self._short_of_memory else pool
+            self._ready[index] = where.submit(self._prepare, index)
+        return {index: self._ready[index] for index in wanted}
 
     def check(self, index: int, ready: tuple[Any, ...]) -> None:
         """Raise unless a network has as many conditions as the others."""
@@ -129,14 +136,6 @@ class PreparedCache:
                     f"Got {conditions} in {name!r} "
                     f"and {prepared.n_conditions} in {self.names[index]!r}."
                 )
-
-    def _load(self, index: int) -> tuple[Any, ...]:
-        if not self._short:
-            return self._prepare(index)
-        with self._one_at_a_time:
-            ready = self._prepare(index)
-            return_free_memory()
-            return ready
 
     def _prepare(self, index: int) -> tuple[Any, ...]:
         network = self._networks[index]
