@@ -1,4 +1,4 @@
-"""What docs/netrep.md says of the public reference code, if NETREP_PATH names a copy of it."""
+"""The statements of docs/netrep.md on the public reference code, if NETREP_PATH names a copy."""
 
 from __future__ import annotations
 
