@@ -1,4 +1,4 @@
-"""Bad input: each kind gives one error of the family, with one clear sentence."""
+"""Bad input: each kind raises an error of ours, with one clear sentence."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Groups: each oracle is the maximiser of a linear function, and transforms complete to a group."""
+"""Groups: oracles maximise linear functions, and transforms are completed to the group."""
 
 from itertools import permutations
 
@@ -12,7 +12,7 @@ SHAPES = [(1, 1), (3, 3), (4, 2), (2, 4), (5, 5)]
 
 
 def random_element(rng, group, shape):
-    """The part of a random square element that meets the smaller network."""
+    """The part of a random square element that applies to the smaller network."""
     n = max(shape)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     if group == "rotation" and np.linalg.det(Q) < 0:
@@ -115,12 +115,27 @@ def test_a_transform_between_spans_completes_to_the_group(sizes, rotation):
 
 @pytest.mark.parametrize("sizes", [(6, 2, 6, 2), (6, 3, 6, 2), (7, 2, 5, 2), (3, 3, 3, 3)])
 def test_the_reversed_transform_is_the_transpose(sizes):
-    """Also outside the spans, where the completion is a choice: it must be made once."""
+    """Also outside the spans, where the completion is arbitrary but must be the same."""
     rng = np.random.default_rng(8)
     n_y, s_y, n_x, s_x = sizes
     core = basis(rng, 3, 3)[:s_y, :s_x]
     transform = Transform(core, basis(rng, n_y, s_y), basis(rng, n_x, s_x))
     np.testing.assert_allclose(transform.reversed().matrix, transform.matrix.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(6, 2, 6, 2), (7, 2, 5, 2), (5, 3, 7, 2), (3, 3, 3, 3)])
+def test_a_transform_in_other_coordinates_is_projected_from_both_sides(sizes):
+    """Whether the coordinates are bases or the neurons, of one network or of both."""
+    rng = np.random.default_rng(9)
+    n_y, s_y, n_x, s_x = sizes
+    core = basis(rng, 3, 3)[:s_y, :s_x]
+    transform = Transform(core, basis(rng, n_y, s_y), basis(rng, n_x, s_x))
+    for Q_y in (basis(rng, n_y, 2), None):
+        for Q_x in (basis(rng, n_x, 3), None):
+            left = np.eye(n_y) if Q_y is None else Q_y
+            right = np.eye(n_x) if Q_x is None else Q_x
+            expected = left.T @ transform.matrix @ right
+            np.testing.assert_allclose(transform.between(Q_y, Q_x), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("rotation", [False, True])
@@ -143,5 +158,6 @@ def test_a_huge_transform_is_applied_but_not_formed():
     Q_y, Q_x, core = basis(rng, n, 3), basis(rng, n, 3), basis(rng, 3, 3)
     transform = Transform(core, Q_y, Q_x)
     np.testing.assert_allclose(transform.apply(Q_y.T), core @ Q_x.T, atol=1e-12)
+    np.testing.assert_allclose(transform.between(Q_y, Q_x), core, atol=1e-12)
     with pytest.raises(InputError, match=r"shape \(20000, 20000\). Use Alignment.apply"):
         _ = transform.matrix

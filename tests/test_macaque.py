@@ -1,4 +1,4 @@
-"""The Gaussian metric on real populations: macaque V1 (Henaff et al. 2021), if at hand."""
+"""The Gaussian metric on recordings of macaque V1 (Henaff et al. 2021), if available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments: every estimator against its definition, a peer or a slow twin."""
+"""Estimators of moments, compared with their definitions or other implementations."""
 
 import numpy as np
 import pytest
@@ -206,7 +206,7 @@ def test_two_trials_are_enough_for_the_identity_target():
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_results_are_valid_networks(name):
-    """What is built without validation would pass it."""
+    """Networks that are built without validation are valid."""
     found = estimate_moments(draw((3, 4, 6)), name)
     dense = found.covariances
     np.testing.assert_array_equal(dense, dense.transpose(0, 2, 1))

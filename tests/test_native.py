@@ -1,6 +1,9 @@
-"""The native module: whole pairs, in any order and any thread, the same bits."""
+"""The compiled core: the same results for pairs in any order and any thread, and bad shapes."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,13 +31,39 @@ def native(means, factors, diagonal=False):
 
 
 def options(M, n, **parameters):
-    """Settings of the native solver as the metric makes them."""
+    """Options of the native solver, as the metric builds them."""
     return rs.GaussianShapeMetric(**parameters).search_options(M, n)
 
 
 def test_the_instruction_set_is_one_of_those_that_run():
     assert _native.instruction_set() in _native.instruction_sets()
     assert "generic" in _native.instruction_sets()
+
+
+def test_one_module_imports_the_compiled_core():
+    package = Path(rs.__file__).parent
+    imports = re.compile(r"import _core|from repshape\._core|repshape\._core import")
+    found = [p.name for p in package.rglob("*.py") if imports.search(p.read_text("utf-8"))]
+    assert found == ["_native.py"]
+
+
+def test_results_are_named_and_frozen():
+    rng = np.random.default_rng(0)
+    x, y = (native(rng.normal(size=(9, 3)), rng.normal(size=(9, 3, 3))) for _ in range(2))
+    found = _native.align(x, y, options(9, 3))
+    both = _native.align_pairs([x, y], np.array([[0, 1]]), {3: options(9, 3)}, keep=True)
+    assert both.distance.tolist() == [found.distance]
+    assert both.lower_bound.tolist() == [found.lower_bound]
+    assert both.converged.tolist() == [found.converged]
+    np.testing.assert_array_equal(both.transforms[0], found.transform)
+    for one in (found, both):
+        with pytest.raises(FrozenInstanceError):
+            one.distance = 0.0
+    energy = rs.EnergyShapeMetric(estimator="v")
+    first, second = (energy.prepare(rng.normal(size=(4, 5, 3))) for _ in range(2))
+    solved = _native.align(first.native, second.native, energy.search_options(4, 3))
+    assert solved.distance == energy.align_prepared(first, second).distance
+    assert np.isnan([solved.mean_distance, solved.covariance_distance]).all()
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -89,7 +118,7 @@ def test_more_iterations_never_end_lower():
 
 @pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
 def test_a_given_start_is_where_the_search_begins(group):
-    """The best transform as the only start: nothing is left to do, and nothing is lost."""
+    """A search that starts from the best transform ends there."""
     metric = rs.GaussianShapeMetric(0.3, group=group)
     prepared = [metric.prepare(network) for network in some_networks()]
     pairs = np.array([(i, j) for i in range(6) for j in range(6)])

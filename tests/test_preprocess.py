@@ -1,4 +1,4 @@
-"""Preprocess: each step against its definition, and the same map for means and covariances."""
+"""Preprocessing: each step by its definition, and the same map for means and covariances."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_means_and_covariances_go_through_one_affine_map(kind, steps):
 @pytest.mark.parametrize("kind", ["trials", "ragged"])
 @pytest.mark.parametrize("steps", STEPS)
 def test_moments_and_preprocessing_commute(kind, steps):
-    """For the plug-in moments: fit and apply on trials, or on their moments, to the same end."""
+    """Preprocessing trials, or their plug-in moments, gives the same result."""
     x = network(kind)
     first = estimate_moments(steps.fit(x).apply(x))
     moments = estimate_moments(x)
@@ -145,7 +145,7 @@ def test_partial_whitening_takes_powers_of_the_variances(kind):
 
 
 def test_whitening_keeps_the_coordinates_of_the_neurons():
-    """Without PCA the map is the symmetric root, the whitening nearest to the identity."""
+    """Without PCA the map is the symmetric root, the whitening closest to the identity."""
     phi = Preprocess(whitening=0.5).fit(network("full"))
     np.testing.assert_allclose(phi.linear, phi.linear.T, atol=1e-14)
 
@@ -215,7 +215,7 @@ def test_conditions_count_the_same_however_many_trials_they_have():
 
 @pytest.mark.parametrize("kind", ["trials", "full", "diagonal", "factors"])
 def test_weights_of_conditions(kind):
-    """Whitening under weights whitens the weighted total covariance; a zero drops a condition."""
+    """Weights apply to the total covariance, and a weight of zero drops the condition."""
     x = network(kind)
     w = np.arange(M) / np.arange(M).sum()
     phi = Preprocess(whitening=1.0).fit(x, weights=10 * w)

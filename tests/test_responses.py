@@ -1,4 +1,4 @@
-"""Responses: what is accepted, what is stored, and that nothing can change it."""
+"""Responses: accepted input, stored arrays, and immutability."""
 
 import copy
 import pickle
@@ -175,7 +175,7 @@ def test_asymmetry_of_rounding_is_symmetrised(rng):
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_eigenvalues_are_judged_relative_to_their_scale(scale):
-    """Singular and slightly indefinite covariances pass; -1e-7 of the scale does not."""
+    """Singular and slightly indefinite covariances are valid; -1e-7 of the scale is not."""
     means = np.zeros((1, 2))
     for smallest in (0.0, -5e-9):
         assert Gaussians(means, [scale * np.diag([1.0, smallest])]).kind == "full"

@@ -99,13 +99,7 @@ class Trials(_Immutable):
         if not kept.all():
             empty = name_condition(int(np.argmin(kept)), labels)
             raise InputError(f"Every condition must have at least one trial. Got none at {empty}.")
-        self._fill(rows, kept, counts - kept, labels)
-
-    def _fill(
-        self, pooled: FloatArray, n_trials: IntArray, n_dropped: IntArray, conditions: Labels
-    ) -> None:
-        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped, conditions=conditions)
-        self._set(n_conditions=len(n_trials), n_neurons=int(pooled.shape[1]))
+        self._set(**vars(self._trusted(rows, kept, counts - kept, labels)))
 
     @classmethod
     def _trusted(
@@ -113,7 +107,8 @@ class Trials(_Immutable):
     ) -> Trials:
         """Make trials from valid arrays that nothing else refers to."""
         self = cls.__new__(cls)
-        self._fill(pooled, n_trials, n_dropped, conditions)
+        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped, conditions=conditions)
+        self._set(n_conditions=len(n_trials), n_neurons=int(pooled.shape[1]))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -220,20 +215,7 @@ class Gaussians(_Immutable):
                 f"variances, to match the means. Got shape {stored.shape} instead."
             )
         check = check_covariances if kind == "full" else check_variances
-        self._fill(centers, check(stored, labels), kind, labels, None, None)
-
-    def _fill(
-        self,
-        means: FloatArray,
-        stored: FloatArray,
-        kind: Kind,
-        conditions: Labels,
-        estimator: str | None,
-        shrinkage: float | FloatArray | None,
-    ) -> None:
-        self._set(means=means, stored=stored, kind=kind, conditions=conditions)
-        self._set(estimator=estimator, shrinkage=shrinkage)
-        self._set(n_conditions=int(means.shape[0]), n_neurons=int(means.shape[1]))
+        self._set(**vars(self._trusted(centers, check(stored, labels), kind, labels)))
 
     @classmethod
     def from_factors(
@@ -275,7 +257,9 @@ class Gaussians(_Immutable):
     ) -> Gaussians:
         """Make Gaussians from valid arrays that nothing else refers to."""
         self = cls.__new__(cls)
-        self._fill(means, stored, kind, conditions, estimator, shrinkage)
+        self._set(means=means, stored=stored, kind=kind, conditions=conditions)
+        self._set(estimator=estimator, shrinkage=shrinkage)
+        self._set(n_conditions=int(means.shape[0]), n_neurons=int(means.shape[1]))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

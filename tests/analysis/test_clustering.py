@@ -1,4 +1,4 @@
-"""Clusters from distances alone."""
+"""Clusters from distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""distortion, its curve over dimensions, and embeddings turned onto each other."""
+"""Distortion, its dependence on the dimension, and aligned embeddings."""
 
 from __future__ import annotations
 

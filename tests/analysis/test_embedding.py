@@ -1,4 +1,4 @@
-"""embed: exact where it can be, deterministic always."""
+"""Embeddings: exact if possible, and deterministic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def distances(points: FloatArray) -> FloatArray:
 
 
 def curved() -> FloatArray:
-    """Distances that no plane holds."""
+    """Distances that points in a plane cannot reproduce."""
     matrix: FloatArray = distances(cloud(dimension=6)) ** 0.7
     return matrix
 
@@ -75,7 +75,7 @@ def test_orientation_is_fixed() -> None:
 
 
 def test_orientation_does_not_depend_on_rounding() -> None:
-    """A reflected and turned cloud has the same distances up to rounding, and the same points."""
+    """A reflected and rotated cloud has the same distances up to rounding, and the same points."""
     points = cloud()
     turned = points @ np.array([[0.6, 0.8], [0.8, -0.6]])
     first, second = embed(distances(points)), embed(distances(turned))
@@ -142,7 +142,7 @@ def test_classical_method_is_classical_scaling() -> None:
 
 
 def test_components_of_a_larger_embedding_are_its_shadow() -> None:
-    """The paper's way: the points are the leading axes of those in more dimensions."""
+    """As in the paper, the points are the leading axes of points in more dimensions."""
     D = curved()
     large, shadow = embed(D, 6), embed(D, 2, pca_from=6)
     np.testing.assert_allclose(shadow.points, large.points[:, :2], atol=1e-12)

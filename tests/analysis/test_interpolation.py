@@ -38,7 +38,7 @@ def test_squared_distance_is_concave_in_alpha() -> None:
 
 
 def test_transforms_of_other_alphas_improve_a_poor_search() -> None:
-    """From the means alone, some pairs end in a worse optimum than a neighbouring alpha finds."""
+    """Searches from the means alone miss optima that those at other alphas find."""
     nets, poor = networks(6), GaussianShapeMetric(n_starts=1)
     sweep = interpolate(nets, np.linspace(0, 2, 9).tolist(), poor)
     rows, columns = sweep.pairs.T

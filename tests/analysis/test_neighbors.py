@@ -1,4 +1,4 @@
-"""Neighbours: the same as scikit-learn on the same splits, and chance where there is nothing."""
+"""Neighbours: equal to scikit-learn for the same splits, and at chance without an effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KS = tuple(range(1, 11))
 
 
 def blobs(count: int = 60, classes: int = 3, apart: float = 2.0, seed: int = 0) -> DistanceMatrix:
-    """Points around ``classes`` centres; the first coordinate is a number worth predicting."""
+    """Points around ``classes`` centres; the first coordinate is a number to predict."""
     rng = np.random.default_rng(seed)
     kind = np.arange(count) % classes
     points = rng.normal(size=(count, 3))
@@ -35,7 +35,7 @@ def blobs(count: int = 60, classes: int = 3, apart: float = 2.0, seed: int = 0) 
 def by_scikit_learn(
     D: FloatArray, y: Any, model: Any, repeats: int
 ) -> tuple[FloatArray, list[int]]:
-    """The same protocol in scikit-learn's words."""
+    """The same protocol with scikit-learn."""
     scores, chosen = [], []
     splits = ShuffleSplit(repeats, test_size=0.2, random_state=0).split(D)
     for repeat, (rest, test) in enumerate(splits):
@@ -101,7 +101,7 @@ def test_groups_of_unequal_size_average_to_the_whole() -> None:
 
 
 def test_no_network_is_predicted_from_its_own_group() -> None:
-    """Twins share a class at random: only a twin can tell it."""
+    """Twins share a random class, which only the twin predicts."""
     rng = np.random.default_rng(0)
     twins = np.repeat(np.arange(40), 2)
     points = np.repeat(rng.normal(size=(40, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(80, 3))

@@ -1,4 +1,4 @@
-"""Subsampling: whole data, parts, repeats, weights, seeds and refusals."""
+"""Subsampling: whole data, subsamples, repetition, weights, seeds and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_drawing_everything_is_the_distance_itself(over: str, size: int) -> None
 
 def test_distances_grow_with_neurons_and_shrink_with_trials() -> None:
     """Supp. Fig. 6, and the bias of the plug-in."""
-    alike = np.random.default_rng(1).normal(size=(2, 20, 30, 6))  # no neuron stands out
+    alike = np.random.default_rng(1).normal(size=(2, 20, 30, 6))  # all neurons are alike
     neurons = subsample(alike, "neurons", [2, 4, 6]).distances.mean(axis=(1, 3))
     assert (np.diff(neurons, axis=0) > 0).all()
     trials = subsample([X, Y], "trials", [4, 10, 30]).distances.mean(axis=(1, 3))

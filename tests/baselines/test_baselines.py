@@ -33,7 +33,7 @@ ANGLES = {name: partial(ALL[name], angular=True) for name in (*RSA, *CKA)}
 
 
 def every(*names: str) -> pytest.MarkDecorator:
-    """Parametrise a test by the measures whose names start so."""
+    """Parametrise a test by the measures whose names start with a prefix."""
     chosen = [name for name in ALL if name.startswith(names)]
     return pytest.mark.parametrize("measure", [ALL[name] for name in chosen], ids=chosen)
 
@@ -48,7 +48,7 @@ def orthogonal(n: int) -> FloatArray:
     return np.asarray(ortho_group.rvs(n, random_state=np.random.default_rng(5)))
 
 
-# Every one of them
+# All measures
 
 
 @every("")
@@ -231,11 +231,11 @@ def test_toy_networks_are_all_the_same_for_procrustes(distance: str, whitening: 
     assert rs.pairwise(rs.datasets.toy_networks(5, 4), metric).values.max() < 1e-13
 
 
-# Numbers at the edge
+# Rounding
 
 
 def test_rounding_does_not_break_ties() -> None:
-    """Conditions at equal steps have many equal dissimilarities, which rotations round apart."""
+    """Equally spaced conditions have tied dissimilarities, which rotations change by rounding."""
     x = np.outer(np.arange(6.0), [1.0, 2.0, -0.7])
     turned = x @ orthogonal(3)
     assert rsa(x, turned, compare="spearman") == pytest.approx(0.0, abs=1e-15)
@@ -252,7 +252,7 @@ def test_near_copies_keep_their_digits() -> None:
 
 
 def test_linear_cka_is_the_same_in_few_coordinates() -> None:
-    """Zero neurons change nothing but the branch that is taken."""
+    """Silent neurons change only the branch of the code."""
     x, y = (trials(3, seed).mean(axis=1) for seed in (0, 1))
     wide = np.pad(x, ((0, 0), (0, 20)))
     assert cka(wide, y) == pytest.approx(cka(x, y), rel=1e-12)

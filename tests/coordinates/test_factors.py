@@ -1,4 +1,4 @@
-"""Factors: the same covariances, thin, in coordinates that drop nothing and fix what is free."""
+"""Factors of the same covariances, in coordinates that lose nothing."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_silent_dimensions_are_dropped_exactly(shape):
 
 @pytest.mark.parametrize("deviations", [(1.0, 1.0), (1.0, 1e-3), (1.0, 0.0)])
 def test_few_columns_among_many_neurons_lose_nothing(deviations):
-    """By the Gram matrix's Cholesky factor, by QR where that is not safe, and at lower rank."""
+    """By the Cholesky factor of the Gram matrix, by QR if that is inaccurate, and at lower rank."""
     rng = np.random.default_rng(12)
     factors = rng.normal(size=(3, 40, 2)) * np.array(deviations)
     network = Gaussians.from_factors(rng.normal(size=(3, 40)), factors)

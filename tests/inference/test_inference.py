@@ -1,4 +1,4 @@
-"""Error bars: bias, coverage, floors, tests of equality, seeds and refusals."""
+"""Inference: bias, coverage, noise floors, tests of equality, seeds and errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_correction_removes_the_bias_and_intervals_cover(alpha: float) -> None:
 
 
 def test_correction_with_alignment() -> None:
-    """One network and its rotated copy: the truth is 0, whatever the search adds or takes."""
+    """Samples of a network and of its rotated copy, whose true distance is 0."""
     truth = Truth(shift=0.0, scale=1.0)
     Q = random_orthogonal(3, np.random.default_rng(1))
     metric = rs.GaussianShapeMetric(n_starts=2, tol=1e-6)
@@ -77,7 +77,7 @@ def test_correction_with_alignment() -> None:
         crossed.append(held.estimate)
     bias = squares(plain).mean()
     assert abs(squares(fixed).mean()) < bias / 3
-    # Scored on other trials than those that chose it, an alignment can only look too bad.
+    # An alignment that is scored on other trials can only be too bad.
     assert -bias / 10 < squares(crossed).mean() < bias
 
 
@@ -93,7 +93,7 @@ def test_mean_noise_is_exact_at_alpha_2() -> None:
         rs.inference.distance(x, y, metric, n_groups=8, random_state=k, workers=1).estimate
         for k in range(20)
     ]
-    # The jackknife finds no more bias, whichever trials of x and y leave together, on average.
+    # On average over the groups of trials, the jackknife finds no further bias.
     error = squares(found).std() / np.sqrt(20)
     assert abs(squares(found).mean() - (gap - expected)) < 3 * error
 
@@ -186,7 +186,7 @@ def test_bootstrap_over_trials_covers_with_many_trials() -> None:
 
 
 def test_conditions_and_both() -> None:
-    """Conditions that differ much make a wide interval, which trials alone do not see."""
+    """If conditions differ much, intervals over conditions are wider than those over trials."""
     x, y = Truth(M=12, shift=1.5).sample(40, 0)
     widths = {}
     for over in ("trials", "conditions", "both"):

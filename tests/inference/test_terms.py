@@ -17,7 +17,7 @@ N_NEURONS = 17_000
 
 
 def similar(seed: int = 0, n: int = 3) -> tuple[FloatArray, FloatArray]:
-    """Two networks whose best alignment is beyond doubt: means far apart, little noise."""
+    """Two networks with an unambiguous best alignment: distinct means, and little noise."""
     rng = np.random.default_rng(seed)
     means = 3.0 * rng.normal(size=(5, 1, n))
     x, y = means + rng.normal(size=(2, 5, 6, n)) * np.array([1.0, 0.5])[:, None, None, None]
@@ -31,7 +31,7 @@ def similar(seed: int = 0, n: int = 3) -> tuple[FloatArray, FloatArray]:
 def test_intervals_of_many_neurons_are_those_of_the_few_that_they_span(
     method: str, options: dict[str, Any]
 ) -> None:
-    """Orthonormal embeddings of the neurons among 17 000 change no distance of any resample."""
+    """An orthonormal embedding in 17 000 neurons does not change the distance of any resample."""
     x, y = similar()
     rng = np.random.default_rng(1)
     lifts = [np.linalg.qr(rng.normal(size=(N_NEURONS, 3)))[0].T for _ in range(2)]
@@ -46,7 +46,7 @@ def test_intervals_of_many_neurons_are_those_of_the_few_that_they_span(
 @pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
 @pytest.mark.parametrize("n_y", [4, 6])
 def test_a_resample_is_never_worse_than_the_known_alignment_on_it(group: str, n_y: int) -> None:
-    """The warm start is the known transform, seen in the coordinates of the resample."""
+    """The warm start is the known transform in the coordinates of the resample."""
     x = similar(2, n=4)[0]
     y = np.pad(similar(3, n=4)[1], ((0, 0), (0, 0), (0, n_y - 4)))
     y = y @ random_orthogonal(n_y, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""EnergyShapeMetric against its definition, its reference and its promises."""
+"""EnergyShapeMetric, compared with its definition and its reference implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-10  # native against reference, relative
 
 
 def network(seed, M=7, L=9, n=4, scale=1.0):
-    """Trials with a mean and a covariance of their own in each condition, (M, L, n)."""
+    """Trials with a different mean and covariance in each condition, (M, L, n)."""
     rng = np.random.default_rng(seed)
     mixing = scale * rng.normal(size=(M, n, n)) / np.sqrt(n)
     return rng.normal(size=(M, 1, n)) + rng.normal(size=(M, L, n)) @ mixing
@@ -91,7 +91,7 @@ def test_unequal_neurons_are_padded_with_silent_ones(group, flip):
     metric = rs.EnergyShapeMetric(group=group, estimator="v")
     pair = (y, x) if flip else (x, y)
     alignment = metric.align(*pair)
-    # A silent neuron is a dimension to spare, so that rotations reach what reflections do.
+    # With a silent neuron there is a spare dimension, and rotations can do what reflections do.
     same = rs.EnergyShapeMetric(group=group, estimator="v").distance(x, padded)
     assert alignment.distance == pytest.approx(same, rel=1e-7)
     assert alignment.transform.shape == ((5, 3) if flip else (3, 5))
@@ -188,7 +188,7 @@ def test_many_pairs_give_the_same_bits_as_one():
     assert found.distance.tolist() == [a.distance for a in one_by_one]
     assert found.lower_bound.tolist() == [a.lower_bound for a in one_by_one]
     assert found.transforms is not None
-    # A solution given as a start is where the search ends.
+    # A search that starts from the solution ends there.
     again = metric.solve_pairs(prepared, pairs, starts=[t[None] for t in found.transforms])
     np.testing.assert_allclose(again.distance, found.distance, rtol=1e-9)
     assert (again.distance <= found.distance + 1e-12).all()
@@ -202,7 +202,7 @@ def test_pairwise_takes_the_metric():
 
 
 def test_toy_networks_are_recovered_from_trials():
-    """Where every measure of means fails, samples give back correlation and scale."""
+    """Measures of means fail here, but samples recover correlation and scale."""
     toys = rs.datasets.toy_networks(n_correlations=5, n_scales=4, n_trials=100)
     exact = rs.datasets.toy_networks(n_correlations=5, n_scales=4)
     D = rs.pairwise(toys.networks, rs.EnergyShapeMetric(estimator="v")).values
@@ -230,7 +230,7 @@ def test_spike_counts_with_silent_trials():
     x, y = rng.poisson(0.3, size=(2, 6, 10, 4)).astype(float)
     metric = rs.EnergyShapeMetric(0.5)
     alignment = metric.align(x, y)
-    # Some trials meet to rounding, 1e-16, of which the definition takes the root.
+    # Some trials coincide up to rounding, 1e-16, of which the definition takes the root.
     expected = definition(metric, x, y, alignment.transform)
     assert squared(alignment.distance) == pytest.approx(expected, abs=1e-8)
 

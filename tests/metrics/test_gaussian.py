@@ -1,4 +1,4 @@
-"""GaussianShapeMetric at its public surface: scores, parameters, convergence, bad input."""
+"""The public interface of GaussianShapeMetric: scores, parameters, convergence, bad input."""
 
 import re
 from dataclasses import FrozenInstanceError
@@ -70,7 +70,7 @@ def test_score_of_unequal_sizes_counts_what_cannot_be_matched(sizes):
 @pytest.mark.parametrize("sizes", [(30, 30), (40, 30), (30, 40)])
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])
 def test_score_is_at_the_transform_beyond_the_dimensions_it_was_fitted_on(sizes, group):
-    """Held-out responses leave the few dimensions that the first ones span."""
+    """Held-out responses are not in the few dimensions that the first ones span."""
     x, y = some_trials(0, M=3, L=2, n=sizes[0]), some_trials(1, M=3, L=2, n=sizes[1])
     x_new, y_new = some_trials(2, n=sizes[0]), some_trials(3, n=sizes[1])
     metric = rs.GaussianShapeMetric(0.7, group=group)
@@ -108,7 +108,7 @@ def test_a_preprocessed_distance_is_the_distance_of_preprocessed_networks():
 
 
 def test_zero_weights_drop_conditions_before_preprocessing_too():
-    """The grand mean, the PCA and the scale belong to the conditions that count."""
+    """The grand mean, PCA and scale depend only on conditions with positive weight."""
     x, y = some_trials(0, M=8), some_trials(1, M=8)
     keep = np.arange(8) < 6
     weighted = rs.GaussianShapeMetric(preprocess=SCALED, weights=1.0 * keep).distance(x, y)
@@ -162,7 +162,7 @@ def test_n_starts_counts_the_starts():
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])
 @pytest.mark.parametrize("n_starts", [1, 4, "auto"])
 def test_one_iteration_is_not_convergence(group, n_starts):
-    """max_iter bounds the gradients of a start, and those that hit the limit say so."""
+    """max_iter limits the gradient evaluations per start, and converged tells if it was reached."""
     x, y = some_trials(0, M=40, n=6), some_trials(1, M=40, n=6)
     metric = rs.GaussianShapeMetric(group=group, n_starts=n_starts, max_iter=1)
     alignment = metric.align(x, y)
@@ -243,7 +243,7 @@ BAD_PARAMETERS = {
 
 @pytest.fixture
 def no_work(monkeypatch):
-    """Fails as soon as any work on a network begins."""
+    """Raise as soon as a network is processed."""
 
     def refuse(*args, **kwargs):
         pytest.fail("work began before the input was checked")
@@ -296,11 +296,11 @@ def test_one_trial_is_refused_where_two_are_needed(covariance):
 
 
 def test_labels_of_conditions_must_agree():
-    """The same conditions in the same order: where labels say otherwise, nothing is compared."""
+    """Networks whose labels of conditions differ are not compared."""
     x = rs.Trials(GOOD, conditions=["left", "right"])
     y = rs.Trials(GOOD, conditions=["right", "left"])
     metric = rs.GaussianShapeMetric()
-    assert metric.distance(x, rs.Trials(GOOD)) < 1e-7  # no labels, nothing to contradict
+    assert metric.distance(x, rs.Trials(GOOD)) < 1e-7  # without labels there is nothing to compare
     for call in (metric.distance, lambda x, y: rs.pairwise([x, y], metric)):
         with pytest.raises(InputError, match="same conditions in the same order"):
             call(x, y)

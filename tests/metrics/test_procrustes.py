@@ -128,7 +128,7 @@ def test_agrees_with_the_gaussian_metric_of_means(group: str, n_x: int, n_y: int
 
 
 def test_a_dead_neuron_hides_no_reflection() -> None:
-    """Its zero column must not change the determinant that the solver sees."""
+    """Its column of zeros must not change the determinant in the solver."""
     x, y = means(3), means(3, 1)
     x[:, 0] = 0.0
     y[:, 2] = 0.0
@@ -150,7 +150,7 @@ def test_metric_axioms(group: str, distance: str, whitening: float) -> None:
     D = rs.pairwise(xs, metric).values
     for i, j in combinations(range(5), 2):
         assert D[i, j] > 0.01
-        assert metric.distance(xs[j], xs[i]) == D[i, j]  # to the bit
+        assert metric.distance(xs[j], xs[i]) == D[i, j]  # exactly
         for k in range(5):
             assert D[i, j] <= D[i, k] + D[k, j] + 1e-12
     assert [metric.distance(x, x) for x in xs] == pytest.approx([0.0] * 5, abs=1e-12)
@@ -171,7 +171,7 @@ def test_reflections_count_for_rotations() -> None:
     x = means(3)
     mirrored = x * [-1.0, 1.0, 1.0]
     assert rs.ProcrustesShapeMetric(group="rotation").distance(x, mirrored) > 0.1
-    # with a neuron that never responds, there is room to turn round
+    # with a neuron that never responds, a rotation can undo the reflection
     flat, turned = padded(x, 4), padded(mirrored, 4)
     assert rs.ProcrustesShapeMetric(group="rotation").distance(flat, turned) < 1e-7
 

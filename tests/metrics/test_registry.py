@@ -1,4 +1,4 @@
-"""The registry: identities that are complete, that survive JSON, and that are refused otherwise."""
+"""The registry: complete identities, JSON round trips, wording and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ partial = functools.partial
 
 
 class Scorer:
-    """Something with a method, and callable itself."""
+    """An object with a method, which is itself callable."""
 
     def score(self, x: Any, y: Any) -> float:
         return 0.0
@@ -47,7 +47,7 @@ def identity(metric: Any) -> str:
     return json.dumps(describe(metric), sort_keys=True)
 
 
-# Identities tell metrics apart
+# Different metrics have different identities
 
 
 DIFFERENT: dict[str, tuple[Any, Any]] = {
@@ -173,7 +173,7 @@ def test_what_cannot_be_recognised_needs_a_name(metric: Any) -> None:
         check_identity(metric)
     check_identity(metric, "mine")
     assert describe(metric, "mine")["metric"] == "mine"
-    assert describe(metric)["metric"]  # still described, for a matrix in memory
+    assert describe(metric)["metric"]  # matrices in memory have a description in any case
 
 
 def test_functions_of_a_script_have_no_import_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +245,13 @@ def test_what_is_no_identity_of_ours_is_not_restored(change: dict[str, Any]) -> 
 
 
 # Words and errors
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_parameter_has_a_rule(name: str) -> None:
+    """Except the weights, whose number depends on the conditions."""
+    metric = make_metric(name)
+    assert {*metric._rules, "weights"} == set(metric.get_params(deep=False))
 
 
 @pytest.mark.parametrize("name", METRICS)

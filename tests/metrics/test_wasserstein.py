@@ -1,4 +1,4 @@
-"""WassersteinShapeMetric against POT, its starts and its promises."""
+"""WassersteinShapeMetric, compared with POT and with the metrics that it starts from."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_regularization(p):
     assert 0.5 * exact < alignment.distance < exact
     assert alignment.lower_bound <= alignment.distance
     assert metric.score(alignment, x, y) == pytest.approx(alignment.distance, rel=1e-4)
-    assert metric.distance(x, x @ rotation(3)) < 1e-3  # self-transports are taken off
+    assert metric.distance(x, x @ rotation(3)) < 1e-3  # self-transports are subtracted
 
 
 @pytest.mark.parametrize("needs", [{"L": 5}, {"regularization": 0.1}])

@@ -1,4 +1,4 @@
-"""Weights of conditions: a condition of weight zero is as good as dropped, for every metric."""
+"""Weights of conditions: for every metric, a condition of weight zero is dropped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PREPROCESSING = {
 
 
 def pair() -> tuple[FloatArray, FloatArray]:
-    """Two networks that are alike, so that their best alignment is beyond doubt.
+    """Two similar networks, whose best alignment is unambiguous.
 
     The conditions of weight zero are far from the others, and would change what is fitted.
     """

@@ -1,4 +1,4 @@
-"""Each baseline against SciPy, scikit-learn or a second formula, to 1e-8, unequal n included."""
+"""Baselines compared with SciPy, scikit-learn or a second formula, also for unequal n."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPARE = {
 
 
 def trials(n: int, seed: int = 0, M: int = 12, L: int = 6) -> FloatArray:
-    """Return trials of M conditions whose means are far from independent of another seed's."""
+    """Return trials of M conditions, whose means are similar for all seeds."""
     rng = np.random.default_rng([seed, n])
     latent = np.random.default_rng(9).normal(size=(M, 3))
     means = latent @ rng.normal(size=(3, n)) + 0.5 * rng.normal(size=(M, n)) + rng.normal(size=n)

@@ -1,4 +1,4 @@
-"""Native kernels against the plain NumPy of the reference, over shapes that break kernels."""
+"""Native kernels compared with the reference in plain NumPy, for many shapes."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def check_double(pair, backends=BACKENDS, tolerance=1e-10):
         assert np.linalg.norm(found.gradient - gradient) <= tolerance * np.linalg.norm(gradient)
     parts = _native.evaluate(pair.x, pair.y, pair.T.T, pair.w)
     gap = reference.covariance_gap(pair.A, pair.C, pair.T, pair.w)
-    # A gap far below the power of the networks is a difference that rounding has eaten into.
+    # A gap far below the power of the networks is affected by rounding.
     assert parts.covariances == pytest.approx(gap, rel=tolerance, abs=1e-14 * pair.power())
     assert parts.means == pytest.approx(
         reference.mean_gap(pair.mu, pair.nu, pair.T, pair.w), rel=1e-12
@@ -91,7 +91,7 @@ def test_double_precision_equals_the_reference_to_1e_10(seed, M, sizes, kinds, c
 @fuzz
 @given(**shapes)
 def test_single_precision_equals_the_reference_to_1e_5(seed, M, sizes, kinds, conditioning):
-    """The gradient is the less certain the closer a cross product is to a singular one."""
+    """The closer a cross product is to a singular matrix, the less accurate is the gradient."""
     pair = Pair(seed, M, max(sizes), min(sizes), kinds, conditioning)
     value, gradient = pair.expected()
     for isa in _native.instruction_sets():
@@ -118,7 +118,7 @@ def test_sizes_beyond_the_lanes_equal_the_reference(shape, kinds):
 
 @pytest.mark.parametrize("sizes", [(13, 13), (21, 21), (21, 13)])
 def test_triangular_factors_equal_the_reference(sizes):
-    """Half of each product is left out; one side, the other, both."""
+    """Half of each product is skipped, for one factor, the other, or both."""
     rng = np.random.default_rng(3)
     w = np.full(11, 1 / 11)
     T = np.linalg.qr(rng.normal(size=(sizes[0], sizes[0])))[0][:, : sizes[1]].copy()
@@ -136,7 +136,7 @@ def test_triangular_factors_equal_the_reference(sizes):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_full_covariances_of_condition_number_1e12(seed):
-    """Through the eigenvalues of dense covariances, whose small ones are known least."""
+    """From the eigenvalues of dense covariances, of which small ones are least accurate."""
     rng = np.random.default_rng(seed)
     S = [make_side(rng, 9, 8, "full", 1e12).covariances for _ in range(2)]
     nets = [factorise(Gaussians(np.zeros((9, 8)), s)) for s in S]
@@ -154,7 +154,7 @@ def test_full_covariances_of_condition_number_1e12(seed):
 @pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 3e-13])
 @pytest.mark.parametrize("kind", ["one", "spread", "deficient"])
 def test_factors_of_condition_number_beyond_1e12(smallest, kind):
-    """A direction that hardly responds must not cost the others their precision."""
+    """A direction with small responses must not reduce the precision of the others."""
     rng = np.random.default_rng(6)
     n = 5
     deviations = np.ones(n) if kind == "one" else np.geomspace(1, smallest, n)

@@ -1,4 +1,4 @@
-"""What docs/evidence/netrep.md says of netrep, if NETREP_PATH names a copy of it."""
+"""The statements of docs/evidence/netrep.md on the public reference code, if NETREP_PATH names a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers: the same numbers from SciPy, POT and closed forms."""
+"""Distances compared with SciPy, POT and closed forms."""
 
 import numpy as np
 import ot
@@ -20,7 +20,7 @@ def spd(rng, M, n):
 
 
 def closest(X, Y, group):
-    """min |X - Y T|_F over a group, by a peer; three neurons for rotations."""
+    """min |X - Y T|_F over a group, by SciPy; three neurons for rotations."""
     if group == "orthogonal":
         return np.linalg.norm(X - Y @ orthogonal_procrustes(Y, X)[0])
     if group == "rotation":
@@ -33,7 +33,7 @@ def closest(X, Y, group):
 
 @pytest.mark.parametrize("shape", [(5, 2), (3, 8), (50, 20), (1, 3)])
 def test_alpha_2_is_scipys_orthogonal_procrustes(shape):
-    """d_2 = sqrt(2 / M) |X - Y T|_F, whatever the covariances."""
+    """d_2 = sqrt(2 / M) |X - Y T|_F, for any covariances."""
     rng = np.random.default_rng(0)
     M, n = shape
     X, Y = rng.normal(size=shape), rng.normal(size=shape)

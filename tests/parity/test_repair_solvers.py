@@ -1,4 +1,4 @@
-"""repair against solvers that see every triangle at once."""
+"""Repair, compared with solvers that use all triangle inequalities at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def all_triangles(count: int) -> csc_matrix:
 
 
 def by_osqp(given: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """The program as Appendix F.3 states it, by the solver it names."""
+    """The program of Appendix F.3, by the solver named there."""
     osqp = pytest.importorskip("osqp")
     constraints = vstack([identity(len(given)), all_triangles(count)], format="csc")
     solver = osqp.OSQP()
@@ -52,7 +52,7 @@ def by_osqp(given: FloatArray, weights: FloatArray, count: int) -> FloatArray:
 
 
 def by_nnls(given: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """The dual by SciPy's active-set method: exact, and slow."""
+    """The dual problem, by the active-set method of SciPy, which is exact but slow."""
     root = np.sqrt(weights)
     rows = np.vstack([np.eye(len(given)), all_triangles(count).toarray()]) / root
     multipliers, _ = nnls(rows.T, -root * given, maxiter=100_000)

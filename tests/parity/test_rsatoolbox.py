@@ -1,4 +1,4 @@
-"""RSA and the Procrustes angle against rsatoolbox, an independent implementation."""
+"""RSA and the Procrustes angle, compared with rsatoolbox."""
 
 from __future__ import annotations
 

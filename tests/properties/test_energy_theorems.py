@@ -1,4 +1,4 @@
-"""Theorems about the energy shape metric, one a test."""
+"""Theorems about the energy shape metric, one per test."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_diracs_are_as_far_apart_as_their_points_to_the_power(q):
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("q", [0.5, 1.0, 1.5, 2.0])
 def test_v_is_a_metric_on_samples(q, group):
-    """Symmetric to the bit, zero on itself, positive, and no triangle is violated."""
-    # Networks that are one cloud, turned and perturbed: their optimal alignments are found.
+    """Exactly symmetric, zero for equal networks, positive, and without violated triangles."""
+    # Rotated and perturbed copies of one cloud, whose optimal alignments are found.
     base = network(1)
     networks = [
         (base + 0.3 * network(seed)) @ (rotation(3, seed, True) if seed % 2 else np.eye(3))
@@ -149,7 +149,7 @@ def test_u_is_unbiased_at_a_fixed_transform():
 
 
 def test_the_squared_estimate_of_a_copy_is_negative_and_its_root_says_so():
-    """Against itself the cross term has L pairs at zero that the within-terms leave out."""
+    """For a network and itself, the cross term has L zero distances that the within-terms omit."""
     x = network(1)
     distance = rs.EnergyShapeMetric().distance(x, x)
     gaps = [reference.within(one, 1.0, "u") for one in x]
@@ -161,7 +161,7 @@ def test_no_transform_is_below_the_lower_bound(estimator):
     x, y = network(1), network(1) @ rotation(3)
     alignment = rs.EnergyShapeMetric(estimator=estimator).align(x, y)
     assert alignment.lower_bound <= alignment.distance
-    assert alignment.distance - alignment.lower_bound < 1e-7  # sharp for copies
+    assert alignment.distance - alignment.lower_bound < 1e-7  # tight for copies
 
 
 @pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])

@@ -16,7 +16,7 @@ def both(group, alpha, **options):
 
 
 def taken(network, index):
-    """The conditions of an index."""
+    """The network with the conditions of an index."""
     return Gaussians.from_factors(network.means[index], network.factors[index])
 
 
@@ -39,7 +39,7 @@ def test_unequal_sizes_equal_padding_with_silent_neurons(group, alpha, sizes):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("more", [(1, 1), (2, 1), (1, 4)])
 def test_rotations_are_as_good_as_reflections_where_a_dimension_is_silent(alpha, more):
-    """A reflection of the span extends to a rotation that turns the silent dimension over."""
+    """A reflection of the span extends to a rotation that flips the silent dimension."""
     rng = np.random.default_rng(1)
     for n in (2, 3):
         for _ in range(4):
@@ -129,7 +129,7 @@ def test_duplicates_of_a_condition_are_a_weight_of_two(group, alpha):
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("M", [10, 40])
 def test_order_of_conditions_and_sum_of_weights_do_not_count(group, alpha, M):
-    """Also where there are too many conditions to screen starts on all of them."""
+    """Also with too many conditions to screen starts on all of them."""
     rng = np.random.default_rng(7)
     x, y, w = make_network(rng, M, 3), make_network(rng, M, 3), rng.random(M)
     order = rng.permutation(M)

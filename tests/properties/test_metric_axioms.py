@@ -1,4 +1,4 @@
-"""The axioms of a metric up to transforms: one theorem a test."""
+"""The axioms of a metric up to transforms: one theorem per test."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_distance_is_symmetric_to_the_bit(group, alpha, sizes):
 
 @for_all_groups_and_alphas
 def test_symmetry_holds_between_representations(group, alpha):
-    """Symmetry to the bit, whichever way each network is stored."""
+    """Exact symmetry, however the networks are stored."""
     rng = np.random.default_rng(5)
     metric = GaussianShapeMetric(alpha, group=group)
     full = make_network(rng, 9, 4)

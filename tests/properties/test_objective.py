@@ -1,4 +1,4 @@
-"""One objective: what is fitted is what is reported, at the transform that is returned."""
+"""One objective: the reported distance is the one that was minimised, at the returned transform."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_no_step_of_alternation_improves_the_optimum(group, alpha):
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_alternation_never_descends(group, alpha):
-    """Prop. 2: g is convex, so its linear oracle never lowers it, whatever the group."""
+    """Prop. 2: g is convex, so a step of the linear oracle never decreases it, for any group."""
     rng = np.random.default_rng(3)
     for sizes in [(4, 4), (5, 2), (2, 5)]:
         x, y, w = make_network(rng, 6, sizes[0]), make_network(rng, 6, sizes[1]), equal(6)
@@ -108,7 +108,7 @@ def is_in_group(T, group, square):
 @pytest.mark.parametrize("sizes", [*SIZES, (12, 12), (12, 9)])
 @pytest.mark.parametrize("M", [1, 2, 20])
 def test_transform_is_in_the_group(group, alpha, sizes, M):
-    """Orthonormal; determinant +1; one 1 a row; also where responses span few dimensions."""
+    """Orthonormal, determinant +1, or one 1 per row, also if responses span few dimensions."""
     rng = np.random.default_rng(4)
     for rank in (0, 1, None):
         x, y = make_network(rng, M, sizes[0], rank), make_network(rng, M, sizes[1], rank)
@@ -147,7 +147,7 @@ def test_y_times_transform_lies_on_x(group, alpha, sizes):
     np.testing.assert_allclose(y.means @ alignment.transform, x.means, atol=tolerance)
     np.testing.assert_allclose(alignment.apply(y.means), x.means, atol=tolerance)
     if alpha == 2:
-        return  # only the means are asked to fit, and they leave directions of noise free
+        return  # only the means are aligned, and some directions of noise remain free
     carried = alignment.transform.T @ y.factors
     S = carried @ np.swapaxes(carried, 1, 2)
     np.testing.assert_allclose(S, x.covariances, atol=tolerance * scale(x))

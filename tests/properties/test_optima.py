@@ -1,4 +1,4 @@
-"""The optimum: equal to exhaustive search where that is possible, bounded where it is not."""
+"""The optimum: equal to exhaustive search if that is feasible, and bounded otherwise."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_one_neuron_meets_every_direction(sizes, alpha):
 
 
 def test_conditions_in_subspaces_of_their_own_are_matched_one_by_one():
-    """Few trials of many neurons: nearly all noise can be turned onto the other network's."""
+    """With few trials of many neurons, nearly all noise can be aligned with the other network."""
     rng = np.random.default_rng(7)
     x, y = rng.normal(size=(2, 12, 5, 3000))
     alignment = GaussianShapeMetric(n_starts=1).align(x, y)
@@ -90,8 +90,8 @@ def test_conditions_in_subspaces_of_their_own_are_matched_one_by_one():
 @pytest.mark.parametrize("sizes", [(60, 60), (60, 45)])
 @pytest.mark.parametrize("ranks", [(3, 3), (2, 4)])
 def test_thin_conditions_end_where_alternation_rests(sizes, ranks):
-    """The ascent over one small matrix a condition ends where the transform is at rest too, and
-    where the two forms of the objective, of which one bounds the other, have met."""
+    """The ascent over one small matrix per condition ends at a fixed point of the transform, where
+    the two forms of the objective, one of which bounds the other, are equal."""
     rng = np.random.default_rng(8)
     x, y = (make_network(rng, 5, n, rank) for n, rank in zip(sizes, ranks, strict=True))
     found = GaussianShapeMetric(n_starts=1).align(x, y)
@@ -188,7 +188,7 @@ def test_interpolation_is_bounded_by_its_ends(alpha):
 
 
 def starts_and_ends(rng, group, alpha, count):
-    """Pairs, and where plain alternation takes them from the means, a unique start."""
+    """Pairs, and the results of plain alternation from the means, a unique start."""
     for _ in range(count):
         n = int(rng.integers(2, 5))
         M = int(rng.integers(n + 1, 2 * n + 1))
@@ -206,7 +206,7 @@ def starts_and_ends(rng, group, alpha, count):
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 1.7])
 def test_never_worse_than_alternation_from_the_means(group, alpha):
-    """The default ends no higher than alternation does from the means."""
+    """The default is never worse than alternation from the means."""
     rng = np.random.default_rng(4)
     metric = GaussianShapeMetric(alpha, group=group)
     excess = [

@@ -1,4 +1,4 @@
-"""Theorems about the sample Wasserstein shape metric, one a test."""
+"""Theorems about the sample Wasserstein shape metric, one per test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rotation(n, seed=0):
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("p", [1.0, 2.0])
 def test_it_is_a_metric_on_samples(p, group):
-    """Symmetric to the bit, zero on itself, positive, and no triangle is violated."""
+    """Exactly symmetric, zero for equal networks, positive, and without violated triangles."""
     base = network(1)
     networks = [
         (base + 0.2 * network(seed)) @ (rotation(3, seed) if seed % 2 else np.eye(3))

@@ -1,4 +1,4 @@
-"""The alternation: monotone, exact where one step suffices, and honest about stopping."""
+"""The alternation: it is monotone, exact if one step is enough, and reports convergence."""
 
 import numpy as np
 import pytest
