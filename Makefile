@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo gallery test lint docs bench sanitize clean
@@ -74,7 +74,7 @@ sanitize: $(VENV)/.installed-dev
 	REPSHAPE_SANITIZED=$(CURDIR)/$(SANITIZED)/package ASAN_OPTIONS=detect_leaks=0 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_native.py \
-	  tests/parity/test_native_kernels.py tests/test_energy.py tests/properties/test_optima.py
+	  tests/parity/test_native_kernels.py tests/metrics/test_energy.py tests/properties/test_optima.py
 
 clean:
 	rm -rf $(VENV) build dist demo-output site .pytest_cache .mypy_cache .ruff_cache

@@ -157,7 +157,6 @@ class GaussianShapeMetric(NativeShapeMetric[PreparedNative]):
             max_iterations=int(self.max_iter),
             starts=starts,
             n_starts=len(starts),
-            use_means=True,
             screen=self.n_starts == "auto",
         )
 
