@@ -33,7 +33,7 @@ inline Vector inverse_root(Vector s) {
   r = r * (1.5 - half * r * r);
   return r * (1.5 - half * r * r);
 #else
-  Vector root;
+  Vector root = s;
   for (int l = 0; l < kVectorLanes; ++l) root[l] = square_root(s[l]);
   return 1 / root;
 #endif
