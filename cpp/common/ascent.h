@@ -1,7 +1,7 @@
 // Riemannian L-BFGS on the orthogonal group.
 //
 // Coordinates are left-trivialised: near T every transform is T cay(W) with W skew, so tangent
-// vectors of different points are compared as they stand. With G the gradient of the objective,
+// vectors at different points can be compared directly. With G the gradient of the objective,
 // the Riemannian gradient is R = skew(T'G), and the model that alternation optimises exactly,
 // <T cay(W), G>, has the Newton step P W + W P = 2 R with P = sym(T'G). It preconditions L-BFGS.
 //
@@ -17,7 +17,7 @@
 namespace repshape {
 
 struct AscentSettings {
-  double scale = 1;          // what gradients are compared with
+  double scale = 1;          // of the objective; gradients are compared with it
   double tolerance = 1e-9;   // of the Riemannian gradient, relative to scale
   int memory = 12;
   bool special = false;      // stay among rotations
@@ -32,9 +32,9 @@ class Ascent {
   const Matrix& transform() const { return t_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
-  void count(int more) { iterations_ += more; }  // of the way to the start
+  void count(int more) { iterations_ += more; }  // iterations that produced the start
 
-  // Takes the gradient where the transform stands, unless it is known.
+  // Evaluates the gradient at the current transform, unless it is known.
   template <class F>
   void look(const F& f) {
     n_ = f.n(), k_ = f.k();
@@ -44,7 +44,7 @@ class Ascent {
     riemannian(t_, gradient_, r_);
   }
 
-  // Climbs until convergence or until `limit` gradients have been taken since the last restart().
+  // Ascends until convergence, or until `limit` gradients have been evaluated since the last restart().
   template <class F>
   void run(const F& f, int limit) {
     look(f);
@@ -52,10 +52,10 @@ class Ascent {
     while (!finished(f.single) && iterations_ < limit) advance(f, limit);
   }
 
-  // Steps near a summit at the price of single precision. There the gradient is linear in the displacement W, so
-  // its change is read off a displacement `stretch` times as long, where single precision resolves it:
+  // Steps near a maximum that cost single precision only. There the gradient is linear in the displacement W, so
+  // that its change is measured at a displacement `stretch` times as long, which single precision resolves:
   //   R(T cay(W)) = R(T) + (R(T cay(stretch W)) - R(T)) / stretch.
-  // One double gradient judges the outcome; false where it did not halve what was left.
+  // One gradient in double precision checks the outcome. Returns false if the gradient was not halved.
   template <class F>
   bool refine(const F& rough, const F& fine, int limit) {
     if (gradient_.empty() || finished(false) || iterations_ + 3 > limit) return false;
@@ -96,7 +96,7 @@ class Ascent {
     return true;
   }
 
-  // Another objective: everything but the transform is forgotten.
+  // Prepares for another objective: keeps the transform only.
   void restart() {
     iterations_ = 0;
     gradient_.clear();
@@ -104,9 +104,9 @@ class Ascent {
     converged_ = stuck_ = false;
   }
 
-  // The same objective in another precision: values are taken anew, what was learnt is kept.
+  // Prepares for the same objective in another precision: keeps the L-BFGS memory, but no values.
   void refresh() {
-    --iterations_;  // the last gradient is taken again
+    --iterations_;  // the last gradient is evaluated again
     gradient_.clear();
     converged_ = stuck_ = false;
   }
@@ -131,8 +131,7 @@ class Ascent {
     return out;
   }
 
-  // Single precision has said all it can where its rounding is reached: at a gradient it cannot resolve, or
-  // one that no longer falls.
+  // Single precision can do no more once the gradient is too small for it to resolve, or no longer decreases.
   bool finished(bool single) {
     const double norm = std::sqrt(dot(r_, r_));
     converged_ = norm <= settings_.tolerance * settings_.scale;
@@ -174,7 +173,7 @@ class Ascent {
     for (int i = k_; i < n_; ++i) basis_[std::size_t(i) * n_ + i] = 1;
   }
 
-  // R in the eigenbasis of P, each entry over half its curvature, kept positive: W with P W + W P = 2 R there.
+  // R in the eigenbasis of P, each entry divided by half its (positive) curvature: W with P W + W P = 2 R there.
   void divide(const Matrix& r, Matrix& turned, Matrix& divided) const {
     double largest = 0;
     for (double c : curvature_) largest = std::max(largest, std::abs(c));
@@ -210,7 +209,7 @@ class Ascent {
         r_, [&](const Matrix& q) { return precondition(q); }, [&](const Matrix& y) { return weighed(y); });
   }
 
-  // T cay(size W) = T (I - size W / 2)^-1 (I + size W / 2), with a Newton-Schulz step against drift.
+  // T cay(size W) = T (I - size W / 2)^-1 (I + size W / 2), then a Newton-Schulz step, which keeps it orthogonal.
   Matrix retract(const Matrix& w, double size) const {
     const std::size_t count = w.size();
     Matrix left(count), right(count), next(count), gram(count);
@@ -266,13 +265,13 @@ class Ascent {
         r_ = std::move(r);
         return;
       }
-      const double curve = 2 * (value_ + size * slope - value) / (size * size);  // of a parabola
+      const double curve = 2 * (value_ + size * slope - value) / (size * size);  // of the parabola through both values
       size = std::min(std::max(slope / curve, 0.1 * size), 0.5 * size);
     }
     if (iterations_ < limit) alternate(f);
   }
 
-  // One step of alternation: never descends, and is the way out when the line search fails.
+  // One step of alternation: never decreases the objective, so that it is the fallback when the line search fails.
   template <class F>
   void alternate(const F& f) {
     memory_.clear();
@@ -280,7 +279,7 @@ class Ascent {
     const double value = f(t, g);
     ++iterations_;
     if (!(value > value_)) {
-      if (!alternating_) stuck_ = true;  // neither way leads up: rounding has been reached
+      if (!alternating_) stuck_ = true;  // neither step increases the objective: rounding has been reached
       alternating_ = false;
       return;
     }
@@ -290,10 +289,10 @@ class Ascent {
 
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
-  static constexpr double kSingleTolerance = 5e-8;  // rounding of gradients is near 1e-8
+  static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8
   static constexpr int kIdleSteps = 10;
   static constexpr double kProbe = 1e-2;        // radians, over all planes together
-  static constexpr double kLinearRange = 1e-2;  // by how much linearity can reduce a gradient
+  static constexpr double kLinearRange = 1e-2;  // by how much the linear model can reduce a gradient
   static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;

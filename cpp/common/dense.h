@@ -30,7 +30,7 @@ inline void gemm(bool ta, bool tb, int m, int n, int k, double alpha, const doub
 }
 
 inline double dot(const double* a, const double* b, std::size_t count) {
-  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // independent sums, which the compiler may take at once
+  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // independent sums, which the compiler may vectorise
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8)
     for (int l = 0; l < 8; ++l) part[l] += a[i + l] * b[i + l];
@@ -41,7 +41,7 @@ inline double dot(const double* a, const double* b, std::size_t count) {
 }
 inline double dot(const Matrix& a, const Matrix& b) { return dot(a.data(), b.data(), a.size()); }
 
-// Eigenvectors (columns of v, row-major) and eigenvalues of a symmetric matrix, destroyed.
+// Eigenvectors (columns of v, row-major) and eigenvalues of a symmetric matrix, which is overwritten.
 inline void symmetric_eigen(int n, Matrix& s, Matrix& v, Matrix& values) {
   values.resize(n);
   v.assign(std::size_t(n) * n, 0);

@@ -13,7 +13,7 @@ class Memory {
   bool empty() const { return steps_.empty(); }
   void clear() { steps_.clear(); }
 
-  // The two-loop recursion. `precondition` is the model's inverse curvature, applied; `weighed` its square form.
+  // The two-loop recursion. `precondition` applies the model's inverse curvature; `weighed` is its quadratic form.
   template <class Precondition, class Weighed>
   Matrix direction(const Matrix& r, Precondition precondition, Weighed weighed) const {
     Matrix q = r;
@@ -38,7 +38,7 @@ class Memory {
     return w;
   }
 
-  // The step size * w took the gradient from `before` to `after`. False where the objective bent upwards.
+  // The step size * w took the gradient from `before` to `after`. Returns false where the objective is convex along it.
   bool remember(const Matrix& w, double size, const Matrix& before, const Matrix& after) {
     Step step{Matrix(w.size()), Matrix(w.size()), 0};
     for (std::size_t e = 0; e < w.size(); ++e) {

@@ -34,7 +34,7 @@ inline Matrix nearest_orthogonal_2x2(const double* g, bool special) {
 }
 
 // The orthogonal n x n matrix whose first k columns maximise <T, g>, g being n x k, k <= n. With
-// `special` (n == k) the determinant is +1: the last singular direction is flipped if need be.
+// `special` (n == k) the determinant is +1: the last singular direction is reversed if necessary.
 inline Matrix nearest_orthogonal(int n, int k, const double* g, bool special) {
   if (n == 2 && k == 2) return nearest_orthogonal_2x2(g, special);
   Matrix copy(g, g + std::size_t(n) * k), values(k), u(std::size_t(k) * k), vt(std::size_t(n) * n);

@@ -1,4 +1,4 @@
-// From many starting transforms to one: screen on a cheap objective, finish the best on the whole.
+// From many starting transforms to one: screen all on a cheap objective, then finish the best on the full one.
 // F is a function on transforms, to be maximised, that never decreases when the group's oracle maximises its linear
 // model: n(), k(), at(t, gradient) for t of n x k, and operator()(full, gradient) for the first k columns of an
 // n x n matrix.
@@ -15,7 +15,7 @@ struct SearchSettings {
   bool special = false;  // rotations of the whole space: determinant +1
   double scale = 1, tolerance = 1e-9;
   int max_iterations = 500, memory = 30;
-  bool screen = true;    // else every start is finished on the whole
+  bool screen = true;    // else every start is finished on the full objective
   int screen_iterations = 6, finalists = 3;
 };
 
@@ -49,7 +49,7 @@ class Search {
   int starts() const { return starts_; }
 
  private:
-  // Steps on the whole that decide which finalists are worth finishing.
+  // Iterations on the full objective that decide which finalists are worth finishing.
   static constexpr int kTrialIterations = 12;
   // Rounding error of the objective, as a share of its scale.
   static constexpr double kRounding = 1e-14;

@@ -68,7 +68,7 @@ inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power
   return total;
 }
 
-// gradient (in lanes) += q share pulled y'. Lanes beyond the last trial of y meet its zeros.
+// gradient (in lanes) += q share pulled y'. Lanes beyond the last trial of y are multiplied by its zeros.
 void collect(const EnergyCondition& c, const EnergyTask& task, const double* pulled) {
   const double factor = task.q * c.share;
   for (int i = 0; i < task.nx; ++i)

@@ -1,4 +1,4 @@
-// The energy shape metric: samples of a network, and the kernel of one condition.
+// What the energy kernels read and offer: plain data, so that no kernel object defines a symbol of a container.
 #pragma once
 #include <cstddef>
 
@@ -6,9 +6,9 @@ namespace repshape {
 
 // Trials are stored neuron by neuron, in rows padded with zeros to this many doubles.
 constexpr int kTrialPadding = 8;
-// Squared distances below this share of the responses' are rounding: trials that meet.
+// Squared distances below this share of the mean squared response are rounding: the trials coincide.
 constexpr double kMeeting = 1e-24;
-// A floor that inverse powers survive, where the responses are all zero.
+// A floor whose inverse powers are finite, for responses that are all zero.
 constexpr double kLeastSquare = 1e-300;
 
 // One condition of a pair of networks; x has at least as many neurons as y.
@@ -19,9 +19,9 @@ struct EnergyCondition {
 };
 
 // What all conditions share. For |x - T y|^2 = s below `floor` the power s^(q/2) is continued, while
-// searching, by its tangent, which is concave too: reweighted least squares still never ascends. In
+// searching, by its tangent, which is concave too: reweighted least squares still never increases the loss. In
 // the distance that is reported it is continued by the chord to zero, so that rounding is not
-// magnified (at q = 1/2, 1e-16 would count as 1e-8) and trials that meet count nothing.
+// magnified (at q = 1/2, 1e-16 would count as 1e-8) and trials that coincide contribute nothing.
 struct EnergyTask {
   int nx, ny;
   const double* transform;  // nx x ny
@@ -40,7 +40,7 @@ struct EnergyKernels {
   double (*condition)(const EnergyCondition&, const EnergyTask&);
 };
 
-const EnergyKernels& energy_kernels();            // the best that this processor runs
-const EnergyKernels* energy_kernels(const char*);  // by name, or null
+const EnergyKernels& energy_kernels();            // the widest that this processor runs
+const EnergyKernels* energy_kernels(const char* name);  // null where it cannot run them
 
 }  // namespace repshape

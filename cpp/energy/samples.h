@@ -18,17 +18,17 @@ struct Samples {
   std::vector<double> power;         // conditions: mean squared norm of a trial
   std::vector<double> within;        // conditions: mean of |x - x'|^q over all pairs of trials
 
-  // rows: all trials, condition after condition, one row a trial.
+  // rows: all trials, condition after condition, one row for each trial.
   Samples(const double* rows, const std::int64_t* counts, int conditions, int neurons, int space);
 
   const double* condition(int m) const { return values.data() + offsets[m]; }
   void measure_within(double q);
 
-  // Every so many conditions and trials, for a first look.
+  // Evenly spaced trials of the given conditions, at most so many of each, for screening.
   Samples thinned(const std::vector<int>& kept, int most_trials) const;
 
   // A total order by content, larger networks first, so that a pair is solved the same way round
-  // whoever comes first.
+  // whichever network comes first.
   bool operator<(const Samples& other) const;
 
  private:

@@ -106,7 +106,7 @@ std::vector<Matrix> complete(const Search<EnergyObjective>& search, const std::v
   return out;
 }
 
-// What the within-terms take off the loss: a constant of the pair.
+// What the within-terms subtract from the loss: a constant for the pair.
 double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) {
   double total = 0;
   for (int m = 0; m < net.conditions; ++m) {

@@ -1,4 +1,4 @@
-// One pair of networks under the energy metric, whole: starts, screening, descent and distance.
+// Solves one pair of networks under the energy metric: starts, screening, descent and distance.
 #pragma once
 #include "common/group.h"
 #include "energy/samples.h"
@@ -33,8 +33,8 @@ EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySett
                             const double* given = nullptr, int n_given = 0);
 
 // Sum of w mean |x - T y|^q, T being n_x x n_y with n_x >= n_y. `gradient` (n_x x n_y), where given,
-// receives the gradient of minus the value along the orthogonal group; energy.h says how the two
-// forms differ where trials meet.
+// receives the gradient of minus the value along the orthogonal group; kernel.h says how the two
+// forms differ where trials coincide.
 double energy_loss(const Samples& x, const Samples& y, const double* weights, double q, const double* transform,
                    double* gradient, const EnergyKernels& kernels);
 

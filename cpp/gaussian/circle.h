@@ -1,5 +1,5 @@
 // Pairs in the plane: the alignment is one angle, of a rotation or of a reflection, and the objective a sum of
-// closed forms, so that the best angle is found by looking all round.
+// closed forms, so that the best angle is found by evaluating it all the way round.
 //
 // A symmetric 2 x 2 matrix is p I + u Z + v X, Z = diag(1, -1), X = (0 1; 1 0); rotation by t turns (u, v) by 2t,
 // and the reflection Z first makes it (u, -v). With S = A A', R = C C' and any factors,
@@ -34,15 +34,15 @@ class Circle {
       constant_.push_back(w2 * 2 * (s.p * r.p + s.area * r.area));
       cosine_.push_back(w2 * 2 * (s.u * r.u + s.v * v));
       sine_.push_back(w2 * 2 * (s.v * r.u - s.u * v));
-      // |X|_* falls to this share of its greatest value, and turns there within as small an angle.
+      // |X|_* has a minimum of this share of its maximum, and is sharply curved within as small an angle of it.
       const double reach = std::hypot(cosine_.back(), sine_.back()), middle = constant_.back();
-      if (middle - reach < kSharp * kSharp * (middle + reach)) looks_ = kManyLooks;
+      if (middle - reach < kSharp * kSharp * (middle + reach)) grid_ = kFineGrid;
     }
   }
 
-  int looks() const { return looks_; }
+  int grid() const { return grid_; }
 
-  // The objective alone, for looking round.
+  // The objective alone.
   double value(double angle) const {
     const double c = std::cos(angle), s = std::sin(angle), c2 = c * c - s * s, s2 = 2 * c * s;
     double sum = 0;
@@ -59,22 +59,22 @@ class Circle {
       const double wave = cosine_[m] * c2 + sine_[m] * s2, turned = sine_[m] * c2 - cosine_[m] * s2;
       const double root = std::sqrt(std::max(constant_[m] + wave, 0.0));
       out.value += root;
-      if (!(root > 0)) continue;  // a point where the objective only rises: never a summit
+      if (!(root > 0)) continue;  // the objective increases on both sides: never a maximum
       out.slope += turned / root;
       out.bend += (-2 * wave - turned * turned / (root * root)) / root;
     }
     return out;
   }
 
-  // The summit uphill of an angle, and no lower: where strides pass over one, they are shortened.
+  // The maximum uphill of an angle, never lower than the start: strides that pass over one are shortened.
   Point climb(double angle, double flat) const {
     const Point from = at(angle);
     const double way = from.slope < 0 ? -1 : 1;
-    // The slope vanishes in a valley too, which bends up.
+    // The slope vanishes at a minimum too, where the objective is convex.
     if (std::abs(from.slope) <= flat && from.bend <= flat) return from;
     for (double by = way * stride(); std::abs(by) > 1e-12; by *= 0.125) {
       Point here = from, there = at(angle + by);
-      for (int step = 0; there.slope * way > 0 && step < 2 * looks_; ++step) {
+      for (int step = 0; there.slope * way > 0 && step < 2 * grid_; ++step) {
         here = there;
         there = at(here.angle + by);
       }
@@ -84,9 +84,9 @@ class Circle {
     return from;
   }
 
-  // The summit between two angles, the slope falling through zero: Newton's steps, kept inside.
+  // The maximum between two angles where the slope changes sign: Newton's method, kept inside.
   Point between(Point low, Point high, double way, double flat) const {
-    Point here = at(0.5 * (low.angle + high.angle));  // low may be a valley, as flat as a summit
+    Point here = at(0.5 * (low.angle + high.angle));  // low may be a minimum, as flat as a maximum
     for (int step = 0; step < kMostSteps && !(std::abs(here.slope) <= flat && here.bend <= 0); ++step) {
       (here.slope * way > 0 ? low : high) = here;
       double next = here.bend < 0 ? here.angle - here.slope / here.bend : NAN;
@@ -98,13 +98,13 @@ class Circle {
     return here;
   }
 
-  // Every summit that a look round shows, climbed; the highest.
+  // The highest maximum: refines every local maximum on a grid of angles.
   Point highest(double flat) const {
-    double values[kManyLooks];
-    for (int i = 0; i < looks_; ++i) values[i] = value(i * stride());
+    double values[kFineGrid];
+    for (int i = 0; i < grid_; ++i) values[i] = value(i * stride());
     Point best{0, -INFINITY};
-    for (int i = 0; i < looks_; ++i) {
-      if (values[i] < values[(i + looks_ - 1) % looks_] || values[i] < values[(i + 1) % looks_]) continue;
+    for (int i = 0; i < grid_; ++i) {
+      if (values[i] < values[(i + grid_ - 1) % grid_] || values[i] < values[(i + 1) % grid_]) continue;
       const Point found = climb(i * stride(), flat);
       if (found.value > best.value) best = found;
     }
@@ -137,14 +137,14 @@ class Circle {
             std::abs(f[0] * f[3] - f[1] * f[2])};
   }
 
-  double stride() const { return 6.283185307179586 / looks_; }
+  double stride() const { return 6.283185307179586 / grid_; }
 
-  static constexpr int kFewLooks = 32, kManyLooks = 256;
-  static constexpr double kSharp = 0.2;  // radians between few looks
+  static constexpr int kCoarseGrid = 32, kFineGrid = 256;
+  static constexpr double kSharp = 0.2;  // radians; about the distance of neighbours on the coarse grid
   static constexpr int kMostSteps = 64;
 
   bool mirrored_;
-  int looks_ = kFewLooks;
+  int grid_ = kCoarseGrid;
   double along_ = 0, across_ = 0;                // of the means
   std::vector<double> constant_, cosine_, sine_;  // a, b and c, by condition
 };

@@ -34,10 +34,10 @@ constexpr double kSmallestWeight = 1e-3;
 constexpr double kNegligible = 1e-16;
 // More steps than this are never needed in double precision: 250^7 > 1e16, then four to converge.
 constexpr int kMaxHalleySteps = 12;
-// Steps that matrices of ordinary condition need anyway, before it pays to look how far they have come.
+// Steps that matrices of ordinary condition need anyway, before it pays to measure how far they have converged.
 constexpr int kBlindSteps = 3;
 
-// What singular values may lack of one. It shortens a gradient by less than that share.
+// How far singular values may stay below one. Gradients are shortened by less than that share.
 template <class T>
 constexpr double polar_tolerance() {
   return sizeof(T) == 8 ? 1e-12 : 1e-6;

@@ -192,7 +192,7 @@ double gradient(const LanePair& pair, const double* transform, double* out, bool
                 : lane_gradient<double>(pair, transform, out);
 }
 
-// |A P - T C|^2 plus the part of A that no direction of C can meet: where C has the smaller rank
+// |A P - T C|^2 plus the part of A that no direction of C can match: where C has the smaller rank
 // (or the cross product is singular), P P' is a projection and |A P| falls short of |A|.
 double residual(const LanePair& pair, const double* transform) {
   using P = Pack<double>;

@@ -1,6 +1,6 @@
 // One matrix per SIMD lane. A Pack holds the same entry of `width` matrices; every routine below
 // is the textbook algorithm on scalars, with Packs in their place, so that eight small matrices
-// cost what one would. Entries are addressed by strides: a Pack fills a cache line, so the order
+// cost as much as one. Entries are addressed by strides: a Pack fills a cache line, so the order
 // of rows and columns does not matter for speed.
 #pragma once
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "common/isa.h"
 #include "common/layout.h"
 
-// Tiles live in registers only if every loop over them is unrolled.
+// Tiles stay in registers only if every loop over them is unrolled.
 #define REPSHAPE_UNROLL _Pragma("GCC unroll 8")
 
 namespace repshape {

@@ -1,4 +1,4 @@
-// The pieces of one pair's distance: what its objective is made of, and what is reported of it.
+// The parts of the distance of one pair: the mean term of its objective, residuals, bounds and units.
 #pragma once
 #include <numeric>
 
@@ -65,7 +65,7 @@ inline void set_units(Pair& pair) {
   const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
   pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
   pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
-  if (pair.alpha == 0 || pair.alpha == 2) return;  // nothing to weigh against
+  if (pair.alpha == 0 || pair.alpha == 2) return;  // there is only one part
   const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
   (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
 }

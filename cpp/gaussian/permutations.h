@@ -1,4 +1,4 @@
-// The best permutation for one pair: alternation, then exchanges of two neurons; all of them where they are few.
+// The best permutation for one pair: alternation, then exchanges of two neurons; exhaustive search for few neurons.
 #pragma once
 #include "common/assignment.h"
 #include "gaussian/objective.h"
@@ -13,23 +13,23 @@ struct PermutationSearch {
   const Network& x() const { return *f.pair.x; }
   const Network& y() const { return *f.pair.y; }
 
-  // How many starts the work allows.
+  // How many starts the budget allows.
   int affordable() const { return int(std::max(4.0, kSearch / (6 * cost))); }
 
-  // Climbs from every start and improves the best; `certain` where no exchange helps any more.
+  // Ascends from every start and improves the best. `certain` says that no exchange improves it further.
   Matrix best_of(std::vector<Matrix> starts, bool& certain) const {
     std::vector<double> values;
     for (Matrix& t : starts) values.push_back(climb(t));
     const std::size_t top = std::max_element(values.begin(), values.end()) - values.begin();
     certain = improve(starts[top], values[top]);
-    // What one start finds, many starts find too.
+    // More starts must never give a worse result than the first alone.
     if (top != 0) improve(starts[0], values[0]);
     return starts[values[0] > values[top] ? 0 : top];
   }
 
-  // Operations that searches among permutations may take beyond their least.
+  // Floating-point operations that a search may use beyond its minimum.
   static constexpr double kSearch = 2e10;
-  // So few neurons that every injection can be looked at.
+  // Up to so many neurons, every injection is evaluated.
   static constexpr int kEnumerated = 5;
 
   Matrix best_of_all() const {
@@ -68,7 +68,7 @@ struct PermutationSearch {
     return out;
   }
 
-  // Alternation: never descends; ends at an assignment that is optimal for its own gradient.
+  // Alternation: never decreases the objective; ends at an assignment that is optimal for its own gradient.
   double climb(Matrix& t) const {
     Matrix g;
     double value = f.at(t, g);
@@ -83,7 +83,7 @@ struct PermutationSearch {
     return value;
   }
 
-  // Exchanges of two neurons, nearest to profitable first, until none helps or the budget is spent.
+  // Exchanges of two neurons, the most promising first, until none helps or the budget is spent.
   bool improve(Matrix& t, double& value) const {
     const int n = x().neurons, k = y().neurons;
     const long wished = std::max(4L * n, std::min(1L * n * (n - 1), 1000L));

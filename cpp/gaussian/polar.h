@@ -55,7 +55,7 @@ void polar_2x2(View<P> x) {
 }
 
 // Sum over the singular values sigma of 1 - sigma^2 in the worst lane, x having `ranks` of them: row by
-// row, because a sum near m would swallow it.
+// row, because it would be lost in the rounding of a sum near m.
 template <class T>
 double missing(View<Pack<T>> x, int m, int n, const Pack<T>& ranks) {
   using P = Pack<T>;
@@ -74,8 +74,8 @@ double missing(View<Pack<T>> x, int m, int n, const Pack<T>& ranks) {
 // zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown), `largest`
 // from above; `ranks` holds how many there are. s is m x m and z is m x kTile scratch.
 //
-// No singular value ever exceeds one, so what the sum of their squares lacks of the rank bounds each from below.
-// That is measured where the bounds at hand may be too careful, or are unknown.
+// No singular value ever exceeds one, so that the difference between the rank and the sum of their squares bounds each
+// of them from below. It is measured where the known bounds may be too cautious, or where there are none.
 template <class T>
 void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, const Pack<T>& smallest,
            const Pack<T>& largest, const Pack<T>& ranks) {
@@ -99,7 +99,7 @@ void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, cons
     if (done || step >= kBlindSteps) {
       const double gap = missing(x, m, n, ranks);
       if (gap < 2 * m * polar_tolerance<T>()) return;
-      if (gap < 0.5)  // else rounding of the sum may say more than the sum
+      if (gap < 0.5)  // else the sum may be mostly rounding
         lower = greatest(certain ? lower : 0.0, square_root(1 - gap)), certain = true;
       else if (done)
         lower = kSmallestWeight;

@@ -8,7 +8,7 @@
 namespace repshape {
 namespace {
 
-// Everything one solve works with, in canonical order.
+// Solves one pair, given in canonical order.
 class PairSolver {
  public:
   // `swapped`: x is the caller's y, and the caller's starts map the other way.
@@ -27,7 +27,7 @@ class PairSolver {
     whole_.pair.groups = all_groups(x);
     set_units(whole_.pair);
     whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
-    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // the objective is less
+    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // an upper bound of the objective
     means_ = mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
@@ -64,7 +64,7 @@ class PairSolver {
     starts_ = 1;
   }
 
-  // One neuron is kept or reversed, as the means wish: covariances do not care.
+  // One neuron is kept or reversed, whichever suits the means: variances do not change.
   void settle_sign() {
     best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
     converged_ = true;
@@ -74,8 +74,8 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    // An eighth of the conditions, but no fewer than fill a pack of single precision.
-    const int wanted = std::max(2, std::min(s_.race.conditions / kDoubleLanes, total / 8));
+    // An eighth of the conditions, but at least a full pack in single precision.
+    const int wanted = std::max(2, std::min(s_.screening.conditions / kDoubleLanes, total / 8));
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -90,9 +90,9 @@ class PairSolver {
     return f;
   }
 
-  // What a given start is completed from. A composition through a smaller network leaves directions open, which
-  // any completion may fill; one through a larger network shrinks some. The objective is convex, so that the best
-  // transform for its gradient there is no worse than the shrunken one: g(T) >= g(B) + <T - B, G> >= g(B).
+  // The matrix whose nearest transform replaces a given start. A composition through a smaller network maps some
+  // directions to zero, and any completion will do; one through a larger network shrinks some. The objective is convex,
+  // so that the best transform for the gradient G at B is no worse than B: g(T) >= g(B) + <T - B, G> >= g(B).
   Matrix toward(const Matrix& b) const {
     const int n = x_.neurons, k = y_.neurons;
     Matrix gram(std::size_t(k) * k), square(gram.size()), gradient;
@@ -120,14 +120,14 @@ class PairSolver {
     return out;
   }
 
-  // In the plane: all round, or uphill from each start.
+  // In the plane: all angles, or uphill from each start.
   void search_circles() {
     const double flat = std::sqrt(2.0) * s_.tolerance * scale_;  // |skew(T'G)| is |slope| / sqrt 2
     const double share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     const Circle circles[] = {{whole_.pair, share, false}, {whole_.pair, share, true}};
     Circle::Point best{0, -INFINITY};
     auto consider = [&](const Circle& circle, const Circle::Point& found) {
-      if (!(found.value > best.value + 1e-15 * scale_)) return;  // of equals, the means' own
+      if (!(found.value > best.value + 1e-15 * scale_)) return;  // prefer the means' own start among equals
       best = found;
       best_ = first_columns(circle.transform(found.angle), 2, y_.neurons);
     };
@@ -140,7 +140,7 @@ class PairSolver {
     }
     for (int mirrored = 0; s_.screen && mirrored < (special_ ? 1 : 2); ++mirrored) {
       consider(circles[mirrored], circles[mirrored].highest(flat));
-      starts_ += circles[mirrored].looks();
+      starts_ += circles[mirrored].grid();
     }
     converged_ = std::abs(best.slope) <= flat;
     iterations_ = int(circles[0].evaluations + circles[1].evaluations);
@@ -153,12 +153,12 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = s_.race.single && x_.lanes && y_.lanes;
-    if (wide_ && s_.screen) few(runs);
+    rough_.single = s_.screening.single && x_.lanes && y_.lanes;
+    if (wide_ && s_.screen) limit_starts(runs);
     starts_ = int(runs.size());
     if (s_.screen && starts_ > 1 && !wide_) {
       ascend(runs[0]);
-      race(runs);
+      screen(runs);
       if (runs.size() > 1) ascend(runs[1]);
     } else {
       for (Ascent& run : runs) ascend(run);
@@ -169,7 +169,7 @@ class PairSolver {
     iterations_ = runs[0].iterations();
   }
 
-  // To the summit: most of the way in single precision, the rest in double; wide pairs by their own way.
+  // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
   void ascend(Ascent& run) const {
     if (wide_) {
       WideAscent way(whole_.pair, settings_, run.transform());
@@ -180,7 +180,7 @@ class PairSolver {
       run.run(whole_, std::max(s_.max_iterations, way.iterations() + 1));
       return;
     }
-    if (!given_.empty()) {  // which must not end lower: double precision alone never descends
+    if (!given_.empty()) {  // must not end lower than they begin, which double precision alone ensures
       run.run(whole_, s_.max_iterations);
       return;
     }
@@ -194,21 +194,21 @@ class PairSolver {
     run.run(whole_, s_.max_iterations);
   }
 
-  // Wide pairs have no cheap heats: as many starts as the budget brings to their end.
-  void few(std::vector<Ascent>& runs) const {
+  // Wide pairs cannot be screened cheaply: keeps as many starts as the budget can finish.
+  void limit_starts(std::vector<Ascent>& runs) const {
     const double each = kWideIterations * cost();
-    const int count = std::max(1 + int(s_.race.budget), int(kWideSearch / each));
-    const int most = std::max(1, int(s_.race.most / each));
+    const int count = std::max(1 + int(s_.screening.budget), int(kWideSearch / each));
+    const int most = std::max(1, int(s_.screening.most / each));
     runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
   }
 
-  static constexpr double kWideIterations = 100;  // what such an ascent takes
+  static constexpr double kWideIterations = 100;  // of such an ascent, typically
   static constexpr double kWideSearch = 2e10;     // operations: half a second
 
-  // Follows many starts a little and few of them far, within a budget set by what the first start
-  // took. Leaves the first, which is finished, and the winner of the others if it may be higher.
-  void race(std::vector<Ascent>& runs) {
-    const Race& r = s_.race;
+  // Follows many starts for a few iterations and few of them for many, within a budget set by what the first start
+  // took. Keeps the first, which is finished, and the best of the others if it may be higher.
+  void screen(std::vector<Ascent>& runs) {
+    const Screening& r = s_.screening;
     const Ascent first = std::move(runs[0]);
     runs.erase(runs.begin());
     Objective some = subset();
@@ -227,14 +227,14 @@ class PairSolver {
       std::stable_sort(runs.begin(), runs.end(), higher);
       keep_distinct(runs, survivors);
     };
-    const int enter = afford(0.05, part, r.screening, std::min(32, int(runs.size())), int(runs.size()));
+    const int enter = afford(0.05, part, r.first, std::min(32, int(runs.size())), int(runs.size()));
     runs.erase(runs.begin() + enter, runs.end());
-    stage(some, r.screening, afford(0.25, price, r.heat, 2, 40));
+    stage(some, r.first, afford(0.25, price, r.second, 2, 40));
     for (Ascent& run : runs) run.restart();
-    stage(rough_, r.heat, afford(0.4, price, r.final, 1, 12));
-    stage(rough_, r.final, 1);
-    // Starts that meet at one summit have likely met at the highest.
-    if (!same_maximum(runs[0], first)) hop(runs[0], rough_, afford(0.3, price, r.hop, 2, 1000));
+    stage(rough_, r.second, afford(0.4, price, r.third, 1, 12));
+    stage(rough_, r.third, 1);
+    // If two starts have reached the same maximum, it is probably the highest.
+    if (!same_maximum(runs[0], first)) try_reversals(runs[0], rough_, afford(0.3, price, r.reversal, 2, 1000));
     evaluations_ += some.evaluations;
     if (runs[0].value() < first.value() - 1e-5 * scale_ || same_maximum(runs[0], first)) runs.clear();
     runs.insert(runs.begin(), first);
@@ -247,17 +247,17 @@ class PairSolver {
     return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
   }
 
-  // The gradient holds some directions of the best alignment only weakly. Reversing such a one
-  // costs little to first order, and convexity allows it to gain: g(T') >= g(T) + <T' - T, G>.
-  void hop(Ascent& best, const Objective& f, int tries) const {
+  // Some directions of the best alignment contribute little to <T, G>. Reversing one of them costs little to first
+  // order, and because of convexity it may gain: g(T') >= g(T) + <T' - T, G>.
+  void try_reversals(Ascent& best, const Objective& f, int tries) const {
     for (int k = 0; tries > 0; ++k, --tries) {
       Matrix start = best.reversed(k, special_);
       if (start.empty()) return;
       Ascent other(settings_, std::move(start));
-      other.run(f, std::min(s_.race.hop, s_.max_iterations));
+      other.run(f, std::min(s_.screening.reversal, s_.max_iterations));
       if (other.value() > best.value() + 1e-6 * scale_) {
         best = std::move(other);
-        best.run(f, std::min(best.iterations() + s_.race.hop, s_.max_iterations));
+        best.run(f, std::min(best.iterations() + s_.screening.reversal, s_.max_iterations));
         k = -1;
       }
     }
@@ -267,7 +267,7 @@ class PairSolver {
     const int n = x_.neurons, k = y_.neurons;
     const PermutationSearch search{whole_, s_.max_iterations, cost()};
     if (n <= PermutationSearch::kEnumerated) {
-      best_ = search.best_of_all();  // every start is among them
+      best_ = search.best_of_all();  // which include every start
       converged_ = true;
       starts_ = given_.empty() ? 1 + s_.n_starts : int(given_.size());
     } else {
@@ -311,7 +311,7 @@ class PairSolver {
 
   const Network &x_, &y_;
   const Settings& s_;
-  Objective whole_, rough_;  // all conditions; the same in single precision where that pays
+  Objective whole_, rough_;  // all conditions; the same in single precision if that is faster
   double scale_ = 1;
   bool special_ = false, wide_ = false;
   AscentSettings settings_;

@@ -1,4 +1,4 @@
-// One pair of networks, whole: starts, screening, ascent, distance and lower bound.
+// Solves one pair of networks: starts, screening, ascent, distance and lower bound.
 #pragma once
 #include "common/group.h"
 #include "gaussian/pair.h"
@@ -6,17 +6,17 @@
 namespace repshape {
 
 // How the work after the first start is spent, in units of one gradient over all conditions.
-struct Race {
-  double budget = 2.4;  // times what the first start took; finishing the winner may take as much again
-  // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations pay for.
+struct Screening {
+  double budget = 2.4;  // times what the first start took; finishing the best may take as much again
+  // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations allow.
   double floor = 1500, cheap = 9e8;
   double most = 1e12;   // operations, however much the first start took: some tens of seconds
-  int conditions = 32;  // most of the screening
-  int screening = 6;    // iterations of every start, on those conditions
-  int heat = 8;         // iterations of each entrant, on all
-  int final = 30;       // iterations of each finalist
-  int hop = 12;         // iterations of each hop
-  bool single = true;   // all of these in single precision; the winner is finished in double
+  int conditions = 32;  // maximum of the first stage
+  int first = 6;        // iterations of every start on those conditions
+  int second = 8;       // iterations of each survivor on all conditions
+  int third = 30;       // iterations of each finalist
+  int reversal = 12;    // iterations after a direction is reversed
+  bool single = true;   // all of these in single precision; the best is finished in double
 };
 
 struct Settings {
@@ -30,11 +30,11 @@ struct Settings {
   // are laid out for canonical order (x the larger network).
   const double* starts = nullptr;
   int n_starts = 0;
-  // Caller-given starts, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
+  // Starts of the caller, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
   const double* given = nullptr;
   int n_given = 0;
   bool screen = true;  // else every start is finished on all conditions
-  Race race;
+  Screening screening;
 };
 
 struct Solution {

@@ -1,7 +1,7 @@
 // Pairs whose conditions span few of many dimensions: few trials of many neurons.
 //
-// There the transform has far more freedom than the problem: turning a condition's noise within its own subspace
-// costs next to nothing, and an ascent over transforms creeps. With |X|_* = max over orthogonal P of <P, X>,
+// There the transform has far more degrees of freedom than the problem: rotating the noise of a condition within its
+// own subspace changes little, and an ascent over transforms is slow. With |X|_* = max over orthogonal P of <P, X>,
 //   max_T <mean, T> + sum w <P_m, A_m' T C_m>  =  |G|_*,   G = mean + sum w A_m P_m C_m',
 // so the same optimum is that of |G|_* over one small P_m for each condition, each T being the polar factor of G.
 // As in ascent.h, near P every point is P cay(W): R_m = skew(P_m' X_m), X_m = w A_m' T C_m, and the model's step is
@@ -14,8 +14,8 @@ namespace repshape {
 
 class WideAscent {
  public:
-  // Whether the P_m together are much smaller than the transform. Of rank one they are mere signs, with nothing
-  // between them to climb.
+  // Whether the P_m together are much smaller than the transform. Of rank one they are
+  // mere signs, which no continuous ascent can change.
   static bool suits(const Network& x, const Network& y) {
     const double rank = std::max(x.rank, y.rank);
     return !x.diagonal && !y.diagonal && std::min(x.rank, y.rank) > 1 &&
@@ -48,7 +48,7 @@ class WideAscent {
         w = precondition(slope_);
         rise = dot(slope_, w);
       }
-      // Where the objective bends upwards the model says nothing of how far to go.
+      // Where the objective is convex, the model does not tell how far to go.
       if (memory_.empty()) boost *= kBoost;
       const double start = memory_.empty() ? boost : 1;
       if (!step(w, rise, std::min(start, kLongestStep / std::sqrt(dot(w, w))), limit)) return;
@@ -82,7 +82,7 @@ class WideAscent {
   std::size_t block() const { return std::size_t(r_) * r_; }
   int conditions() const { return pair_.x->conditions; }
 
-  // X_m for the transform at hand.
+  // X_m for the current transform.
   Matrix cross() const {
     Matrix moved(std::size_t(nx_) * width_), out(conditions() * block());
     gemm(true, false, nx_, width_, ny_, 1, back_.data(), nx_, right_.data(), width_, 0, moved.data(), width_);
@@ -135,7 +135,7 @@ class WideAscent {
     }
   }
 
-  // At rest, and at rest on a summit: a negative eigenvalue of S_m is gained twice by alternation.
+  // Stationary, and at a maximum: alternation would gain twice any negative eigenvalue of S_m.
   bool settled() {
     const double small = settings_.tolerance * settings_.scale;
     if (std::sqrt(dot(slope_, slope_)) > small) return false;
@@ -162,7 +162,7 @@ class WideAscent {
     return out;
   }
 
-  // A backtracking search along w; false where nothing leads up or the limit is reached.
+  // A backtracking line search along w; false if no step increases the objective or the limit is reached.
   bool step(const Matrix& w, double rise, double size, int limit) {
     const Matrix from = p_, before = slope_;
     const double value = value_;
@@ -178,7 +178,7 @@ class WideAscent {
     return false;
   }
 
-  // P_m cay(size W_m), made orthogonal again to rounding.
+  // P_m cay(size W_m), then a Newton-Schulz step, which keeps it orthogonal.
   void retract(const Matrix& from, const Matrix& w, double size, int m) {
     Matrix left(block()), right(block()), next(block());
     for (std::size_t e = 0; e < block(); ++e) {
