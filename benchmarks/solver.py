@@ -153,7 +153,8 @@ def kernel_rates() -> list[dict[str, float]]:
 def halley_steps(x: rs.Gaussians, y: rs.Gaussians, T: np.ndarray, single: bool) -> float:
     """Mean number of iterations that the polar factors of one pack of conditions take.
 
-    The schedule of cpp/gaussian/polar.h on the true singular values: bounds first, then what is measured.
+    The schedule of cpp/gaussian/polar.h on the true singular values: bounds first, then what is
+    measured.
     """
     lanes, tolerance = (16, 1e-6) if single else (8, 1e-12)
     spectra = [np.sqrt(np.linalg.eigvalsh(net.covariances)) for net in (x, y)]

@@ -22,8 +22,8 @@ KERNELS = {
 }
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 HERE = tuple(KERNELS) if X86 else ("generic",)
-# Without optimisation nothing is inlined, so that every function shows; with it, the compiler makes symbols of
-# its own. AVX-512 takes longest to compile, and once is enough.
+# Without optimisation nothing is inlined, so that every function shows; with it, the compiler may
+# add symbols of its own. AVX-512 takes longest to compile, and once is enough.
 LEVELS = [*(("-O0", isa) for isa in HERE), ("-O2", HERE[-1]), ("-O3", HERE[-2:][0])]
 
 
