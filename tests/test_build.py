@@ -89,6 +89,17 @@ def test_the_quick_part_exists() -> None:
     assert "@tests/quick.txt" in settings["tool"]["cibuildwheel"]["test-command"]
 
 
+def test_wheels_are_built_for_the_versions_of_python_that_are_tested() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    matrix = re.search(r"^ *python: \[(.*)\]$", workflow, re.MULTILINE)
+    assert matrix is not None
+    tested = [f"cp{version.replace('.', '')}-*" for version in re.findall(r'"(.*?)"', matrix[1])]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["cibuildwheel"]["build"] == tested
+    lowest = settings["project"]["requires-python"].removeprefix(">=")
+    assert tested[0] == f"cp{lowest.replace('.', '')}-*"
+
+
 @pytest.mark.parametrize("target", ["test", "sanitize"])
 def test_make_names_tests_that_exist(target: str) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
