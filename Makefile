@@ -1,18 +1,19 @@
-# make demo | gallery | test | lint | docs | bench | sanitize | clean
+# make demo | gallery | test | quick | lint | docs | bench | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-BUILD_INPUTS := pyproject.toml $(wildcard CMakeLists.txt cpp/*)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test lint docs bench sanitize clean
+.PHONY: help demo gallery test quick lint docs bench sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
 	@echo "make gallery the pictures of docs/gallery.md and of the README"
 	@echo "make test    every test, with warnings as errors"
+	@echo "make quick   the tests that every wheel passes before it is published, in a minute"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
 	@echo "make bench   the benchmarks"
@@ -45,6 +46,9 @@ gallery: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q
 
+quick: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q @tests/quick.txt
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
@@ -74,7 +78,7 @@ sanitize: $(VENV)/.installed-dev
 	REPSHAPE_SANITIZED=$(CURDIR)/$(SANITIZED)/package ASAN_OPTIONS=detect_leaks=0 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_native.py \
-	  tests/parity/test_native_kernels.py tests/test_energy.py tests/properties/test_optima.py
+	  tests/parity/test_native_kernels.py tests/metrics/test_energy.py tests/properties/test_optima.py
 
 clean:
 	rm -rf $(VENV) build dist demo-output site .pytest_cache .mypy_cache .ruff_cache

@@ -156,7 +156,7 @@ def test_a_given_start_of_the_wrong_shape_is_refused():
     prepared = [metric.prepare(network) for network in some_networks()]
     with pytest.raises(ValueError, match="does not map the neurons of y onto those of x"):
         metric.solve_pairs(prepared, [(0, 2)], starts=[np.zeros((1, 3, 2))])
-    with pytest.raises(ValueError, match="one entry a pair"):
+    with pytest.raises(ValueError, match="one entry for each pair"):
         metric.solve_pairs(prepared, [(0, 2), (0, 1)], starts=[np.zeros((1, 2, 3))])
 
 

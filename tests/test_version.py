@@ -1,4 +1,4 @@
-"""The version is that of the code which is imported."""
+"""The version is that of the imported code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_a_source_tree_knows_its_version() -> None:
-    """Whether it is installed or not; results would otherwise not say what made them."""
+    """Installed or not: stored results name the version that made them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert rs.__version__ == settings["project"]["version"]
 

@@ -30,7 +30,6 @@ class Options:
         max_iterations: int,
         starts: FloatArray,
         n_starts: int,
-        use_means: bool,
         screen: bool,
     ) -> None: ...
 

@@ -195,7 +195,6 @@ def gaussian_options(search: Search, alpha: float) -> Options:
         max_iterations=int(search.max_iter),
         starts=search.starts,
         n_starts=len(search.starts),
-        use_means=True,
         screen=search.screen,
     )
 

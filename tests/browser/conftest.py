@@ -1,6 +1,7 @@
 """A headless browser, and pages for it to open.
 
-Tests are skipped where there is no Chromium, unless REPSHAPE_BROWSER says that there must be one.
+Tests are skipped where there is no Chrome or Chromium, unless REPSHAPE_BROWSER says that there must
+be one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,20 @@ FLAGS = (
 )
 
 
+# Chrome on the machines of GitHub, where the driver is Chrome's; Chromium elsewhere.
+PROGRAMS = (
+    "google-chrome",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "chromium",
+)
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    driver = shutil.which("chromedriver")
     if (program is None or driver is None) and not os.environ.get("REPSHAPE_BROWSER"):
-        pytest.skip("needs chromium and chromedriver")
+        pytest.skip("needs Chrome or Chromium, and chromedriver")
     downloads = tmp_path_factory.mktemp("downloads")
     options = webdriver.ChromeOptions()
     options.binary_location = program or "chromium"

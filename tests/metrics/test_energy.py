@@ -230,9 +230,9 @@ def test_spike_counts_with_silent_trials():
     x, y = rng.poisson(0.3, size=(2, 6, 10, 4)).astype(float)
     metric = rs.EnergyShapeMetric(0.5)
     alignment = metric.align(x, y)
-    # Some trials coincide up to rounding, 1e-16, of which the definition takes the root.
+    # Some trials coincide up to rounding, a few 1e-16, of which the definition takes the root.
     expected = definition(metric, x, y, alignment.transform)
-    assert squared(alignment.distance) == pytest.approx(expected, abs=1e-8)
+    assert squared(alignment.distance) == pytest.approx(expected, abs=1e-7)
 
 
 def test_a_network_that_never_responds():

@@ -37,11 +37,13 @@ def padded(X: FloatArray, n: int) -> FloatArray:
 def member(group: str, n: int, seed: int = 3) -> FloatArray:
     """Return a random element of a group."""
     rng = np.random.default_rng(seed)
+    if n == 1:  # which SciPy's groups did not always accept
+        return np.eye(1) * (-1 if group == "orthogonal" else 1)
     if group == "orthogonal":
-        Q = np.atleast_2d(ortho_group.rvs(n, random_state=rng))
+        Q = ortho_group.rvs(n, random_state=rng)
         return Q if np.linalg.det(Q) < 0 else Q * np.r_[-1.0, np.ones(n - 1)]
     if group == "rotation":
-        return np.atleast_2d(special_ortho_group.rvs(n, random_state=rng))
+        return special_ortho_group.rvs(n, random_state=rng)
     return np.eye(n)[rng.permutation(n)] if group == "permutation" else np.eye(n)
 
 

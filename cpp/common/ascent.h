@@ -1,0 +1,324 @@
+// Riemannian L-BFGS on the orthogonal group.
+//
+// Coordinates are left-trivialised: near T every transform is T cay(W) with W skew, so tangent
+// vectors at different points can be compared directly. With G the gradient of the objective,
+// the Riemannian gradient is R = skew(T'G), and the model that alternation optimises exactly,
+// <T cay(W), G>, has the Newton step P W + W P = 2 R with P = sym(T'G). It preconditions L-BFGS.
+//
+// An objective F offers n(), k(), single (whether its gradients are single precision) and operator()(full, gradient):
+// value and gradient (n x k) at the first k columns of an n x n orthogonal matrix.
+#pragma once
+#include <numeric>
+
+#include "common/lbfgs.h"
+#include "common/orthogonal.h"
+#include "common/transforms.h"
+
+namespace repshape {
+
+struct AscentSettings {
+  double scale = 1;          // of the objective; gradients are compared with it
+  double tolerance = 1e-9;   // of the Riemannian gradient, relative to scale
+  int memory = 12;
+  bool special = false;      // stay among rotations
+};
+
+class Ascent {
+ public:
+  Ascent(const AscentSettings& settings, Matrix start)
+      : settings_(settings), t_(std::move(start)), memory_(settings.memory) {}
+
+  double value() const { return value_; }
+  const Matrix& transform() const { return t_; }
+  bool converged() const { return converged_; }
+  int iterations() const { return iterations_; }
+  void count(int more) { iterations_ += more; }  // iterations that produced the start
+
+  // Evaluates the gradient at the current transform, unless it is known.
+  template <class F>
+  void look(const F& f) {
+    n_ = f.n(), k_ = f.k();
+    if (!gradient_.empty()) return;
+    value_ = f(t_, gradient_);
+    ++iterations_;
+    riemannian(t_, gradient_, r_);
+  }
+
+  // Ascends until convergence, or until `limit` gradients have been evaluated since the last restart().
+  template <class F>
+  void run(const F& f, int limit) {
+    look(f);
+    lowest_ = INFINITY, idle_ = 0;
+    while (!finished(f.single) && iterations_ < limit) advance(f, limit);
+  }
+
+  // Steps near a maximum that cost single precision only. There the gradient is linear in the displacement W, so
+  // that its change is measured at a displacement `stretch` times as long, which single precision resolves:
+  //   R(T cay(W)) = R(T) + (R(T cay(stretch W)) - R(T)) / stretch.
+  // One gradient in double precision checks the outcome. Returns false if the gradient was not halved.
+  template <class F>
+  bool refine(const F& rough, const F& fine, int limit) {
+    if (gradient_.empty() || finished(false) || iterations_ + 3 > limit) return false;
+    model();
+    const Matrix origin = r_;
+    Matrix w(r_.size(), 0), g, base, r;
+    rough(t_, g);
+    ++iterations_;
+    riemannian(t_, g, base);
+    const double norm = std::sqrt(dot(origin, origin));
+    const double goal = std::max(0.3 * settings_.tolerance * settings_.scale, kLinearRange * norm);
+    double least = norm;
+    while (std::sqrt(dot(r_, r_)) > goal && iterations_ + 1 < limit) {
+      const Matrix step = direction();
+      for (std::size_t e = 0; e < w.size(); ++e) w[e] += step[e];
+      const double stretch = kProbe / std::sqrt(dot(w, w));
+      const Matrix probe = retract(w, stretch);
+      rough(probe, g);
+      ++iterations_;
+      riemannian(probe, g, r);
+      for (std::size_t e = 0; e < r.size(); ++e) r[e] = origin[e] + (r[e] - base[e]) / stretch;
+      memory_.remember(step, 1, r_, r);
+      r_ = r;
+      const double left = std::sqrt(dot(r, r));
+      if (!(left < 2 * least)) break;
+      least = std::min(least, left);
+    }
+    Matrix t = retract(w, 1);
+    const double value = fine(t, g);
+    ++iterations_;
+    riemannian(t, g, r);
+    if (!(std::sqrt(dot(r, r)) < 0.5 * norm)) {
+      r_ = origin;
+      return false;
+    }
+    accept(std::move(t), std::move(g), value);
+    r_ = std::move(r);
+    return true;
+  }
+
+  // Prepares for another objective: keeps the transform only.
+  void restart() {
+    iterations_ = 0;
+    gradient_.clear();
+    memory_.clear();
+    converged_ = stuck_ = false;
+  }
+
+  // Prepares for the same objective in another precision: keeps the L-BFGS memory, but no values.
+  void refresh() {
+    --iterations_;  // the last gradient is evaluated again
+    gradient_.clear();
+    converged_ = stuck_ = false;
+  }
+
+  // The transform with its k-th weakest direction reversed (two neighbours, to stay a rotation).
+  // Empty where there is no such direction.
+  Matrix reversed(int k, bool paired) {
+    model();
+    std::vector<int> order(k_);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return curvature_[a] < curvature_[b]; });
+    if (k + int(paired) >= k_) return {};
+    Matrix out = t_;
+    for (int which = k; which <= k + int(paired); ++which) {
+      std::vector<double> v(n_, 0), image(n_, 0);
+      for (int i = 0; i < k_; ++i) v[i] = basis_[std::size_t(i) * n_ + order[which]];
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j < n_; ++j) image[i] += out[std::size_t(i) * n_ + j] * v[j];
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j < n_; ++j) out[std::size_t(i) * n_ + j] -= 2 * image[i] * v[j];
+    }
+    return out;
+  }
+
+  // Single precision can do no more once the gradient is too small for it to resolve, or no longer decreases.
+  bool finished(bool single) {
+    const double norm = std::sqrt(dot(r_, r_));
+    converged_ = norm <= settings_.tolerance * settings_.scale;
+    if (!single) return converged_ || stuck_;
+    if (norm < 0.9 * lowest_)
+      lowest_ = norm, idle_ = 0;
+    else
+      ++idle_;
+    return stuck_ || norm <= kSingleTolerance * settings_.scale || idle_ > kIdleSteps;
+  }
+
+ private:
+  // R = skew(T'G), n x n: zero in the block of directions that neither network occupies.
+  void riemannian(const Matrix& t, const Matrix& g, Matrix& r) {
+    Matrix product(std::size_t(n_) * k_);
+    gemm(true, false, n_, k_, n_, 1, t.data(), n_, g.data(), k_, 0, product.data(), k_);
+    r.assign(std::size_t(n_) * n_, 0);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < k_; ++j) {
+        r[std::size_t(i) * n_ + j] += 0.5 * product[std::size_t(i) * k_ + j];
+        r[std::size_t(j) * n_ + i] -= 0.5 * product[std::size_t(i) * k_ + j];
+      }
+  }
+
+  // Eigenvectors of P = sym(T'G) on the k occupied directions.
+  void model() {
+    Matrix p(std::size_t(k_) * k_), product(std::size_t(k_) * k_);
+    gemm(true, false, k_, k_, n_, 1, t_.data(), n_, gradient_.data(), k_, 0, product.data(), k_);
+    for (int i = 0; i < k_; ++i)
+      for (int j = 0; j < k_; ++j)
+        p[std::size_t(i) * k_ + j] =
+            0.5 * (product[std::size_t(i) * k_ + j] + product[std::size_t(j) * k_ + i]);
+    Matrix v;
+    symmetric_eigen(k_, p, v, curvature_);
+    curvature_.resize(n_, 0);
+    basis_.assign(std::size_t(n_) * n_, 0);
+    for (int i = 0; i < k_; ++i)
+      std::copy_n(v.data() + std::size_t(i) * k_, k_, basis_.data() + std::size_t(i) * n_);
+    for (int i = k_; i < n_; ++i) basis_[std::size_t(i) * n_ + i] = 1;
+  }
+
+  // R in the eigenbasis of P, each entry divided by half its (positive) curvature: W with P W + W P = 2 R there.
+  void divide(const Matrix& r, Matrix& turned, Matrix& divided) const {
+    double largest = 0;
+    for (double c : curvature_) largest = std::max(largest, std::abs(c));
+    const double floor = std::max(1e-10 * largest, 1e-300);
+    divided.resize(r.size()), turned.resize(r.size());
+    gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, divided.data(), n_);
+    gemm(false, false, n_, n_, n_, 1, divided.data(), n_, basis_.data(), n_, 0, turned.data(), n_);
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j < n_; ++j) {
+        const double c = std::max(std::abs(curvature_[i] + curvature_[j]), floor);
+        const std::size_t e = std::size_t(i) * n_ + j;
+        divided[e] = (i >= k_ && j >= k_) ? 0 : 2 * turned[e] / c;
+      }
+  }
+
+  Matrix precondition(const Matrix& r) const {
+    Matrix half, w;
+    divide(r, half, w);
+    gemm(false, false, n_, n_, n_, 1, basis_.data(), n_, w.data(), n_, 0, half.data(), n_);
+    gemm(false, true, n_, n_, n_, 1, half.data(), n_, basis_.data(), n_, 0, w.data(), n_);
+    return w;
+  }
+
+  // <r, precondition(r)>
+  double weighed(const Matrix& r) const {
+    Matrix turned, divided;
+    divide(r, turned, divided);
+    return dot(turned, divided);
+  }
+
+  Matrix direction() const {
+    return memory_.direction(
+        r_, [&](const Matrix& q) { return precondition(q); }, [&](const Matrix& y) { return weighed(y); });
+  }
+
+  // T cay(size W) = T (I - size W / 2)^-1 (I + size W / 2), then a Newton-Schulz step, which keeps it orthogonal.
+  Matrix retract(const Matrix& w, double size) const {
+    const std::size_t count = w.size();
+    Matrix left(count), right(count), next(count), gram(count);
+    for (std::size_t e = 0; e < count; ++e) {
+      left[e] = -0.5 * size * w[e];
+      right[e] = 0.5 * size * w[e];
+    }
+    for (int i = 0; i < n_; ++i) {
+      left[std::size_t(i) * n_ + i] += 1;
+      right[std::size_t(i) * n_ + i] += 1;
+    }
+    solve_linear(n_, left, right);
+    gemm(false, false, n_, n_, n_, 1, t_.data(), n_, right.data(), n_, 0, next.data(), n_);
+    gemm(true, false, n_, n_, n_, -0.5, next.data(), n_, next.data(), n_, 0, gram.data(), n_);
+    for (int i = 0; i < n_; ++i) gram[std::size_t(i) * n_ + i] += 1.5;
+    Matrix out(count);
+    gemm(false, false, n_, n_, n_, 1, next.data(), n_, gram.data(), n_, 0, out.data(), n_);
+    return out;
+  }
+
+  void accept(Matrix t, Matrix g, double value) {
+    t_ = std::move(t);
+    gradient_ = std::move(g);
+    value_ = value;
+  }
+
+  template <class F>
+  void advance(const F& f, int limit) {
+    if (memory_.empty() || steps_ % kModelLife == 0) model();
+    ++steps_;
+    Matrix w = direction();
+    double slope = dot(r_, w);
+    if (!(slope > 0)) {
+      memory_.clear();
+      w = precondition(r_);
+      slope = dot(r_, w);
+    }
+    const double length = std::sqrt(dot(w, w));
+    alternating_ = alternating_ && length > kLongestStep;
+    if (alternating_) return alternate(f);
+    const double slack = (f.single ? 3e-7 : 1e-14) * settings_.scale;
+    double size = std::min(1.0, kLongestStep / length);
+    Matrix g, r;
+    for (int tries = 0; tries < kLineSearchTries; ++tries) {
+      if (iterations_ >= limit) return;
+      Matrix t = retract(w, size);
+      const double value = f(t, g);
+      ++iterations_;
+      if (value >= value_ + 1e-4 * size * slope - slack) {
+        riemannian(t, g, r);
+        memory_.remember(w, size, r_, r);
+        accept(std::move(t), std::move(g), value);
+        r_ = std::move(r);
+        return;
+      }
+      const double curve = 2 * (value_ + size * slope - value) / (size * size);  // of the parabola through both values
+      size = std::min(std::max(slope / curve, 0.1 * size), 0.5 * size);
+    }
+    if (iterations_ < limit) alternate(f);
+  }
+
+  // One step of alternation: never decreases the objective, so that it is the fallback when the line search fails.
+  template <class F>
+  void alternate(const F& f) {
+    memory_.clear();
+    Matrix t = nearest_orthogonal(n_, k_, gradient_.data(), settings_.special), g;
+    const double value = f(t, g);
+    ++iterations_;
+    if (!(value > value_)) {
+      if (!alternating_) stuck_ = true;  // neither step increases the objective: rounding has been reached
+      alternating_ = false;
+      return;
+    }
+    riemannian(t, g, r_);
+    accept(std::move(t), std::move(g), value);
+  }
+
+  static constexpr double kLongestStep = 2.0;  // radians, over all planes together
+  static constexpr int kLineSearchTries = 6;
+  static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8
+  static constexpr int kIdleSteps = 10;
+  static constexpr double kProbe = 1e-2;        // radians, over all planes together
+  static constexpr double kLinearRange = 1e-2;  // by how much the linear model can reduce a gradient
+  static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
+
+  AscentSettings settings_;
+  int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
+  int idle_ = 0;
+  double value_ = 0, lowest_ = INFINITY;
+  bool converged_ = false, stuck_ = false, alternating_ = true;
+  Matrix t_, gradient_, r_, basis_, curvature_;
+  Memory memory_;
+};
+
+inline bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
+
+inline bool same_maximum(const Ascent& a, const Ascent& b) {
+  return squared_gap(a.transform(), b.transform()) < kSameMaximum;
+}
+
+// The first runs, at most `most` of them; those that have reached the same maximum count once.
+inline void keep_distinct(std::vector<Ascent>& runs, int most) {
+  std::vector<Ascent> kept;
+  for (Ascent& run : runs) {
+    bool fresh = int(kept.size()) < most;
+    for (const Ascent& other : kept) fresh = fresh && !same_maximum(run, other);
+    if (fresh) kept.push_back(std::move(run));
+  }
+  runs = std::move(kept);
+}
+
+}  // namespace repshape

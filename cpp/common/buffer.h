@@ -1,0 +1,32 @@
+// Zeroed memory aligned to a Pack.
+#pragma once
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "common/layout.h"
+
+namespace repshape {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t doubles) : size_(doubles) {
+    if (!doubles) return;
+    data_.reset(static_cast<double*>(
+        ::operator new(doubles * sizeof(double), std::align_val_t(kPackBytes))));
+    std::memset(data_.get(), 0, doubles * sizeof(double));
+  }
+  double* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(double* p) const { ::operator delete(p, std::align_val_t(kPackBytes)); }
+  };
+  std::unique_ptr<double, Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace repshape

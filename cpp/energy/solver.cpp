@@ -1,0 +1,189 @@
+#include "energy/solver.h"
+
+#include "common/search.h"
+
+namespace repshape {
+namespace {
+
+double mean_power(const Samples& x, const Samples& y, const double* weights) {
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) total += weights[m] * (x.power[m] + y.power[m]);
+  return total;
+}
+
+// Minus the loss, with its gradient along the group.
+struct EnergyObjective {
+  const Samples *x, *y;
+  const double* weights;
+  double q;
+  static constexpr bool single = false;
+  mutable long evaluations = 0;
+
+  int n() const { return x->neurons; }
+  int k() const { return y->neurons; }
+  double at(const Matrix& t, Matrix& gradient) const {
+    ++evaluations;
+    gradient.resize(t.size());
+    return -energy_loss(*x, *y, weights, q, t.data(), gradient.data(), energy_kernels());
+  }
+  double operator()(const Matrix& full, Matrix& gradient) const {
+    return at(first_columns(full, n(), k()), gradient);
+  }
+};
+
+// sum w mu_x mu_y', n_x x n_y; with `deviations` also sum w s_x s_y', s the standard deviations.
+Matrix moment_gain(const Samples& x, const Samples& y, const double* weights, bool deviations) {
+  const int n = x.neurons, k = y.neurons;
+  Matrix out(std::size_t(n) * k, 0), sx(n), sy(k);
+  auto spread = [](const Samples& net, int m, Matrix& sd) {
+    for (int i = 0; i < net.neurons; ++i) {
+      const double* row = net.condition(m) + std::size_t(i) * net.strides[m];
+      const double mean = net.means[std::size_t(m) * net.neurons + i];
+      double sum = 0;
+      for (int l = 0; l < net.trials[m]; ++l) sum += (row[l] - mean) * (row[l] - mean);
+      sd[i] = std::sqrt(sum / net.trials[m]);
+    }
+  };
+  for (int m = 0; m < x.conditions; ++m) {
+    const double *a = x.means.data() + std::size_t(m) * n, *b = y.means.data() + std::size_t(m) * k;
+    if (deviations) spread(x, m, sx), spread(y, m, sy);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < k; ++j)
+        out[std::size_t(i) * k + j] += weights[m] * (a[i] * b[j] + (deviations ? sx[i] * sy[j] : 0));
+  }
+  return out;
+}
+
+// A pair thinned to a few conditions and trials, with its own weights.
+struct Few {
+  std::vector<int> kept;
+  Samples x, y;
+  std::vector<double> weights;
+};
+
+Few thin(const Samples& x, const Samples& y, const EnergySettings& s) {
+  const int total = x.conditions, wanted = std::min(s.screen_conditions, total);
+  std::vector<int> kept;
+  std::vector<double> weights;
+  double sum = 0;
+  for (int c = 0; c < wanted; ++c) {
+    kept.push_back(int((2L * c + 1) * total / (2L * wanted)));
+    weights.push_back(s.weights[kept.back()]);
+    sum += weights.back();
+  }
+  for (double& w : weights) w = sum > 0 ? w / sum : 1.0 / wanted;
+  return {kept, x.thinned(kept, s.screen_trials), y.thinned(kept, s.screen_trials), weights};
+}
+
+std::vector<Matrix> make_starts(const Search<EnergyObjective>& search, const Samples& x, const Samples& y,
+                                const EnergySettings& s, bool special) {
+  const int n = x.neurons, k = y.neurons;
+  const std::size_t count = std::size_t(n) * n;
+  const Matrix means = moment_gain(x, y, s.weights.data(), false);
+  std::vector<Matrix> out;
+  if (s.group == Group::permutation) {
+    out.push_back(search.oracle(means.data()));
+    if (s.screen) out.push_back(search.oracle(moment_gain(x, y, s.weights.data(), true).data()));
+  } else {
+    out.push_back(nearest_orthogonal(n, k, means.data(), special));
+  }
+  for (int c = 0; c < s.n_starts; ++c) {
+    Matrix start(s.starts.data() + c * count, s.starts.data() + (c + 1) * count);
+    if (special && negative_determinant(n, start))
+      for (int i = 0; i < n; ++i) start[std::size_t(i) * n] *= -1;
+    out.push_back(s.group == Group::permutation ? search.oracle(first_columns(start, n, k).data())
+                                                : std::move(start));
+  }
+  return out;
+}
+
+// Matrices of n x k, completed to orthogonal ones where the group is continuous.
+std::vector<Matrix> complete(const Search<EnergyObjective>& search, const std::vector<Matrix>& given, int n, int k,
+                             bool permutation, bool special) {
+  std::vector<Matrix> out;
+  for (const Matrix& g : given)
+    out.push_back(permutation ? search.oracle(g.data()) : nearest_orthogonal(n, k, g.data(), special));
+  return out;
+}
+
+// What the within-terms subtract from the loss: a constant for the pair.
+double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) {
+  double total = 0;
+  for (int m = 0; m < net.conditions; ++m) {
+    const double correction = unbiased ? net.trials[m] / (net.trials[m] - 1.0) : 1.0;
+    total += 0.5 * s.weights[m] * net.within[m] * correction;
+  }
+  return total;
+}
+
+double signed_root(double squared) { return squared < 0 ? -std::sqrt(-squared) : std::sqrt(squared); }
+
+EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySettings& s,
+                             const std::vector<Matrix>& given) {
+  const bool special = s.group == Group::rotation && x.space == y.space && x.neurons == x.space &&
+                       y.neurons == y.space;
+  const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
+  const SearchSettings settings{s.group,  special,  scale,    s.tolerance,         s.max_iterations,
+                                s.memory, s.screen, s.screen_iterations, s.finalists};
+  const Few few = thin(x, y, s);
+  const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
+  const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
+  Search<EnergyObjective> search(whole, part, settings);
+  search.run(given.empty() ? make_starts(search, x, y, s, special)
+                           : complete(search, given, x.neurons, y.neurons, s.group == Group::permutation, special));
+  EnergySolution out;
+  out.transform = search.best();
+  out.loss = energy_loss(x, y, s.weights.data(), s.q, out.transform.data(), nullptr, energy_kernels());
+  const double within = within_terms(x, s, s.unbiased) + within_terms(y, s, s.unbiased);
+  const double biased = within_terms(x, s, false) + within_terms(y, s, false);
+  // Over all pairs of trials the squared distance is never negative, except by rounding; the
+  // correction of the within-terms is the same for every transform.
+  out.distance = signed_root(std::max(out.loss - biased, 0.0) + (biased - within));
+  out.lower_bound = s.group == Group::identity ? out.distance : signed_root(biased - within);
+  out.converged = search.converged();
+  out.iterations = search.iterations();
+  out.starts = search.starts();
+  out.evaluations = whole.evaluations;
+  return out;
+}
+
+}  // namespace
+
+double energy_loss(const Samples& x, const Samples& y, const double* weights, double q, const double* transform,
+                   double* gradient, const EnergyKernels& kernels) {
+  const int n = x.neurons, k = y.neurons;
+  const std::size_t stride = *std::max_element(y.strides.begin(), y.strides.end());
+  Buffer scratch(2 * n * stride), lanes(gradient ? std::size_t(n) * k * kernels.lanes : 0);
+  const double floor = std::max(kMeeting * mean_power(x, y, weights), kLeastSquare);
+  const EnergyTask task{n, k, transform, q, floor, !gradient, gradient ? lanes.data() : nullptr, scratch.data()};
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) {
+    if (weights[m] == 0) continue;
+    const double share = weights[m] / (double(x.trials[m]) * y.trials[m]);
+    total += kernels.condition(
+        {x.condition(m), y.condition(m), x.trials[m], y.trials[m], x.strides[m], y.strides[m], share}, task);
+  }
+  for (std::size_t e = 0; gradient && e < std::size_t(n) * k; ++e) {
+    gradient[e] = 0;
+    for (int l = 0; l < kernels.lanes; ++l) gradient[e] += lanes.data()[e * kernels.lanes + l];
+  }
+  return total;
+}
+
+EnergySolution solve_energy(const Samples& x, const Samples& y, const EnergySettings& settings,
+                            const double* given, int n_given) {
+  const bool swapped = y < x;
+  const Samples &first = swapped ? y : x, &second = swapped ? x : y;
+  // The solver's transform maps columns of second onto first; the caller's, rows of y onto x.
+  const std::size_t count = std::size_t(x.neurons) * y.neurons;
+  std::vector<Matrix> starts;
+  for (int g = 0; g < n_given; ++g) {
+    starts.emplace_back(given + g * count, given + (g + 1) * count);
+    if (!swapped) starts.back() = transposed(starts.back(), y.neurons, x.neurons);
+  }
+  EnergySolution out = solve_ordered(first, second, settings, starts);
+  if (!swapped) out.transform = transposed(out.transform, x.neurons, y.neurons);
+  return out;
+}
+
+}  // namespace repshape

@@ -1,0 +1,160 @@
+#include "gaussian/blas_objective.h"
+
+#include "gaussian/halley.h"
+
+namespace repshape {
+namespace {
+
+// An upper bound of the largest singular value: the least of |.|_F and sqrt(|.|_1 |.|_inf).
+double norm_bound(int m, int n, const Matrix& x) {
+  double by_row = 0, frobenius = 0;
+  std::vector<double> columns(n, 0);
+  for (int i = 0; i < m; ++i) {
+    double sum = 0;
+    for (int j = 0; j < n; ++j) {
+      const double v = std::abs(x[std::size_t(i) * n + j]);
+      sum += v, columns[j] += v, frobenius += v * v;
+    }
+    by_row = std::max(by_row, sum);
+  }
+  const double by_column = *std::max_element(columns.begin(), columns.end());
+  return std::sqrt(std::min(frobenius, by_row * by_column));
+}
+
+// One condition at a time: moved = T C (n_x x r_y), cross = A' T C and its polar factor P, lifted = A P.
+class BlasObjective {
+ public:
+  BlasObjective(const Pair& pair, const double* transform)
+      : pair_(pair), x_(*pair.x), y_(*pair.y), transform_(transform), lo_(std::min(x_.rank, y_.rank)),
+        hi_(std::max(x_.rank, y_.rank)), flipped_(y_.rank < x_.rank), a_(x_.entries()), c_(y_.entries()),
+        moved_(std::size_t(x_.neurons) * y_.rank), cross_(std::size_t(lo_) * hi_), small_(std::size_t(lo_) * lo_),
+        lifted_(std::size_t(x_.neurons) * y_.rank) {}
+
+  double run(double* gradient) {
+    double total = 0;
+    for (int g : pair_.groups)
+      for (int m = g * kDoubleLanes; m < std::min((g + 1) * kDoubleLanes, x_.conditions); ++m) {
+        const double weight = pair_.weights[m] * pair_.boost;
+        if (weight == 0) continue;
+        if (lo_ > 0) form_polar(m);
+        total += gradient ? add_gradient(weight, gradient) : weight * residual(m);
+      }
+    return total;
+  }
+
+ private:
+  // Cross and its polar factor are stored with the smaller rank first.
+  std::size_t at(int i, int j) const { return flipped_ ? std::size_t(j) * hi_ + i : std::size_t(i) * hi_ + j; }
+
+  void form_polar(int m) {
+    const int nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+    x_.copy_condition(m, a_.data());
+    y_.copy_condition(m, c_.data());
+    if (y_.diagonal) {
+      for (int i = 0; i < nx; ++i)
+        for (int j = 0; j < ny; ++j) moved_[std::size_t(i) * ry + j] = transform_[std::size_t(i) * ny + j] * c_[j];
+    } else {
+      gemm(false, false, nx, ry, ny, 1, transform_, ny, c_.data(), ry, 0, moved_.data(), ry);
+    }
+    if (x_.diagonal) {
+      for (int i = 0; i < rx; ++i)
+        for (int j = 0; j < ry; ++j) cross_[at(i, j)] = a_[i] * moved_[std::size_t(i) * ry + j];
+    } else if (flipped_) {
+      gemm(true, false, ry, rx, nx, 1, moved_.data(), ry, a_.data(), rx, 0, cross_.data(), rx);
+    } else {
+      gemm(true, false, rx, ry, nx, 1, a_.data(), rx, moved_.data(), ry, 0, cross_.data(), ry);
+    }
+    polar_ = cross_;
+    const bool full = x_.ranks[m] == nx || (nx == ny && y_.ranks[m] == ny);
+    blas_polar(lo_, hi_, polar_, small_, solved_, full ? x_.smallest[m] * y_.smallest[m] : 0,
+               std::min(x_.ranks[m], y_.ranks[m]));
+    lift();
+  }
+
+  void lift() {
+    const int nx = x_.neurons, rx = x_.rank, ry = y_.rank;
+    if (x_.diagonal) {
+      for (int i = 0; i < nx; ++i)
+        for (int j = 0; j < ry; ++j) lifted_[std::size_t(i) * ry + j] = a_[i] * polar_[at(i, j)];
+    } else {
+      gemm(false, flipped_, nx, ry, rx, 1, a_.data(), rx, polar_.data(), hi_, 0, lifted_.data(), ry);
+    }
+  }
+
+  double residual(int m) const {
+    const double gain_x = pair_.gain_x, gain_y = pair_.gain_y;
+    if (lo_ == 0) return gain_x * gain_x * x_.variance[m] + gain_y * gain_y * y_.variance[m];
+    double distance = 0, kept = 0;
+    for (std::size_t e = 0; e < lifted_.size(); ++e) {
+      const double gap = gain_x * lifted_[e] - gain_y * moved_[e];
+      distance += gap * gap;
+      kept += lifted_[e] * lifted_[e];
+    }
+    const bool whole = std::abs(dot(polar_, polar_) - x_.ranks[m]) < 1e-9 * x_.rank;
+    return distance + (whole ? 0 : gain_x * gain_x * std::max(0.0, x_.variance[m] - kept));
+  }
+
+  double add_gradient(double weight, double* gradient) const {
+    const int nx = x_.neurons, ny = y_.neurons, ry = y_.rank;
+    if (lo_ == 0) return 0;
+    if (y_.diagonal) {
+      for (int i = 0; i < nx; ++i)
+        for (int j = 0; j < ny; ++j)
+          gradient[std::size_t(i) * ny + j] += weight * lifted_[std::size_t(i) * ry + j] * c_[j];
+    } else {
+      gemm(false, true, nx, ny, ry, weight, lifted_.data(), ry, c_.data(), ry, 1, gradient, ny);
+    }
+    return weight * dot(cross_, polar_);
+  }
+
+  const Pair& pair_;
+  const Network &x_, &y_;
+  const double* transform_;
+  int lo_, hi_;
+  bool flipped_;
+  Matrix a_, c_, moved_, cross_, polar_, small_, solved_, lifted_;
+};
+
+}  // namespace
+
+void blas_polar(int m, int n, Matrix& x, Matrix& s, Matrix& z, double smallest, double rank) {
+  const Lapack& la = lapack();
+  const double bound = norm_bound(m, n, x);
+  if (!(bound > 0)) return;
+  for (double& v : x) v /= bound;
+  const bool certain = smallest > 0;
+  double lower = certain ? std::min(std::max(smallest / bound, kNegligible), 1.0) : kSmallestWeight;
+  const double zero = 0, one = 1;
+  for (int step = 0; step < kMaxHalleySteps; ++step) {
+    const bool done = 1 - lower < polar_tolerance<double>();
+    if (done && certain) return;
+    // Row-major x is column-major x' (n x m): s = x x' is the Gram matrix of its columns.
+    la.dsyrk("L", "T", &m, &n, &one, x.data(), &n, &zero, s.data(), &m);
+    if (done) {
+      double missing = rank;
+      for (int i = 0; i < m; ++i) missing -= s[std::size_t(i) * m + i];
+      if (missing < 16 * m * polar_tolerance<double>()) return;
+      lower = kSmallestWeight;
+    }
+    const Halley h = halley(std::max(lower, kSmallestWeight));
+    lower = advance(h, lower);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j <= i; ++j) s[std::size_t(j) * m + i] *= h.c;
+      s[std::size_t(i) * m + i] += 1;
+    }
+    int info = 0;
+    la.dpotrf("L", &m, s.data(), &m, &info);
+    if (info != 0) throw std::runtime_error("a Cholesky factorisation failed in the polar iteration");
+    z = x;  // column-major x' (n x m): solve z' s = x'
+    la.dtrsm("R", "L", "T", "N", &n, &m, &one, s.data(), &m, z.data(), &n);
+    la.dtrsm("R", "L", "N", "N", &n, &m, &one, s.data(), &m, z.data(), &n);
+    const double keep = h.b / h.c, add = h.a - h.b / h.c;
+    for (std::size_t e = 0; e < x.size(); ++e) x[e] = keep * x[e] + add * z[e];
+  }
+}
+
+double blas_objective(const Pair& pair, const double* transform, double* gradient) {
+  return BlasObjective(pair, transform).run(gradient);
+}
+
+}  // namespace repshape

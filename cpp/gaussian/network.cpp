@@ -1,0 +1,98 @@
+#include "gaussian/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace repshape {
+namespace {
+
+// Lanes are padded to eight conditions. For fewer conditions than that, larger networks than this would waste memory.
+constexpr int kMaxPaddedSize = 32;
+
+// The power of two just below the largest magnitude; one where all are zero.
+double unit_of(const double* values, std::size_t count) {
+  double largest = 0;
+  for (std::size_t e = 0; e < count; ++e) largest = std::max(largest, std::abs(values[e]));
+  return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
+}
+
+}  // namespace
+
+Network::Network(const double* mean_values, const double* factor_values, const double* singular, int conditions_,
+                 int neurons_, int rank_, bool diagonal_, bool reduced_)
+    : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_), reduced(reduced_) {
+  // Above the kernels' largest size BLAS is faster, one condition at a time.
+  lanes = neurons <= (conditions < kDoubleLanes ? kMaxPaddedSize : gaussian_kernels().max_lane_size);
+  const std::size_t cells = std::size_t(conditions) * neurons, values = std::size_t(conditions) * rank;
+  // Stored numbers are near one, so that no product of them overflows even in single precision.
+  scale = unit_of(singular, values);
+  mean_scale = unit_of(mean_values, cells);
+  means.assign(mean_values, mean_values + cells);
+  spectrum.assign(singular, singular + values);
+  for (double& v : means) v /= mean_scale;
+  for (double& v : spectrum) v /= scale;
+  summarise_spectrum();
+  triangular = !diagonal && rank == neurons && is_triangular(factor_values);
+  store_factors(factor_values);
+}
+
+void Network::summarise_spectrum() {
+  smallest.assign(conditions, 0);
+  ranks.assign(conditions, 0);
+  variance.assign(conditions, 0);
+  for (int m = 0; m < conditions; ++m)
+    for (int k = 0; k < rank; ++k) {
+      const double value = spectrum[std::size_t(m) * rank + k];
+      if (value <= 0) continue;
+      smallest[m] = value;
+      ranks[m] += 1;
+      variance[m] += value * value;
+    }
+}
+
+void Network::store_factors(const double* values) {
+  const std::size_t count = entries();
+  factors = Buffer(lanes ? groups() * count * kDoubleLanes : conditions * count);
+  for (int m = 0; m < conditions; ++m)
+    for (std::size_t e = 0; e < count; ++e)
+      factors.data()[lanes ? (m / kDoubleLanes * count + e) * kDoubleLanes + m % kDoubleLanes : m * count + e] =
+          values[m * count + e] / scale;
+}
+
+bool Network::is_triangular(const double* values) const {
+  for (int m = 0; m < conditions; ++m, values += entries())
+    for (int i = 0; i < neurons; ++i)
+      for (int j = i + 1; j < neurons; ++j)
+        if (values[std::size_t(i) * neurons + j] != 0) return false;
+  return true;
+}
+
+void Network::copy_condition(int m, double* out) const {
+  const std::size_t count = entries();
+  if (!lanes) {
+    std::memcpy(out, factors.data() + m * count, count * sizeof(double));
+    return;
+  }
+  const double* from = factors.data() + m / kDoubleLanes * count * kDoubleLanes + m % kDoubleLanes;
+  for (std::size_t e = 0; e < count; ++e) out[e] = from[e * kDoubleLanes];
+}
+
+LaneNetwork Network::view() const {
+  return {conditions,      neurons,         rank,         diagonal,       triangular, entries(), factors.data(),
+          spectrum.data(), smallest.data(), ranks.data(), variance.data()};
+}
+
+bool Network::operator<(const Network& other) const {
+  if (neurons != other.neurons) return neurons > other.neurons;
+  if (rank != other.rank) return rank < other.rank;
+  if (diagonal != other.diagonal) return diagonal < other.diagonal;
+  if (scale != other.scale) return scale < other.scale;
+  if (mean_scale != other.mean_scale) return mean_scale < other.mean_scale;
+  int order = std::memcmp(means.data(), other.means.data(), means.size() * sizeof(double));
+  if (!order && factors.size())
+    order = std::memcmp(factors.data(), other.factors.data(), factors.size() * sizeof(double));
+  return order < 0;
+}
+
+}  // namespace repshape

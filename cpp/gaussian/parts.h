@@ -1,0 +1,81 @@
+// The parts of the distance of one pair: the mean term of its objective, residuals, bounds and units.
+#pragma once
+#include <numeric>
+
+#include "gaussian/blas_objective.h"
+
+namespace repshape {
+
+inline std::vector<int> all_groups(const Network& x) {
+  std::vector<int> groups(x.groups());
+  std::iota(groups.begin(), groups.end(), 0);
+  return groups;
+}
+
+// alpha sum w mu_x mu_y', n_x x n_y
+inline std::vector<double> mean_term(const Network& x, const Network& y, double alpha, const double* weights) {
+  const int nx = x.neurons, ny = y.neurons, m = x.conditions;
+  std::vector<double> out(std::size_t(nx) * ny, 0), scaled(x.means);
+  for (int c = 0; c < m; ++c)
+    for (int i = 0; i < nx; ++i) scaled[std::size_t(c) * nx + i] *= weights[c];
+  gemm(true, false, nx, ny, m, alpha, scaled.data(), nx, y.means.data(), ny, 0, out.data(), ny);
+  return out;
+}
+
+inline double mean_residual(const Pair& pair, const double* t) {
+  const Network &x = *pair.x, &y = *pair.y;
+  const int nx = x.neurons, ny = y.neurons;
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) {
+    double sum = 0;
+    for (int i = 0; i < nx; ++i) {
+      double moved = 0;
+      for (int j = 0; j < ny; ++j) moved += t[std::size_t(i) * ny + j] * y.mean(m)[j];
+      const double gap = pair.mean_gain_x * x.mean(m)[i] - pair.mean_gain_y * moved;
+      sum += gap * gap;
+    }
+    total += pair.weights[m] * sum;
+  }
+  return total;
+}
+
+inline double covariance_residual(const Pair& pair, const double* t) {
+  return pair.lanes() ? gaussian_kernels().residual(pair.view(), t) : blas_objective(pair, t, nullptr);
+}
+
+// Sum of w |spectrum_x - spectrum_y|^2: no transform brings covariances closer (Hoffman-Wielandt).
+inline double spectral_gap(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m) {
+    double sum = 0;
+    for (int k = 0; k < std::max(x.rank, y.rank); ++k) {
+      const double a = k < x.rank ? x.spectrum[std::size_t(m) * x.rank + k] : 0;
+      const double b = k < y.rank ? y.spectrum[std::size_t(m) * y.rank + k] : 0;
+      sum += (pair.gain_x * a - pair.gain_y * b) * (pair.gain_x * a - pair.gain_y * b);
+    }
+    total += pair.weights[m] * sum;
+  }
+  return total;
+}
+
+// Sets gains and weights from the scales of the two networks.
+inline void set_units(Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
+  pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
+  pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
+  if (pair.alpha == 0 || pair.alpha == 2) return;  // there is only one part
+  const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
+  (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
+}
+
+inline double energy(const Network& x, const Pair& pair) {
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m)
+    total += pair.weights[m] * (pair.alpha * pair.mean_weight * dot(x.mean(m), x.mean(m), x.neurons) +
+                                (2 - pair.alpha) * pair.covariance_weight * x.variance[m]);
+  return total;
+}
+
+}  // namespace repshape

@@ -1,0 +1,351 @@
+#include "gaussian/solver.h"
+
+#include "gaussian/circle.h"
+#include "gaussian/parts.h"
+#include "gaussian/permutations.h"
+#include "gaussian/wide.h"
+
+namespace repshape {
+namespace {
+
+// Solves one pair, given in canonical order.
+class PairSolver {
+ public:
+  // `swapped`: x is the caller's y, and the caller's starts map the other way.
+  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped) : x_(x), y_(y), s_(s) {
+    const int n = x.neurons, k = y.neurons;
+    for (int g = 0; g < s.n_given; ++g) {
+      const double* from = s.given + std::size_t(g) * n * k;
+      Matrix t(std::size_t(n) * k);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < k; ++j)
+          t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
+      given_.push_back(std::move(t));
+    }
+    whole_.pair.x = &x, whole_.pair.y = &y;
+    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
+    whole_.pair.groups = all_groups(x);
+    set_units(whole_.pair);
+    whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
+    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // an upper bound of the objective
+    means_ = mean_term(x, y, 1, s.weights);
+    // A dimension that one network does not use can be reversed at no cost, so every alignment is
+    // part of a rotation then.
+    special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
+  }
+
+  Solution run() {
+    if (s_.group != Group::identity) best_mean_ = oracle(means_.data());
+    if (s_.group == Group::identity || x_.neurons * y_.neurons == 0)
+      settle_identity();
+    else if (s_.group == Group::permutation)
+      search_permutations();
+    else if (x_.neurons == 1)
+      settle_sign();
+    else if (x_.neurons == 2)
+      search_circles();
+    else
+      search_rotations();
+    return report();
+  }
+
+ private:
+  // The transform (n x k) of the group that maximises <T, g>.
+  Matrix oracle(const double* g) const {
+    const int n = x_.neurons, k = y_.neurons;
+    if (s_.group == Group::identity) return identity_injection(n, k);
+    if (s_.group == Group::permutation) return injection(assign(n, k, g), n);
+    return first_columns(nearest_orthogonal(n, k, g, special_), n, k);
+  }
+
+  void settle_identity() {
+    best_ = identity_injection(x_.neurons, y_.neurons);
+    converged_ = true;
+    starts_ = 1;
+  }
+
+  // One neuron is kept or reversed, whichever suits the means: variances do not change.
+  void settle_sign() {
+    best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
+    converged_ = true;
+    starts_ = 1;
+  }
+
+  Objective subset() const {
+    Objective f = whole_;
+    const int total = x_.groups();
+    // An eighth of the conditions, but at least a full pack in single precision.
+    const int wanted = std::max(2, std::min(s_.screening.conditions / kDoubleLanes, total / 8));
+    if (wanted >= total) return f;
+    f.pair.groups.clear();
+    double weight = 0;
+    for (int g = 0; g < wanted; ++g) {
+      const int group = int((2L * g + 1) * total / (2L * wanted));
+      f.pair.groups.push_back(group);
+      for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x_.conditions); ++m)
+        weight += s_.weights[m];
+    }
+    if (!(weight > 0)) return whole_;
+    f.pair.boost = 1 / weight;
+    return f;
+  }
+
+  // The matrix whose nearest transform replaces a given start. A composition through a smaller network maps some
+  // directions to zero, and any completion will do; one through a larger network shrinks some. The objective is convex,
+  // so that the best transform for the gradient G at B is no worse than B: g(T) >= g(B) + <T - B, G> >= g(B).
+  Matrix toward(const Matrix& b) const {
+    const int n = x_.neurons, k = y_.neurons;
+    Matrix gram(std::size_t(k) * k), square(gram.size()), gradient;
+    gemm(true, false, k, k, n, 1, b.data(), k, b.data(), k, 0, gram.data(), k);
+    gemm(false, false, k, k, k, 1, gram.data(), k, gram.data(), k, 0, square.data(), k);
+    double change = 0;
+    for (std::size_t e = 0; e < gram.size(); ++e) change = std::max(change, std::abs(square[e] - gram[e]));
+    if (change < 1e-6) return b;  // a projection: singular values are one, or zero
+    whole_.at(b, gradient);
+    return gradient;
+  }
+
+  std::vector<Matrix> start_matrices() const {
+    const int n = x_.neurons, k = y_.neurons;
+    std::vector<Matrix> out;
+    for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, toward(t).data(), special_));
+    if (!out.empty()) return out;
+    out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
+    const std::size_t count = std::size_t(n) * n;
+    for (int s = 0; s < s_.n_starts; ++s) {
+      out.emplace_back(s_.starts + s * count, s_.starts + (s + 1) * count);
+      if (special_ && negative_determinant(n, out.back()))
+        for (int i = 0; i < n; ++i) out.back()[std::size_t(i) * n] *= -1;
+    }
+    return out;
+  }
+
+  // In the plane: all angles, or uphill from each start.
+  void search_circles() {
+    const double flat = std::sqrt(2.0) * s_.tolerance * scale_;  // |skew(T'G)| is |slope| / sqrt 2
+    const double share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+    const Circle circles[] = {{whole_.pair, share, false}, {whole_.pair, share, true}};
+    Circle::Point best{0, -INFINITY};
+    auto consider = [&](const Circle& circle, const Circle::Point& found) {
+      if (!(found.value > best.value + 1e-15 * scale_)) return;  // prefer the means' own start among equals
+      best = found;
+      best_ = first_columns(circle.transform(found.angle), 2, y_.neurons);
+    };
+    const std::vector<Matrix> starts = start_matrices();
+    for (const Matrix& start : starts) {
+      ++starts_;
+      const Circle& circle = circles[start[0] * start[3] < start[1] * start[2]];
+      consider(circle, circle.climb(Circle::angle_of(start), flat));
+      if (s_.screen) break;
+    }
+    for (int mirrored = 0; s_.screen && mirrored < (special_ ? 1 : 2); ++mirrored) {
+      consider(circles[mirrored], circles[mirrored].highest(flat));
+      starts_ += circles[mirrored].grid();
+    }
+    converged_ = std::abs(best.slope) <= flat;
+    iterations_ = int(circles[0].evaluations + circles[1].evaluations);
+    evaluations_ += iterations_;
+  }
+
+  void search_rotations() {
+    settings_ = {scale_, s_.tolerance, s_.memory, special_};
+    wide_ = !special_ && s_.alpha < 2 && WideAscent::suits(x_, y_);
+    std::vector<Ascent> runs;
+    for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
+    rough_ = whole_;
+    rough_.single = s_.screening.single && x_.lanes && y_.lanes;
+    if (wide_ && s_.screen) limit_starts(runs);
+    starts_ = int(runs.size());
+    if (s_.screen && starts_ > 1 && !wide_) {
+      ascend(runs[0]);
+      screen(runs);
+      if (runs.size() > 1) ascend(runs[1]);
+    } else {
+      for (Ascent& run : runs) ascend(run);
+    }
+    std::stable_sort(runs.begin(), runs.end(), higher);
+    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
+    converged_ = runs[0].converged();
+    iterations_ = runs[0].iterations();
+  }
+
+  // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
+  void ascend(Ascent& run) const {
+    if (wide_) {
+      WideAscent way(whole_.pair, settings_, run.transform());
+      way.run(s_.max_iterations);
+      const Matrix t = way.transform();
+      run = Ascent(settings_, nearest_orthogonal(x_.neurons, y_.neurons, t.data(), false));
+      run.count(way.iterations());
+      run.run(whole_, std::max(s_.max_iterations, way.iterations() + 1));
+      return;
+    }
+    if (!given_.empty()) {  // must not end lower than they begin, which double precision alone ensures
+      run.run(whole_, s_.max_iterations);
+      return;
+    }
+    if (rough_.single) {
+      run.run(rough_, s_.max_iterations);
+      run.refresh();
+      run.look(whole_);
+      while (run.refine(rough_, whole_, s_.max_iterations)) {
+      }
+    }
+    run.run(whole_, s_.max_iterations);
+  }
+
+  // Wide pairs cannot be screened cheaply: keeps as many starts as the budget can finish.
+  void limit_starts(std::vector<Ascent>& runs) const {
+    const double each = kWideIterations * cost();
+    const int count = std::max(1 + int(s_.screening.budget), int(kWideSearch / each));
+    const int most = std::max(1, int(s_.screening.most / each));
+    runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
+  }
+
+  static constexpr double kWideIterations = 100;  // of such an ascent, typically
+  static constexpr double kWideSearch = 2e10;     // operations: half a second
+
+  // Follows many starts for a few iterations and few of them for many, within a budget set by what the first start
+  // took. Keeps the first, which is finished, and the best of the others if it may be higher.
+  void screen(std::vector<Ascent>& runs) {
+    const Screening& r = s_.screening;
+    const Ascent first = std::move(runs[0]);
+    runs.erase(runs.begin());
+    Objective some = subset();
+    some.single = rough_.single;
+    const double price = rough_.single ? 0.5 : 1;
+    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
+    const double least = std::min(r.floor, r.cheap / cost());
+    const double spent = double(whole_.evaluations) + price * double(rough_.evaluations);
+    const double budget = std::min(std::max(r.budget * spent, least), r.most / cost());
+    // How many runs of so many iterations a share of the budget pays for.
+    auto afford = [&](double share, double unit, int iterations, int least, int most) {
+      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
+    };
+    auto stage = [&](const Objective& f, int iterations, int survivors) {
+      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      keep_distinct(runs, survivors);
+    };
+    const int enter = afford(0.05, part, r.first, std::min(32, int(runs.size())), int(runs.size()));
+    runs.erase(runs.begin() + enter, runs.end());
+    stage(some, r.first, afford(0.25, price, r.second, 2, 40));
+    for (Ascent& run : runs) run.restart();
+    stage(rough_, r.second, afford(0.4, price, r.third, 1, 12));
+    stage(rough_, r.third, 1);
+    // If two starts have reached the same maximum, it is probably the highest.
+    if (!same_maximum(runs[0], first)) try_reversals(runs[0], rough_, afford(0.3, price, r.reversal, 2, 1000));
+    evaluations_ += some.evaluations;
+    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_maximum(runs[0], first)) runs.clear();
+    runs.insert(runs.begin(), first);
+  }
+
+  // Floating-point operations of one iteration: a gradient, and a step in the group.
+  double cost() const {
+    const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+    const double products = 2 * nx * (ry * ny + rx * ry) * 2;
+    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
+  }
+
+  // Some directions of the best alignment contribute little to <T, G>. Reversing one of them costs little to first
+  // order, and because of convexity it may gain: g(T') >= g(T) + <T' - T, G>.
+  void try_reversals(Ascent& best, const Objective& f, int tries) const {
+    for (int k = 0; tries > 0; ++k, --tries) {
+      Matrix start = best.reversed(k, special_);
+      if (start.empty()) return;
+      Ascent other(settings_, std::move(start));
+      other.run(f, std::min(s_.screening.reversal, s_.max_iterations));
+      if (other.value() > best.value() + 1e-6 * scale_) {
+        best = std::move(other);
+        best.run(f, std::min(best.iterations() + s_.screening.reversal, s_.max_iterations));
+        k = -1;
+      }
+    }
+  }
+
+  void search_permutations() {
+    const int n = x_.neurons, k = y_.neurons;
+    const PermutationSearch search{whole_, s_.max_iterations, cost()};
+    if (n <= PermutationSearch::kEnumerated) {
+      best_ = search.best_of_all();  // which include every start
+      converged_ = true;
+      starts_ = given_.empty() ? 1 + s_.n_starts : int(given_.size());
+    } else {
+      std::vector<Matrix> starts;
+      for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));
+      if (given_.empty()) starts.push_back(oracle(means_.data()));
+      if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
+      const int affordable = s_.screen ? search.affordable() : s_.n_starts;
+      for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
+        const double* full = s_.starts + std::size_t(s) * n * n;
+        starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
+      }
+      starts_ = int(starts.size());
+      best_ = search.best_of(std::move(starts), converged_);
+    }
+    iterations_ = int(whole_.evaluations);
+  }
+
+  Solution report() {
+    Solution out;
+    const double mean = mean_residual(whole_.pair, best_.data());
+    const double covariance = covariance_residual(whole_.pair, best_.data());
+    const double mean_unit = std::max(x_.mean_scale, y_.mean_scale), unit = std::max(x_.scale, y_.scale);
+    auto combine = [&](double of_means, double of_covariances) {
+      return std::hypot(std::sqrt(s_.alpha * of_means) * mean_unit,
+                        std::sqrt((2 - s_.alpha) * of_covariances) * unit);
+    };
+    out.mean_distance = mean_unit * std::sqrt(mean);
+    out.covariance_distance = unit * std::sqrt(covariance);
+    out.distance = out.lower_bound = combine(mean, covariance);
+    if (s_.group != Group::identity)
+      out.lower_bound = std::min(out.distance, combine(mean_residual(whole_.pair, best_mean_.data()),
+                                                       spectral_gap(whole_.pair)));
+    out.converged = converged_;
+    out.iterations = iterations_;
+    out.starts = starts_;
+    out.evaluations = evaluations_ + whole_.evaluations + rough_.evaluations;
+    out.transform = best_;
+    return out;
+  }
+
+  const Network &x_, &y_;
+  const Settings& s_;
+  Objective whole_, rough_;  // all conditions; the same in single precision if that is faster
+  double scale_ = 1;
+  bool special_ = false, wide_ = false;
+  AscentSettings settings_;
+  std::vector<double> means_;
+  std::vector<Matrix> given_;  // n x k
+  Matrix best_, best_mean_;
+  bool converged_ = false;
+  int iterations_ = 0, starts_ = 0;
+  long evaluations_ = 0;
+};
+
+}  // namespace
+
+Solution solve(const Network& x, const Network& y, const Settings& settings) {
+  const bool swapped = y < x;
+  const Network &first = swapped ? y : x, &second = swapped ? x : y;
+  Solution out = PairSolver(first, second, settings, swapped).run();
+  // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
+  // y onto x: its transpose, or itself where the two were exchanged.
+  if (!swapped) out.transform = transposed(out.transform, first.neurons, second.neurons);
+  return out;
+}
+
+Parts evaluate(const Network& x, const Network& y, const double* transform, const double* weights) {
+  const bool swapped = y < x;
+  const Network &first = swapped ? y : x, &second = swapped ? x : y;
+  const int n = first.neurons, k = second.neurons;
+  Matrix t(transform, transform + std::size_t(n) * k);
+  if (!swapped) t = transposed(t, k, n);
+  Pair pair;
+  pair.x = &first, pair.y = &second, pair.weights = weights, pair.groups = all_groups(first);
+  set_units(pair);
+  return {mean_residual(pair, t.data()), covariance_residual(pair, t.data()),
+          std::max(first.mean_scale, second.mean_scale), std::max(first.scale, second.scale)};
+}
+
+}  // namespace repshape
