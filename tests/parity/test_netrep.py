@@ -1,4 +1,4 @@
-"""The statements of docs/evidence/netrep.md on the public reference code, if NETREP_PATH names a copy."""
+"""The statements of docs/evidence/netrep.md, if NETREP_PATH names a copy of the public code."""
 
 from __future__ import annotations
 
