@@ -6,13 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise, pairwise_many
+from repshape._parallel import thread_pool
 from repshape.errors import InputError
+from repshape.pairwise import threads
 from repshape.pairwise.plan import Plan, Shard
 from repshape.pairwise.store import Store
 from scale_support import EDGE, METRIC, make_cohort, run_logged, start, written_twice
@@ -68,6 +73,50 @@ def test_little_memory_gives_the_same_bits(
     D = pairwise(cohort, METRIC, store=tmp_path / "store", memory="30k", workers=2)
     assert Store(tmp_path / "store").plan.edge < EDGE
     assert_same_bits(D, expected)
+
+
+def test_little_memory_changes_no_setting_of_the_process(
+    cohort: Cohort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+
+    class Library:
+        def __init__(self, name: None) -> None:
+            assert name is None  # the library that the process uses
+
+        def __getattr__(self, name: str) -> Any:
+            called.append(name)
+            return lambda *arguments: 1
+
+    monkeypatch.setattr(threads, "ctypes", SimpleNamespace(CDLL=Library))
+    pairwise(cohort, METRIC, polish=False)
+    assert called == []
+    pairwise(cohort, METRIC, polish=False, memory="30k")
+    assert set(called) == {"malloc_trim"}
+
+
+def test_networks_beyond_the_memory_are_dropped_before_others_are_read() -> None:
+    alive: list[int] = []
+    most = 0
+
+    class Network:
+        def __init__(self, index: int) -> None:
+            nonlocal most
+            alive.append(index)
+            most = max(most, len(alive))
+            weakref.finalize(self, alive.remove, index)
+
+    class Networks(list[Any]):
+        def __getitem__(self, index: Any) -> Any:
+            return Network(index)
+
+    cache = threads.PreparedCache(Networks(), [str(k) for k in range(9)], [max], capacity=3)
+    with thread_pool(1) as pool:
+        for indices in ([0, 1, 2], [1, 2, 3], [4, 5], [6, 7, 8]):
+            found = cache.request(indices, pool)
+            assert list(found) == indices
+            del found
+    assert most == 3
 
 
 def test_four_shards_at_once(cohort: Cohort, expected: DistanceMatrix, tmp_path: Path) -> None:
