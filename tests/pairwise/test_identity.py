@@ -63,7 +63,7 @@ def test_a_name_identifies_a_callable(cohort: Cohort, tmp_path: Path) -> None:
     words = "the metric was gap and is squared gap"
     refused(words, cohort, squared, name="squared gap", store=tmp_path / "s")
     refused("already has a name", cohort, METRIC, name="mine")
-    refused("'name' parameter must be text", cohort, gap, name="")
+    refused("'name' parameter must be a non-empty string", cohort, gap, name="")
 
 
 def test_partials_never_share_an_identity(cohort: Cohort, tmp_path: Path) -> None:
