@@ -35,6 +35,10 @@ class Distortion:
     values: FloatArray
     percentiles: dict[float, float]
 
+    def summary(self) -> dict[str, float]:
+        """Return the percentiles as ``p5``, ``p25``, ..., ready for JSON."""
+        return {f"p{percentile:g}": value for percentile, value in self.percentiles.items()}
+
     @property
     def median(self) -> float:
         """The median distortion over pairs."""

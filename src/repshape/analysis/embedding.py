@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,19 @@ class Embedding:
         """Return the points as columns ``x0``, ``x1``, ... indexed by label."""
         columns = [f"x{axis}" for axis in range(self.n_components)]
         return pd.DataFrame(self.points.copy(), index=list(self.labels), columns=columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "networks": len(self.labels),
+            "method": self.method,
+            "stress": self.stress,
+            "explained": self.explained.tolist(),
+        }
+
+    def words(self) -> str:
+        """Return the result in one sentence."""
+        return f"{len(self.labels)} networks by {self.method}: stress {self.stress:.3g}."
 
 
 def embed(

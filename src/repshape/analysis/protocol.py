@@ -84,6 +84,20 @@ class NeighborScore:
             "median_n_neighbors": float(np.median(self.n_neighbors)),
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the score and the chosen k of each test set, indexed by ``split``."""
+        index = pd.RangeIndex(self.n_splits, name="split")
+        columns = {self.score: self.scores.copy(), "n_neighbors": list(self.n_neighbors)}
+        return pd.DataFrame(columns, index=index)
+
+    def words(self) -> str:
+        """Return the result in one sentence."""
+        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        return (
+            f"{self.score} {self.estimate:.3f} +- {self.spread:.3f} over test sets, "
+            f"chance {self.chance:.3f}{p} ({self.method})."
+        )
+
 
 class Protocol:
     """The protocol of `knn_classify` and `knn_regress`, with the parameters of `knn_classify`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,9 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
+from repshape.io.json import json_text
 from repshape.io.writing import atomic_folder, atomic_write
+from repshape.io.writing import writable as writable
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
@@ -92,7 +93,7 @@ def write_attributes(path: Path, attributes: dict[str, Any]) -> None:
     """Make the folder a Zarr group with these attributes, durably, or replace those it has."""
     content = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
     with writable(path):
-        _write(path / "zarr.json", json.dumps(content, indent=2).encode())
+        _write(path / "zarr.json", json_text(content, indent=2).encode())
 
 
 @contextmanager
@@ -105,25 +106,3 @@ def readable(path: Path, remedy: str = "") -> Iterator[None]:
     except Exception as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise StorageError(f"{path} is damaged ({what}).{remedy and ' ' + remedy}") from error
-
-
-@contextmanager
-def writable(path: Path, remedy: str = "") -> Iterator[None]:
-    """Turn the errors of a full or read-only disk into one sentence."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except OSError as error:
-        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"Cannot write to {path}: {reason}.{remedy and ' ' + remedy}") from error
-
-
-REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than this process may write",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-}

@@ -19,12 +19,12 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape.errors import StorageError
 from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.writing import writable
 from repshape.io.zarr import (
     DurableStore,
     new_group,
     read_attributes,
     readable,
-    writable,
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
