@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, number, option, tell
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.analysis.protocol import NeighborScore
@@ -44,10 +44,7 @@ class TargetKind(StrEnum):
 def repair(
     matrix: Matrix,
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The repaired matrix: .npz, .csv or .json."
-        ),
+        Path, option("FILE", "The repaired matrix: .npz, .csv or .json.", "--out", "-o")
     ],
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -70,39 +67,24 @@ def repair(
 
 def embed(
     matrix: Matrix,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The points: .csv, .npz or .json."),
-    ],
-    components: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Dimension of the points.")
-    ] = 2,
+    out: Annotated[Path, option("FILE", "The points: .csv, .npz or .json.", "--out", "-o")],
+    components: Annotated[int, number("Dimension of the points.", min=1)] = 2,
     method: Annotated[Method, typer.Option(help="Kind of multi-dimensional scaling.")] = (
         Method.metric
     ),
     pca_from: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Embed in this many dimensions first, then keep the principal components.",
-        ),
+        number("Embed in this many dimensions first, then keep the principal components.", min=1),
     ] = None,
-    starts: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Starting points of metric scaling.")
-    ] = 4,
+    starts: Annotated[int, number("Starting points of metric scaling.", min=1)] = 4,
     align_to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rotate the points onto these, from an earlier embed."),
+        Path | None, option("FILE", "Rotate the points onto these, from an earlier embed.")
     ] = None,
     scale: Annotated[
         bool, typer.Option("--scale", help="Also scale the points to those of --align-to.")
     ] = False,
     curve: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write the distortion in 1 to 20 dimensions to this file."
-        ),
+        Path | None, option("FILE", "Also write the distortion in 1 to 20 dimensions to this file.")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -145,38 +127,26 @@ def embed(
 def neighbors(
     matrix: Matrix,
     of: Annotated[
-        str | None,
-        typer.Option(metavar="NETWORK", help="List the neighbours of this network only."),
+        str | None, option("NETWORK", "List the neighbours of this network only.")
     ] = None,
-    count: Annotated[
-        int, typer.Option("-k", min=1, metavar="NUMBER", help="Number of neighbours to list.")
-    ] = 5,
+    count: Annotated[int, number("Number of neighbours to list.", "-k", min=1)] = 5,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Predict this column of the metadata instead."),
+        str | None, option("COLUMN", "Predict this column of the metadata instead.")
     ] = None,
     kind: Annotated[
         TargetKind,
         typer.Option(help="How to read the target; auto reads whole numbers as classes."),
     ] = TargetKind.auto,
     metadata: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="CSV of metadata; its first column names the networks."),
+        Path | None, option("FILE", "CSV of metadata; its first column names the networks.")
     ] = None,
     groups: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Leave out each group of this column in turn."),
+        str | None, option("COLUMN", "Leave out each group of this column in turn.")
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Number of random test sets.")
-    ] = 20,
-    permutations: Annotated[
-        int,
-        typer.Option(min=0, metavar="NUMBER", help="Number of permutations for a p-value."),
-    ] = 0,
+    repeats: Annotated[int, number("Number of random test sets.", min=1)] = 20,
+    permutations: Annotated[int, number("Number of permutations for a p-value.", min=0)] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A table: .csv, .npz or .json."),
+        Path | None, option("FILE", "A table: .csv, .npz or .json.", "--out", "-o")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,

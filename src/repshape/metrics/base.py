@@ -100,20 +100,6 @@ class Prepared:
     basis: FloatArray | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True)
-class PairResults:
-    """Results of many pairs, as arrays with one entry per pair.
-
-    ``transforms`` are kept on request: one (s_y, s_x) array per pair, between the coordinates in
-    which the prepared networks were solved.
-    """
-
-    distance: FloatArray
-    lower_bound: FloatArray
-    converged: npt.NDArray[np.bool_]
-    transforms: list[FloatArray] | None = None
-
-
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     """Base class of the metrics: a ground metric, minimised over a group of transforms.
 
@@ -195,11 +181,11 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         """Return the distance between two networks."""
         return self.align(x, y).distance
 
-    def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> PairResults:
+    def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices."""
         index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         found = [self.align_prepared(prepared[i], prepared[j]) for i, j in index]
-        return PairResults(
+        return _native.PairResults(
             distance=np.array([a.distance for a in found]),
             lower_bound=np.array([a.lower_bound for a in found]),
             converged=np.array([a.converged for a in found], dtype=bool),
@@ -289,7 +275,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         *,
         starts: Sequence[FloatArray] | None = None,
         keep: bool = False,
-    ) -> PairResults:
+    ) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices.
 
         Parameters
@@ -310,8 +296,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         sizes = {network.native.neurons for network in used}
         options = {size: self.search_options(M, size) for size in sizes}
         handles = [network.native for network in prepared]
-        found = _native.align_pairs(handles, index, options, starts, keep=keep)
-        return PairResults(found.distance, found.lower_bound, found.converged, found.transforms)
+        return _native.align_pairs(handles, index, options, starts, keep=keep)
 
 
 def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str) -> Transform:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from repshape._native import PairResults
 from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
 from repshape.errors import InputError
-from repshape.metrics.base import PairResults, ShapeMetric
+from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.polish import keep_better, make_task
 from repshape.pairwise.tiles import Layer, TileTask
