@@ -119,7 +119,7 @@ class TestIncomplete:
         values[0, 4] = values[4, 0] = np.nan
         D = rs.DistanceMatrix(values, missing=True)
         browser.open(rs.write_report(D, tmp_path / "part.html").path)
-        assert "1 of 10 pairs are not computed yet" in browser.find(".checks").text
+        assert "1 of 10 pairs is not computed yet" in browser.find(".checks").text
         browser.find("#pairs-search").send_keys("0 4")
         browser.until(
             "return document.querySelector('#pairs tbody').textContent.includes('not computed')"

@@ -38,7 +38,7 @@ class TestQuality:
         checks = {topic: (verdict, words) for topic, verdict, words in found.checks}
         assert checks["Triangles"] == (
             "bad",
-            "1 of 3 triangle inequalities are violated, by up to 40 % of the largest distance.",
+            "1 of 3 triangle inequalities is violated, by up to 40 % of the largest distance.",
         )
         assert checks["Repair"][0] == "note"
         assert found.embedding is not None
@@ -48,7 +48,7 @@ class TestQuality:
         D = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
         found = check_matrix(Source("a", D), 0)
         assert found.embedding is None
-        assert found.checks[0] == ("Complete", "bad", "1 of 1 pair are not computed yet.")
+        assert found.checks[0] == ("Complete", "bad", "1 of 1 pair is not computed yet.")
 
     def test_clusters_lie_beside_each_other(self) -> None:
         order = check_matrix(Source("a", line([0, 10, 1, 11, 2, 12])), 0).order.tolist()
