@@ -37,6 +37,13 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
+def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a folder that takes its name once it is complete, or raise one clear sentence."""
+    with writable(Path(path)), atomic_folder(path) as folder:
+        yield folder
+
+
+@contextmanager
 def writable(path: Path, remedy: str = "") -> Iterator[None]:
     """Turn the errors of a full or read-only disk into one sentence."""
     try:

@@ -17,8 +17,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
-from repshape.io.json import json_text
-from repshape.io.writing import atomic_folder, atomic_write
+from repshape.io.writing import atomic_write, open_output_folder
 from repshape.io.writing import writable as writable
 
 # A chunk of at most this many bytes is read or written at once.
@@ -48,7 +47,7 @@ def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
 @contextmanager
 def new_group(path: Path, attributes: dict[str, Any]) -> Iterator[zarr.Group]:
     """Yield a group in a temporary folder that takes the name ``path`` once it is complete."""
-    with writable(path), atomic_folder(path) as folder:
+    with open_output_folder(path) as folder:
         yield create_group(folder, attributes)
 
 
@@ -93,7 +92,7 @@ def write_attributes(path: Path, attributes: dict[str, Any]) -> None:
     """Make the folder a Zarr group with these attributes, durably, or replace those it has."""
     content = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
     with writable(path):
-        _write(path / "zarr.json", json_text(content, indent=2).encode())
+        _write(path / "zarr.json", json.dumps(content, indent=2).encode())
 
 
 @contextmanager
