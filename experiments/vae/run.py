@@ -181,7 +181,7 @@ def claim_folder(study: Study) -> None:
 def require_torch() -> None:
     """Raise a sentence that helps, if PyTorch is not installed."""
     if find_spec("torch") is None:
-        raise MissingDependencyError(f"Training needs PyTorch: pip install {TORCH}.")
+        raise MissingDependencyError(f"This command needs PyTorch: pip install {TORCH}.")
 
 
 def remove_temporary(folder: Path) -> None:
