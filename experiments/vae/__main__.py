@@ -66,7 +66,8 @@ def train(
     only: Annotated[Dataset | None, typer.Option(help="Only this data set.")] = None,
 ) -> None:
     """Train all networks that are not finished yet."""
-    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, only)
+    chosen = None if only is None else only.value
+    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, chosen)
     console = Console(stderr=True)
     follow(console, "networks trained", train_all, study, workers)
     print_training(console, list(read_records(study)))
@@ -77,7 +78,7 @@ def score(
     out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
-    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, Dataset.DSPRITES)
+    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, Dataset.DSPRITES.value)
     follow(Console(stderr=True), "networks scored", score_all, study, workers)
 
 

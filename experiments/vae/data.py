@@ -108,7 +108,9 @@ def load_data(
     if name == "dsprites":
         return sprite_data(load_sprites(folder, side), n_held_out)
     if folder is None:
-        raise InputError(f"To find {name}, pass the folder of its files, or set {FOLDER_VARIABLE}.")
+        raise InputError(
+            f"To find {name}, name the folder of its files (--images), or set {FOLDER_VARIABLE}."
+        )
     found = (load_mnist if name == "mnist" else load_cifar10)(folder)
     return labelled_data(name, found, n_held_out, n_validation)
 

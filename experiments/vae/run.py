@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from experiments.vae.data import ImageData, load_data, load_sprites
 from experiments.vae.jobs import run_jobs
@@ -107,7 +106,7 @@ def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     claim_folder(study)
     plans = study.plans()
     jobs = [Job(study, plan) for plan in plans if not (study.folder(plan) / RECORD).exists()]
-    for dataset in {job.plan.dataset for job in jobs}:
+    for dataset in dict.fromkeys(job.plan.dataset for job in jobs):
         study.data(dataset)  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
     yield from run_jobs(train_job, jobs, workers)
@@ -160,9 +159,8 @@ def score_job(job: Job) -> dict[str, Any]:
     weights = dict(np.load(study.folder(plan) / WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
-    with threadpool_limits(limits=1):
-        table = encode_sprites(architecture, weights, sprites)
-        found = {"name": plan.name} | all_scores(table, study.scores)
+    table = encode_sprites(architecture, weights, sprites)
+    found = {"name": plan.name} | all_scores(table, study.scores)
     write_json(study.folder(plan) / SCORES, found)
     return found
 

@@ -73,9 +73,7 @@ def test_sampled_total_correlation_from_densities(
     ("name", "twin"),
     [("dip_i", objectives_numpy.dip_vae_i), ("dip_ii", objectives_numpy.dip_vae_ii)],
 )
-def test_dip(
-    latents: Latents, arrays: tuple[np.ndarray, ...], name: str, twin: object
-) -> None:
+def test_dip(latents: Latents, arrays: tuple[np.ndarray, ...], name: str, twin: object) -> None:
     mu, lv, _ = arrays
     found = REGULARISERS[name](latents, 5.0, Context())
     assert float(found) == pytest.approx(twin(mu, lv, 5.0))  # type: ignore[operator]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from experiments.vae.scores.correlation import (
     code_covariance,
@@ -93,7 +94,9 @@ def all_scores(table: CodeTable, settings: ScoreSettings) -> dict[str, Any]:
     seconds: dict[str, float] = {}
     for stream, (letters, score) in enumerate(SCORES.items()):
         start = time.perf_counter()
-        values = score(table, settings, np.random.default_rng([settings.seed, stream]))
+        rng = np.random.default_rng([settings.seed, stream])
+        with threadpool_limits(limits=1):  # one core for each process, and the same bits on any
+            values = score(table, settings, rng)
         for letter, value in zip(letters, values, strict=True):
             scores[letter] = value if np.isfinite(value) else None
         seconds[letters] = round(time.perf_counter() - start, 2)

@@ -128,8 +128,8 @@ def separated_predictability(
 def gap(values: FloatArray) -> float:
     """Return the mean over columns of the difference between the two largest values.
 
-    >>> gap(np.array([[0.9, 0.2], [0.4, 0.6], [0.1, 0.1]]))
-    0.45
+    >>> gap(np.array([[1.0, 0.25], [0.5, 0.5], [0.0, 0.25]]))
+    0.375
     """
     ordered = np.sort(values, axis=0)
     return float(np.mean(ordered[-1] - ordered[-2]))
