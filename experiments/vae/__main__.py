@@ -84,7 +84,7 @@ def score(
 
 def follow(console: Console, what: str, steps: Steps, study: Study, workers: int | None) -> None:
     """Run a command with a progress bar; turn what can go wrong into a sentence."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn())
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     try:
         with Progress(*columns, *times, console=console) as progress:
@@ -94,7 +94,7 @@ def follow(console: Console, what: str, steps: Steps, study: Study, workers: int
                 progress.update(task, completed=done, total=total)
 
             for found in steps(study, check_workers(workers), begin):
-                progress.update(task, advance=1, description=f"{what}, last {found['name']}")
+                progress.update(task, advance=1, description=found["name"])
     except KeyboardInterrupt:
         console.print("Stopped. Repeat the command to continue.", highlight=False)
         raise typer.Exit(INTERRUPTED) from None

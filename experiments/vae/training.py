@@ -92,6 +92,8 @@ def train_network(
         record, latents = evaluate(vae, held_out, data.mean_image())
     weights = vae.weights()
     record = training.record() | record
+    if plan.objective == UNTRAINED:
+        record["failed"] = False  # it was not to learn anything
     record["seconds"] = round(time.perf_counter() - start, 2)
     record["weights_sha256"] = weights_hash(weights)
     record["versions"] = versions()

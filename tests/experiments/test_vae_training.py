@@ -132,6 +132,7 @@ def test_untrained_network_keeps_its_initial_weights(data: ImageData) -> None:
     assert all(np.array_equal(found.weights[name], built[name]) for name in built)
     assert (found.record["steps"], found.record["training_reconstruction"]) == (0, None)
     assert found.record["name"] == "dsprites-untrained-pytorch-0"
+    assert not found.record["failed"]
     assert json.loads(json.dumps(found.record, allow_nan=False)) == found.record
 
 
