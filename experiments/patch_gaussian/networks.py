@@ -105,8 +105,10 @@ def build_network(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = ResNet(architecture, mean, scale)
-    # On CPUs convolutions are about a sixth faster in this order of memory.
-    return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
+    for parameter in network.parameters():
+        if parameter.dim() == 4:  # convolutions on CPUs are about a sixth faster in this order
+            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    return network
 
 
 def get_weights(network: nn.Module) -> dict[str, FloatArray]:
