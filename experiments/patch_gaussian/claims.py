@@ -1,7 +1,10 @@
 """What the paper says about Patch-Gaussian networks, and how each claim will be decided.
 
-The sentences, statistics, thresholds and rules were fixed before any distance was computed. They
-are data, so that the page of results can print them beside the verdicts.
+The sentences, statistics, thresholds and rules were fixed before any distance was computed, and
+before the networks of the study were trained; those of the manipulation check were set after a
+trial with four networks of seed 0, two of which are also in the study (none, and W = 16 with sigma =
+0.3; see `settings.SMALL`). They are data, so that the page of results can print them beside the
+verdicts.
 
 Shared definitions
 ------------------
@@ -57,6 +60,8 @@ LARGEST_FAILED = 0.1
 SMALLEST_RELIABILITY = 0.3
 # Robust cells: W at least this share of the side, and sigma at least this.
 ROBUST_WIDTH, ROBUST_SIGMA = 0.5, 0.3
+# Lopes et al. choose W and sigma among those that cost little on clean images; this is little.
+TOLERATED_LOSS = 0.05
 # Matrices whose agreement is higher are not called distinct: they share nearly two thirds of the
 # variance of their ranks.
 LARGEST_DISTINCT = 0.8
@@ -86,8 +91,15 @@ MANIPULATION = Claim(
         Criterion(
             "clean loss",
             "seeds: mean accuracy of robust cells on clean images, minus that of none",
-            above=-0.05,
-            refuted_below=-0.05,
+            above=-0.1,
+            refuted_below=-0.1,
+        ),
+        Criterion(
+            "trade-off",
+            "seeds: largest gain of a cell over none at tau = 0.3, among cells whose accuracy on "
+            f"clean images is at most {TOLERATED_LOSS:g} below that of none",
+            above=0.1,
+            refuted_below=0.1,
         ),
         Criterion(
             "order of W",

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from experiments.patch_gaussian.claims import MANIPULATION, ROBUST_SIGMA, ROBUST_WIDTH
+from experiments.patch_gaussian.claims import (
+    MANIPULATION,
+    ROBUST_SIGMA,
+    ROBUST_WIDTH,
+    TOLERATED_LOSS,
+)
 from experiments.patch_gaussian.verdicts import Verdict, combine
 
 Record = Mapping[str, Any]
@@ -59,6 +64,7 @@ def check_manipulation(records: Iterable[Record]) -> ManipulationCheck:
         folds["gain at tau = 0.3"].append(robust_gain(members, "0.3"))
         folds["gain at tau = 0.1"].append(robust_gain(members, "0.1"))
         folds["clean loss"].append(robust_gain(members, "clean"))
+        folds["trade-off"].append(best_cheap_gain(members, "0.3"))
         folds["order of W"].append(order_of_widths(members, "0.3"))
     return ManipulationCheck(folds)
 
@@ -77,6 +83,22 @@ def robust_gain(records: Iterable[Record], noise: str) -> float:
     robust = [record["accuracy"][noise] for record in found if is_robust(record)]
     plain = [record["accuracy"][noise] for record in found if record["width"] is None]
     return float(np.mean(robust) - np.mean(plain))
+
+
+def best_cheap_gain(records: Iterable[Record], noise: str) -> float:
+    """Return the largest gain over the network without patches among cells that cost little.
+
+    It is 0 if there is no such cell. All records must be of one seed.
+    """
+    found = list(records)
+    (plain,) = (record["accuracy"] for record in found if record["width"] is None)
+    patched = [record["accuracy"] for record in found if record["width"] is not None]
+    gains = [
+        accuracy[noise] - plain[noise]
+        for accuracy in patched
+        if accuracy["clean"] >= plain["clean"] - TOLERATED_LOSS
+    ]
+    return max(gains, default=0.0)
 
 
 def order_of_widths(records: Iterable[Record], noise: str) -> float:

@@ -18,6 +18,7 @@ CHOSEN = {
     "initial weights": "PyTorch's defaults",
     "seeds": "networks of one seed share initial weights, order of the images, crops and flips",
     "stem of the ResNets": "3 x 3 convolution of stride 1 and no pooling, as is usual for CIFAR-10",
+    "share of patched images": "all at the paper's scale, a quarter at the small one",
     "last batch of an epoch": "kept, though smaller",
     "image set for responses": "test images, equally many of each class, the first of each class",
     "noise of responses": "drawn anew for each network, so that networks are independent samples",
@@ -168,13 +169,24 @@ def plan_networks(settings: Settings) -> list[NetworkPlan]:
     return [NetworkPlan(patch, seed) for seed in seeds for patch in (None, *patches)]
 
 
+# If every image gets a patch, as in the paper, a network with W equal to the side never sees a
+# clean image. One as small as these, trained as briefly, then loses much accuracy on clean images.
+# So the small scale puts patches on a quarter of the images. A trial decided: one network each,
+# seed 0, W = 16, sigma = 0.3; accuracy on clean images and at some taus, and the mean of clean and
+# all taus. The last row is from an earlier trial of the same network, with other code.
+#
+#     share  clean   0.1    0.2    0.3    0.5    mean
+#     none   0.704  0.423  0.258  0.184  0.131  0.428
+#     0.25   0.645  0.596  0.516  0.433  0.260  0.533
+#     0.5    0.598  0.579  0.529  0.464  0.294  0.522
+#     1      0.44   0.46          0.45
 SMALL = Settings(
     side=16,
     architecture=Architecture(16, (1, 1, 1)),
     widths=(2, 4, 8, 12, 16),
     sigmas=(0.1, 0.3, 1.0),
     seeds=3,
-    share=0.5,
+    share=0.25,
     epochs=6,
     schedule="one-cycle",
     sampling=Sampling(128, 50, 128, 50, moments=False),

@@ -17,6 +17,7 @@ from experiments.patch_gaussian.claims import (
 )
 from experiments.patch_gaussian.manipulation import (
     ManipulationCheck,
+    best_cheap_gain,
     check_manipulation,
     is_robust,
     order_of_widths,
@@ -116,6 +117,7 @@ def test_manipulation_statistics_are_those_of_the_plan() -> None:
     np.testing.assert_allclose(found.folds["gain at tau = 0.3"], [0.12, 0.24, 0.36])
     np.testing.assert_allclose(found.folds["gain at tau = 0.1"], [0.12] * 3)
     np.testing.assert_allclose(found.folds["clean loss"], [-0.012] * 3)
+    np.testing.assert_allclose(found.folds["trade-off"], [0.16, 0.32, 0.48])
     np.testing.assert_allclose(found.folds["order of W"], [1.0] * 3)
     assert found.verdict is Verdict.HOLDS
 
@@ -134,6 +136,17 @@ def test_every_criterion_of_the_check_can_refute_it(name: str) -> None:
     bad = ManipulationCheck(good | {name: [-1.0] * 3})
     assert [n for n, v in bad.verdicts.items() if v is not Verdict.HOLDS] == [name]
     assert bad.verdict is Verdict.FAILS
+
+
+def test_trade_off_leaves_out_cells_that_cost_much() -> None:
+    def accuracy(width: int | None, sigma: float | None, seed: int) -> dict[str, float]:
+        """Each pixel of W costs 0.005 on clean images: up to W = 8 this is below 0.05."""
+        return {"clean": 0.7 - 0.005 * (width or 0), "0.3": 0.2 + 0.02 * (width or 0)}
+
+    one_seed = records(accuracy)[:16]
+    assert best_cheap_gain(one_seed, "0.3") == pytest.approx(0.02 * 8)
+    costly = [r for r in one_seed if r["width"] is None or r["width"] > 8]
+    assert best_cheap_gain(costly, "0.3") == 0
 
 
 def test_order_of_widths_averages_over_sigma() -> None:
