@@ -1,10 +1,10 @@
 """What the paper says about Patch-Gaussian networks, and how each claim will be decided.
 
 The sentences, statistics, thresholds and rules were fixed before any distance was computed, and
-before the networks of the study were trained; those of the manipulation check were set after a
-trial with four networks of seed 0, two of which are also in the study (none, and W = 16 with sigma =
-0.3; see `settings.SMALL`). They are data, so that the page of results can print them beside the
-verdicts.
+before the networks of the study were trained. Those of the manipulation check were set after a
+trial with four networks of seed 0, two of which are also in the study: none, and W = 16 with
+sigma = 0.3 (see `settings.SMALL`). They are data, so that the page of results can print them
+beside the verdicts.
 
 Shared definitions
 ------------------
