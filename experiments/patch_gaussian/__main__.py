@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
+from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
 from experiments.patch_gaussian.claims import MANIPULATION
 from experiments.patch_gaussian.manipulation import check_manipulation
-from experiments.patch_gaussian.run import Study, read_records, train_all
+from experiments.patch_gaussian.run import Study, train_all
 from experiments.patch_gaussian.settings import SCALES, plan_networks
-from repshape._parallel import check_workers
-from repshape.errors import RepshapeError
-
-INTERRUPTED = 130  # what shells expect of a program that Ctrl-C has stopped
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-
-class Scale(StrEnum):
-    """Sizes of the study."""
-
-    SMALL = "small"
-    PAPER = "paper"
-
-
-Out = Annotated[Path, typer.Option(help="Folder of the study; repeat a command to continue.")]
-ScaleOption = Annotated[Scale, typer.Option(help="Two cores, or the sizes of the paper.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")]
-Images = Annotated[Path | None, typer.Option(help="Folder of CIFAR-10; else REPSHAPE_IMAGES.")]
 
 
 @app.callback()
@@ -56,33 +31,11 @@ def train(
     """Train all networks that are not finished yet, and measure their responses."""
     study = Study(out, SCALES[scale], images)
     console = Console(stderr=True)
-    follow_training(console, study, check_workers(workers))
-    records = list(read_records(study))
+    follow(console, "networks trained", partial(train_all, study), workers)
+    records = list(study.records())
     print_accuracy(console, records)
     if len(records) == len(plan_networks(study.settings)):
         print_manipulation(console, records)
-
-
-def follow_training(console: Console, study: Study, workers: int) -> None:
-    """Train with a progress bar; report errors in one sentence."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    try:
-        with Progress(*columns, *times, console=console) as progress:
-            task = progress.add_task("networks trained", total=None)
-
-            def begin(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-
-            for record in train_all(study, workers, begin):
-                last = f"networks trained, last {record['name']}"
-                progress.update(task, advance=1, description=last)
-    except KeyboardInterrupt:
-        console.print("Stopped. Repeat the command to continue.", highlight=False)
-        raise typer.Exit(INTERRUPTED) from None
-    except RepshapeError as error:
-        console.print(str(error), highlight=False)
-        raise typer.Exit(1) from None
 
 
 def print_accuracy(console: Console, records: list[dict[str, Any]]) -> None:
@@ -115,6 +68,9 @@ def print_manipulation(console: Console, records: list[dict[str, Any]]) -> None:
         verdict = found.verdicts[criterion.name]
         table.add_row(criterion.name, by_seed, f"{criterion.above:g}", verdict)
     console.print(table)
+    for criterion in MANIPULATION.criteria:
+        if criterion.note:
+            console.print(f"{criterion.name}: {criterion.note}", highlight=False)
     console.print(f"The manipulation check {found.verdict}.", highlight=False)
 
 

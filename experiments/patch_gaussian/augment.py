@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from experiments.patch_gaussian.data import FloatArray, IntArray
+from experiments.common.images import FloatArray, IntArray
 from repshape.errors import InputError, check_integer, check_real
 
 

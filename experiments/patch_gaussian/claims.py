@@ -1,10 +1,17 @@
 """What the paper says about Patch-Gaussian networks, and how each claim will be decided.
 
-The sentences, statistics, thresholds and rules were fixed before any distance was computed, and
-before the networks of the study were trained. Those of the manipulation check were set after a
-trial with four networks of seed 0, two of which are also in the study: none, and W = 16 with
-sigma = 0.3 (see `settings.SMALL`). They are data, so that the page of results can print them
-beside the verdicts.
+The sentences, statistics, thresholds and rules of `CLAIMS` were fixed before any distance was
+computed, and before the networks of the study were trained. They are data, so that the page of
+results can print them beside the verdicts.
+
+**The manipulation check was changed after results had been seen.** Its first version allowed a
+clean loss of 0.05. Then four trial networks of seed 0 were trained (none, and W = 16 with
+sigma = 0.3 at three shares of patched images; see the table in `settings`). At each of the three
+shares the loss was larger than 0.05: 0.059 at the share of a quarter, which was then chosen for the
+study. After that, the allowed loss was raised to 0.10, and the criterion ``trade-off`` was added.
+Two of these four networks, none and W = 16 with sigma = 0.3 at a share of a quarter, are also in
+the study. So the two criteria are no independent test, and a check that holds must be reported
+together with its outcome at 0.05. The other thresholds of the check were not changed.
 
 Shared definitions
 ------------------
@@ -45,8 +52,8 @@ from __future__ import annotations
 
 from math import log2
 
+from experiments.common.verdicts import Claim, Criterion
 from experiments.patch_gaussian.settings import TAUS
-from experiments.patch_gaussian.verdicts import Claim, Criterion
 
 ALPHAS = (0.0, 1.0, 2.0)
 BELOW_TWO = (0.0, 1.0)
@@ -93,6 +100,8 @@ MANIPULATION = Claim(
             "seeds: mean accuracy of robust cells on clean images, minus that of none",
             above=-0.1,
             refuted_below=-0.1,
+            note="The threshold was first -0.05. It was changed to -0.1 after four trial networks "
+            "had been seen, the one chosen for the study with a loss of 0.059.",
         ),
         Criterion(
             "trade-off",
@@ -100,6 +109,7 @@ MANIPULATION = Claim(
             f"clean images is at most {TOLERATED_LOSS:g} below that of none",
             above=0.1,
             refuted_below=0.1,
+            note="Added after the same four trial networks had been seen.",
         ),
         Criterion(
             "order of W",

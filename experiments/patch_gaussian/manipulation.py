@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from experiments.common.verdicts import Verdict, combine, fold_verdict
 from experiments.patch_gaussian.claims import (
     MANIPULATION,
     ROBUST_SIGMA,
     ROBUST_WIDTH,
     TOLERATED_LOSS,
 )
-from experiments.patch_gaussian.verdicts import Verdict, combine
 
 Record = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ class ManipulationCheck:
     @property
     def verdicts(self) -> dict[str, Verdict]:
         """Verdict of each criterion."""
-        return {c.name: c.verdict(self.folds[c.name]) for c in MANIPULATION.criteria}
+        return {c.name: fold_verdict(c, self.folds[c.name]) for c in MANIPULATION.criteria}
 
     @property
     def verdict(self) -> Verdict:

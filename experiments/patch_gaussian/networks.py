@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from experiments.patch_gaussian.data import CHANNELS, CLASSES, FloatArray
+from experiments.common.cifar10 import CHANNELS, CLASSES
+from experiments.common.images import FloatArray
+from experiments.common.reproducible import seeded
 from experiments.patch_gaussian.settings import Architecture
 
 # Name of the layer that all analyses look at: ``network.get_submodule(REPRESENTATION)``.
@@ -102,8 +104,7 @@ def build_network(
     architecture: Architecture, mean: Sequence[float], scale: Sequence[float], seed: int
 ) -> ResNet:
     """Return a network whose initial weights depend on the seed alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         network = ResNet(architecture, mean, scale)
     for parameter in network.parameters():
         if parameter.dim() == 4:  # convolutions on CPUs are about a sixth faster in this order

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from experiments.patch_gaussian.data import Cifar10, FloatArray, LabelledImages, balanced_choice
+from experiments.common.images import FloatArray, LabelledImages, TrainTest
+from experiments.patch_gaussian.data import balanced_choice
 from experiments.patch_gaussian.networks import ResNet
 from experiments.patch_gaussian.settings import NetworkPlan, Sampling, Settings
 from experiments.patch_gaussian.training import as_tensor, random_stream
@@ -45,7 +46,7 @@ def measure_accuracy(network: ResNet, test: LabelledImages, settings: Settings) 
 
 
 def measure_responses(
-    network: ResNet, plan: NetworkPlan, data: Cifar10, settings: Settings
+    network: ResNet, plan: NetworkPlan, data: TrainTest, settings: Settings
 ) -> Iterator[tuple[float, Arrays]]:
     """Yield each tau with the responses of the representation layer to noisy test images.
 

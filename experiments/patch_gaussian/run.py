@@ -7,30 +7,32 @@ there, so an interrupted run continues where it stopped when the command is repe
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from experiments.patch_gaussian.data import Cifar10, load_data
-from experiments.patch_gaussian.jobs import run_jobs
+from experiments.common.files import (
+    NETWORKS,
+    RECORD,
+    WEIGHTS,
+    claim_folder,
+    prepare_network_folder,
+    read_records,
+    write_arrays,
+    write_json,
+)
+from experiments.common.images import TrainTest
+from experiments.common.jobs import run_jobs
+from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
+from experiments.patch_gaussian.data import load_data
 from experiments.patch_gaussian.settings import CHOSEN, NetworkPlan, Settings, plan_networks
-from repshape.errors import MissingDependencyError, StorageError
-from repshape.io.writing import TEMPORARY_SUFFIX, atomic_write
 
 if TYPE_CHECKING:
     from experiments.patch_gaussian.training import Trained
-
-SETTINGS = "settings.json"
-NETWORKS = "networks"
-RECORD = "record.json"
-WEIGHTS = "weights.npz"
-TORCH = "torch==2.13.0"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,11 @@ class Study:
         """Return the file of a network's responses at one tau."""
         return self.folder(plan) / f"responses-{tau:g}.npz"
 
-    def data(self) -> Cifar10:
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of all networks that are finished."""
+        return read_records(map(self.folder, plan_networks(self.settings)))
+
+    def data(self) -> TrainTest:
         """Load the images."""
         size = self.settings
         return load_data(self.images, size.side, size.train_per_class, size.test_per_class)
@@ -66,14 +72,6 @@ class Study:
     def summary(self) -> dict[str, Any]:
         """Return what decides the results, ready for JSON."""
         return {"settings": self.settings.summary(), "chosen": CHOSEN}
-
-
-@dataclass(frozen=True)
-class Job:
-    """One network of the study, for a worker."""
-
-    study: Study
-    plan: NetworkPlan
 
 
 def train_all(
@@ -90,25 +88,23 @@ def train_all(
         Called once, with the number of networks that were finished before and of all networks.
     """
     require_torch()
-    claim_folder(study)
+    claim_folder(study.out, study.summary(), "settings")
     plans = plan_networks(study.settings)
-    jobs = [Job(study, plan) for plan in plans if not (study.folder(plan) / RECORD).exists()]
+    jobs = [plan for plan in plans if not (study.folder(plan) / RECORD).exists()]
     if jobs:
         study.data()  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
-    yield from run_jobs(train_job, jobs, workers)
+    yield from run_jobs(partial(train_job, study), jobs, workers)
 
 
-def train_job(job: Job) -> dict[str, Any]:
+def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     """Train and measure one network, and write its files, the record last."""
     from experiments.patch_gaussian import networks, responses, training
 
-    study, plan, data = job.study, job.plan, job.study.data()
-    folder = study.folder(plan)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_temporary(folder)
+    data, folder = study.data(), study.folder(plan)
+    prepare_network_folder(folder)
     watch = training.Stopwatch()
-    with training.deterministic():
+    with deterministic():
         trained = training.train_network(plan, data, study.settings)
         network = trained.network.eval()
         accuracy = responses.measure_accuracy(network, data.test, study.settings)
@@ -119,8 +115,8 @@ def train_job(job: Job) -> dict[str, Any]:
     record = _describe(study.settings, plan, trained) | {
         "accuracy": accuracy,
         "failed": not accuracy[responses.CLEAN] >= responses.SMALLEST_ACCURACY,
-        "weights_sha256": training.weights_hash(weights),
-        "versions": training.versions(),
+        "weights_sha256": weights_hash(weights),
+        "versions": versions(),
         **watch.read(),
     }
     write_json(folder / RECORD, record)
@@ -140,46 +136,3 @@ def _describe(settings: Settings, plan: NetworkPlan, trained: Trained) -> dict[s
         "losses": losses,
         "settings": settings.summary(),
     }
-
-
-def read_records(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield the records of all networks that are finished."""
-    for plan in plan_networks(study.settings):
-        path = study.folder(plan) / RECORD
-        if path.exists():
-            yield json.loads(path.read_text())
-
-
-def claim_folder(study: Study) -> None:
-    """Write the settings into the study's folder, or raise if it was made with others."""
-    path = study.out / SETTINGS
-    summary = json.loads(json.dumps(study.summary()))  # as they will be read: with lists
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, summary)
-    elif json.loads(path.read_text())["settings"] != summary["settings"]:
-        raise StorageError(f"{study.out} has networks of other settings. Choose another folder.")
-
-
-def require_torch() -> None:
-    """Raise an error that says how to install PyTorch, if it is not installed."""
-    if find_spec("torch") is None:
-        raise MissingDependencyError(f"Training needs PyTorch: pip install {TORCH}.")
-
-
-def remove_temporary(folder: Path) -> None:
-    """Remove files that a run left incomplete when it was killed."""
-    for path in folder.glob(f".*{TEMPORARY_SUFFIX}"):
-        path.unlink()
-
-
-def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Write arrays to an .npz file, whole or not at all."""
-    with atomic_write(path) as handle:
-        np.savez(handle, allow_pickle=False, **arrays)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON, whole or not at all."""
-    with atomic_write(path) as handle:
-        handle.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())

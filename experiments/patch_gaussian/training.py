@@ -6,13 +6,9 @@ random numbers of its own for each use.
 
 from __future__ import annotations
 
-import hashlib
-import platform
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,21 +16,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-import repshape as rs
+from experiments.common.images import FloatArray, IntArray, TrainTest
 from experiments.patch_gaussian.augment import (
     add_patches,
     crop_and_flip,
     draw_crops,
     draw_patches,
 )
-from experiments.patch_gaussian.data import Cifar10, FloatArray, IntArray
+from experiments.patch_gaussian.data import channel_moments
 from experiments.patch_gaussian.networks import ResNet, build_network
 from experiments.patch_gaussian.schedule import learning_rate
 from experiments.patch_gaussian.settings import NetworkPlan, Settings
 
 # Streams of random numbers. The first two depend on a network's seed alone.
 STREAMS = ("weights", "order", "patches", "responses", "evaluation")
-PACKAGES = ("torch", "numpy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +48,17 @@ class Trained:
     losses: list[float]
 
 
-def train_network(plan: NetworkPlan, data: Cifar10, settings: Settings) -> Trained:
+def train_network(plan: NetworkPlan, data: TrainTest, settings: Settings) -> Trained:
     """Train a network as planned.
 
     Parameters
     ----------
     plan : NetworkPlan
-    data : Cifar10
+    data : TrainTest
     settings : Settings
     """
     seed = int(random_stream("weights", plan.seed).integers(2**63))
-    network = build_network(settings.architecture, *data.channel_moments(), seed)
+    network = build_network(settings.architecture, *channel_moments(data.train), seed)
     optimiser = torch.optim.SGD(
         network.parameters(),
         settings.learning_rate,
@@ -94,7 +89,7 @@ def train_network(plan: NetworkPlan, data: Cifar10, settings: Settings) -> Train
 class TrainingBatches:
     """Augmented training images of a network, epoch after epoch."""
 
-    def __init__(self, plan: NetworkPlan, data: Cifar10, settings: Settings) -> None:
+    def __init__(self, plan: NetworkPlan, data: TrainTest, settings: Settings) -> None:
         self.plan, self.data, self.settings = plan, data, settings
         self.order = random_stream("order", plan.seed)
         self.patches = random_stream("patches", plan.seed, plan.cell)
@@ -127,34 +122,6 @@ def random_stream(name: str, seed: int, *words: str) -> np.random.Generator:
     """Return a stream of random numbers, independent of those of other names, seeds or words."""
     text = "/".join(words).encode()
     return np.random.default_rng([STREAMS.index(name), seed, *text])
-
-
-@contextmanager
-def deterministic() -> Iterator[None]:
-    """Compute with one thread and deterministic algorithms, and restore the settings afterwards."""
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(strict)
-
-
-def weights_hash(weights: Mapping[str, FloatArray]) -> str:
-    """Return a fingerprint of all weights, their names and shapes."""
-    digest = hashlib.sha256()
-    for name in sorted(weights):
-        digest.update(f"{name}{weights[name].shape}".encode())
-        digest.update(np.ascontiguousarray(weights[name]).tobytes())
-    return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that decide a network's bits."""
-    found = {"repshape": rs.__version__, "python": platform.python_version()}
-    return found | {name: version(name) for name in PACKAGES}
 
 
 class Stopwatch:

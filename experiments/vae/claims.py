@@ -26,9 +26,7 @@ Shared definitions
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from experiments.common.verdicts import Claim, Criterion
 
 ALPHAS = (0.0, 0.5, 1.0, 1.5, 2.0)
 BELOW_TWO = (0.0, 0.5, 1.0, 1.5)
@@ -40,98 +38,9 @@ FAMILY_LEVEL = 0.95
 LARGEST_FAILED = 0.1
 
 
-class Verdict(StrEnum):
-    """The three possible ends of a claim."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "cannot be told"
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A statistic that must exceed a threshold.
-
-    Attributes
-    ----------
-    statistic : str
-        What is computed, precisely. Claims that something is small are stated for its negative.
-    above : float
-        The criterion holds if the whole interval of the statistic lies above this.
-    refuted_below : float
-        The criterion does not hold if the whole interval lies below this. It is at least ``above``:
-        an effect between the two may be there, but is too small to matter.
-    largest_p : float or None
-        If given, the criterion also needs a permutation test with a p-value of at most this.
-    null : str
-        What that test permutes.
-    """
-
-    statistic: str
-    above: float
-    refuted_below: float
-    largest_p: float | None = None
-    null: str = ""
-
-    def __post_init__(self) -> None:
-        if self.refuted_below < self.above:
-            raise ValueError("'refuted_below' must be at least 'above'.")
-        if (self.largest_p is None) != (not self.null):
-            raise ValueError("A p-value needs a null, and a null a p-value.")
-
-    def verdict(self, lower: float, upper: float, p_value: float | None = None) -> Verdict:
-        """Decide from the interval of the statistic, and from the p-value if one is needed.
-
-        >>> Criterion("accuracy", above=0.1, refuted_below=0.15).verdict(0.12, 0.3)
-        <Verdict.HOLDS: 'holds'>
-        >>> Criterion("accuracy", above=0.1, refuted_below=0.15).verdict(0.08, 0.14)
-        <Verdict.FAILS: 'does not hold'>
-        >>> Criterion("accuracy", above=0.1, refuted_below=0.15).verdict(0.08, 0.2)
-        <Verdict.OPEN: 'cannot be told'>
-        """
-        unlikely = self.largest_p is None or (p_value is not None and p_value <= self.largest_p)
-        if lower > self.above and unlikely:
-            return Verdict.HOLDS
-        if upper < self.refuted_below and not lower > self.above:
-            return Verdict.FAILS
-        return Verdict.OPEN
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of the paper, where it is, and what decides it.
-
-    Attributes
-    ----------
-    name : str
-    sentence : str
-    source : str
-        Place in the paper.
-    criteria : tuple of Criterion
-        All of them must hold; one that does not hold refutes the claim.
-    """
-
-    name: str
-    sentence: str
-    source: str
-    criteria: tuple[Criterion, ...]
-
-    @property
-    def level(self) -> float:
-        """Level of each criterion's interval, so that together they cover with 0.95."""
-        return 1 - (1 - FAMILY_LEVEL) / len(self.criteria)
-
-
-def combine(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of a claim from those of its criteria.
-
-    >>> combine([Verdict.HOLDS, Verdict.OPEN])
-    <Verdict.OPEN: 'cannot be told'>
-    """
-    found = set(verdicts)
-    if Verdict.FAILS in found:
-        return Verdict.FAILS
-    return Verdict.HOLDS if found == {Verdict.HOLDS} else Verdict.OPEN
+def interval_level(claim: Claim) -> float:
+    """Return the level of each criterion's interval: together they cover with 0.95."""
+    return 1 - (1 - FAMILY_LEVEL) / len(claim.criteria)
 
 
 # Differences of accuracy or R^2 below this are not worth speaking of.
@@ -141,6 +50,7 @@ NEGLIGIBLE = 0.02
 def _ratio(networks: str, sign: str) -> Criterion:
     """Trained networks must have a positive log ratio of distances, untrained ones a negative."""
     return Criterion(
+        networks,
         f"{sign}log2(mean d_2 / mean d_0) over pairs of {networks} with different seeds",
         above=0.0,
         refuted_below=0.0,
@@ -163,6 +73,7 @@ def _ratio_claim(name: str, dataset: str, trained: tuple[str, ...], source: str)
 
 def _clusters(matrix: str) -> Criterion:
     return Criterion(
+        matrix,
         f"(mean distance between objectives - mean distance within objectives) / mean distance, "
         f"over pairs with different seeds and different cells, {matrix}",
         above=0.0,
@@ -174,6 +85,7 @@ def _clusters(matrix: str) -> Criterion:
 
 def _accuracy_gain(target: str) -> Criterion:
     return Criterion(
+        "alpha < 2 against 2",
         f"mean over alpha in {BELOW_TWO} of the k-NN accuracy of {target}, minus that at alpha = 2",
         above=0.0,
         refuted_below=NEGLIGIBLE,
@@ -215,12 +127,14 @@ CLAIMS = (
         "Figure 4 F",
         (
             Criterion(
+                "mean of R^2",
                 f"mean over scores A to O and alpha in {BETWEEN} of the k-NN R^2, minus the mean "
                 "over scores at alpha = 2",
                 above=0.0,
                 refuted_below=NEGLIGIBLE,
             ),
             Criterion(
+                "share of scores",
                 f"share of the 15 scores whose mean R^2 over alpha in {BETWEEN} exceeds that at "
                 "alpha = 2",
                 above=0.5,
@@ -234,6 +148,7 @@ CLAIMS = (
         "Figure 4 C",
         tuple(
             Criterion(
+                f"alpha = {alpha:g}",
                 f"k-NN accuracy of the seed at alpha = {alpha:g}, minus 1 / number of seeds; "
                 "networks of the same cell are not among the neighbours",
                 above=0.0,
@@ -250,6 +165,7 @@ CLAIMS = (
         "Figure 4 D",
         tuple(
             Criterion(
+                f"alpha = {alpha:g}",
                 f"k-NN R^2 of the training reconstruction loss at alpha = {alpha:g}",
                 above=0.5,
                 refuted_below=0.5,
@@ -263,6 +179,7 @@ CLAIMS = (
         "Figure 4 F",
         tuple(
             Criterion(
+                f"alpha = {alpha:g}",
                 f"mean over scores A to O of the k-NN R^2 at alpha = {alpha:g}",
                 above=0.0,
                 refuted_below=0.1,
@@ -276,6 +193,7 @@ CLAIMS = (
         "Supplementary, energy C",
         tuple(
             Criterion(
+                f"alpha = {alpha:g} against 1",
                 "Wasserstein distance of the distribution of rescaled energy distances to that of "
                 f"rescaled d_{alpha:g}, minus the same to d_1",
                 above=0.0,
@@ -291,6 +209,7 @@ CLAIMS = (
         "Supplementary, energy A",
         (
             Criterion(
+                "rank correlations",
                 "smallest Spearman correlation between d_1 and d_0.5 or d_1.5, minus the largest "
                 f"one between energy and d_alpha for alpha in {ALPHAS}, over pairs",
                 above=0.0,
@@ -304,6 +223,7 @@ CLAIMS = (
         "Supplementary, energy D",
         (
             Criterion(
+                "alpha = 2 against energy",
                 f"k-NN accuracy of {EVERY_STRENGTH} at alpha = 2, minus that of energy",
                 above=-NEGLIGIBLE,
                 refuted_below=-NEGLIGIBLE,
@@ -316,6 +236,7 @@ CLAIMS = (
         "Supplementary, distortion",
         tuple(
             Criterion(
+                matrix,
                 "0.1 - (f(15) - f(20)) / (f(1) - f(20)), where f(m) is the median distortion of "
                 f"an embedding in m dimensions, {matrix}",
                 above=0.0,

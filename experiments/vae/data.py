@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.vae.labelled import LabelledImages, load_cifar10, load_mnist
+from experiments.common.cifar10 import read_cifar10
+from experiments.common.images import TrainTest, images_folder, require_folder
+from experiments.vae.mnist import read_mnist
 from experiments.vae.sprites import FloatArray, IntArray, OriginalSprites, RenderedSprites, Sprites
-from repshape.errors import InputError, check_choice
+from repshape.errors import check_choice
 
 DATASETS = ("dsprites", "mnist", "cifar10")
-FOLDER_VARIABLE = "REPSHAPE_IMAGES"
 ORIGINAL = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 PACKED = "dsprites_packed.npy"
 # The split is the same for every network of every run.
@@ -70,11 +70,9 @@ def sprite_data(sprites: Sprites, n_held_out: int) -> ImageData:
     return ImageData("dsprites", sprites.images, train, train[:0], held_out, replace=True)
 
 
-def labelled_data(
-    name: str, found: LabelledImages, n_held_out: int, n_validation: int = 0
-) -> ImageData:
+def labelled_data(name: str, found: TrainTest, n_held_out: int, n_validation: int = 0) -> ImageData:
     """Split labelled images: for validation off the training set, held out off the test set."""
-    images = np.concatenate([found.train, found.test])
+    images = np.concatenate([found.train.images, found.test.images])
     rng = np.random.default_rng(SPLIT_SEED)
     order = rng.permutation(len(found.train))
     held_out = len(found.train) + rng.permutation(len(found.test))[:n_held_out]
@@ -104,26 +102,16 @@ def load_data(
         Numbers of images.
     """
     check_choice("name", name, DATASETS)
-    folder = folder or folder_from_environment()
     if name == "dsprites":
         return sprite_data(load_sprites(folder, side), n_held_out)
-    if folder is None:
-        raise InputError(
-            f"To find {name}, name the folder of its files (--images), or set {FOLDER_VARIABLE}."
-        )
-    found = (load_mnist if name == "mnist" else load_cifar10)(folder)
+    read = read_mnist if name == "mnist" else read_cifar10
+    found = read(require_folder(folder, name))
     return labelled_data(name, found, n_held_out, n_validation)
 
 
 def load_sprites(folder: Path | None, side: int) -> Sprites:
     """Return the original sprites where a user has them, rendered ones otherwise."""
-    folder = folder or folder_from_environment()
+    folder = images_folder(folder)
     if folder is not None and (folder / ORIGINAL).is_file():
         return OriginalSprites(folder / ORIGINAL, folder / PACKED, side)
     return RenderedSprites(side)
-
-
-def folder_from_environment() -> Path | None:
-    """Return the folder named by REPSHAPE_IMAGES, if any."""
-    value = os.environ.get(FOLDER_VARIABLE)
-    return Path(value) if value else None

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from experiments.common.reproducible import deterministic
 from experiments.vae.networks import Vae
 from experiments.vae.scores import CodeTable
 from experiments.vae.settings import Architecture
 from experiments.vae.sprites import FloatArray, Sprites
-from experiments.vae.training import deterministic
 
 CHUNK = 4096
 

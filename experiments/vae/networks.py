@@ -7,7 +7,6 @@ start from Kaiming's normal distribution with zero biases, or from PyTorch's def
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -16,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.common.reproducible import seeded
 from experiments.vae.settings import INITIALISATIONS, Architecture, Discriminator
 from experiments.vae.sprites import FloatArray
 from repshape.errors import check_choice
@@ -100,14 +100,6 @@ class Vae:
             ]
         means, log_variances = (torch.cat(part).numpy() for part in zip(*parts, strict=True))
         return means, log_variances
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Draw from PyTorch's global generator with a seed, and restore its state afterwards."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
 
 
 def initialise_kaiming(module: nn.Sequential) -> None:

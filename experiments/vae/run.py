@@ -7,17 +7,27 @@ there, so an interrupted run continues where it stopped when the command is repe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.common.files import (
+    NETWORKS,
+    RECORD,
+    WEIGHTS,
+    claim_folder,
+    prepare_network_folder,
+    read_records,
+    write_arrays,
+    write_json,
+)
+from experiments.common.jobs import run_jobs
+from experiments.common.reproducible import require_torch
 from experiments.vae.data import ImageData, load_data, load_sprites
-from experiments.vae.jobs import run_jobs
 from experiments.vae.scores import all_scores
 from experiments.vae.settings import (
     CHOSEN,
@@ -27,17 +37,9 @@ from experiments.vae.settings import (
     Settings,
     plan_networks,
 )
-from experiments.vae.sprites import FloatArray
-from repshape.errors import MissingDependencyError, StorageError
-from repshape.io.writing import TEMPORARY_SUFFIX, atomic_write
 
-SETTINGS = "settings.json"
-NETWORKS = "networks"
-RECORD = "record.json"
 LATENTS = "latents.npz"
-WEIGHTS = "weights.npz"
 SCORES = "scores.json"
-TORCH = "torch==2.13.0"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ class Study:
         chosen = [self.only] if self.only else list(self.settings)
         return [plan for name in chosen for plan in plan_networks(name, self.settings[name])]
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of all networks that are finished."""
+        return read_records(map(self.folder, self.plans()))
+
     def data(self, dataset: str) -> ImageData:
         """Load a data set."""
         size = self.settings[dataset]
@@ -82,13 +88,10 @@ class Study:
         found = {name: size.summary() for name, size in self.settings.items()}
         return {"datasets": found, "chosen": CHOSEN}
 
-
-@dataclass(frozen=True)
-class Job:
-    """One network of a study, for a worker."""
-
-    study: Study
-    plan: NetworkPlan
+    def prepare(self) -> None:
+        """Check that PyTorch and the folder can be used, before anything is computed."""
+        require_torch()
+        claim_folder(self.out, self.summary(), "datasets")
 
 
 def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
@@ -102,48 +105,36 @@ def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     on_start : callable
         Called once, with the number of networks that were finished before and of all networks.
     """
-    require_torch()
-    claim_folder(study)
+    study.prepare()
     plans = study.plans()
-    jobs = [Job(study, plan) for plan in plans if not (study.folder(plan) / RECORD).exists()]
-    for dataset in dict.fromkeys(job.plan.dataset for job in jobs):
+    jobs = [plan for plan in plans if not (study.folder(plan) / RECORD).exists()]
+    for dataset in dict.fromkeys(plan.dataset for plan in jobs):
         study.data(dataset)  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
-    yield from run_jobs(train_job, jobs, workers)
+    yield from run_jobs(partial(train_job, study), jobs, workers)
 
 
-def train_job(job: Job) -> dict[str, Any]:
+def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     """Train one network and write its files, the record last."""
     from experiments.vae.training import train_network
 
-    study, plan = job.study, job.plan
     outcome = train_network(plan, study.data(plan.dataset), study.settings[plan.dataset])
     folder = study.folder(plan)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_temporary(folder)
+    prepare_network_folder(folder)
     write_arrays(folder / LATENTS, outcome.latents)
     write_arrays(folder / WEIGHTS, outcome.weights)
     write_json(folder / RECORD, outcome.record)
     return outcome.record
 
 
-def read_records(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield the records of all networks that are finished."""
-    for plan in study.plans():
-        path = study.folder(plan) / RECORD
-        if path.exists():
-            yield json.loads(path.read_text())
-
-
 def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
     """Score the trained sprite networks that have no scores yet; yield what is written."""
-    require_torch()
-    claim_folder(study)
+    study.prepare()
     plans = [plan for plan in study.plans() if is_scored(plan)]
     plans = [plan for plan in plans if (study.folder(plan) / RECORD).exists()]
-    jobs = [Job(study, plan) for plan in plans if not (study.folder(plan) / SCORES).exists()]
+    jobs = [plan for plan in plans if not (study.folder(plan) / SCORES).exists()]
     on_start(len(plans) - len(jobs), len(plans))
-    yield from run_jobs(score_job, jobs, workers)
+    yield from run_jobs(partial(score_job, study), jobs, workers)
 
 
 def is_scored(plan: NetworkPlan) -> bool:
@@ -151,11 +142,10 @@ def is_scored(plan: NetworkPlan) -> bool:
     return plan.dataset == "dsprites" and plan.objective != UNTRAINED
 
 
-def score_job(job: Job) -> dict[str, Any]:
+def score_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     """Encode every sprite with one network, and write its fifteen scores."""
     from experiments.vae.encoding import encode_sprites
 
-    study, plan = job.study, job.plan
     weights = dict(np.load(study.folder(plan) / WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
@@ -163,38 +153,3 @@ def score_job(job: Job) -> dict[str, Any]:
     found = {"name": plan.name} | all_scores(table, study.scores)
     write_json(study.folder(plan) / SCORES, found)
     return found
-
-
-def claim_folder(study: Study) -> None:
-    """Write the settings into the study's folder, or raise if it was made with others."""
-    path = study.out / SETTINGS
-    settings = json.loads(json.dumps(study.summary()))  # as they will be read: with lists
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, settings)
-    elif json.loads(path.read_text())["datasets"] != settings["datasets"]:
-        raise StorageError(f"{study.out} has networks of other settings. Choose another folder.")
-
-
-def require_torch() -> None:
-    """Raise a sentence that helps, if PyTorch is not installed."""
-    if find_spec("torch") is None:
-        raise MissingDependencyError(f"This command needs PyTorch: pip install {TORCH}.")
-
-
-def remove_temporary(folder: Path) -> None:
-    """Remove files that a run left incomplete when it was killed."""
-    for path in folder.glob(f".*{TEMPORARY_SUFFIX}"):
-        path.unlink()
-
-
-def write_arrays(path: Path, arrays: Mapping[str, FloatArray]) -> None:
-    """Write arrays to an .npz file, whole or not at all."""
-    with atomic_write(path) as handle:
-        np.savez(handle, allow_pickle=False, **arrays)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON, whole or not at all."""
-    with atomic_write(path) as handle:
-        handle.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())

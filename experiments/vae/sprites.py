@@ -16,8 +16,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from experiments.common.files import write_whole
 from repshape.errors import InputError
-from repshape.io.writing import atomic_write
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -166,7 +166,7 @@ def pack_original(path: Path, cache: Path, count: int) -> None:
     with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as images:
         _check_header(images, (count, SIDE, SIDE), path)
         cache.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(cache) as handle:
+        with write_whole(cache) as handle:
             header = {"descr": "|u1", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(handle, header)
             for start in range(0, count, CHUNK):

@@ -6,20 +6,16 @@ random numbers of its own for weights, order of the data, noise and discriminato
 
 from __future__ import annotations
 
-import hashlib
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-import repshape as rs
+from experiments.common.reproducible import deterministic, versions, weights_hash
 from experiments.vae.data import ImageData
 from experiments.vae.networks import Vae, build_discriminator
 from experiments.vae.objectives import (
@@ -272,35 +268,7 @@ def generator(seed: int, name: str) -> torch.Generator:
     return torch.Generator().manual_seed(stream(seed, name))
 
 
-@contextmanager
-def deterministic() -> Iterator[None]:
-    """Compute with one thread and deterministic algorithms, and restore the settings afterwards."""
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(strict)
-
-
-def weights_hash(weights: Mapping[str, FloatArray]) -> str:
-    """Return a fingerprint of all weights, their names and shapes."""
-    digest = hashlib.sha256()
-    for name in sorted(weights):
-        digest.update(f"{name}{weights[name].shape}".encode())
-        digest.update(np.ascontiguousarray(weights[name]).tobytes())
-    return digest.hexdigest()
-
-
 def finite(value: Any) -> float | None:
     """Return a float, or None if it is not finite, which JSON cannot say."""
     number = float(value)
     return number if np.isfinite(number) else None
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that decide a network's bits."""
-    found = {"repshape": rs.__version__, "python": platform.python_version()}
-    return found | {name: version(name) for name in ("torch", "numpy")}
