@@ -4,14 +4,14 @@ The sentences, statistics, thresholds and rules of `CLAIMS` were fixed before an
 computed, and before the networks of the study were trained. They are data, so that the page of
 results can print them beside the verdicts.
 
-**The manipulation check was changed after results had been seen.** Its first version allowed a
-clean loss of 0.05. Then four trial networks of seed 0 were trained (none, and W = 16 with
-sigma = 0.3 at three shares of patched images; see the table in `settings`). At each of the three
-shares the loss was larger than 0.05: 0.059 at the share of a quarter, which was then chosen for the
-study. After that, the allowed loss was raised to 0.10, and the criterion ``trade-off`` was added.
-Two of these four networks, none and W = 16 with sigma = 0.3 at a share of a quarter, are also in
-the study. So the two criteria are no independent test, and a check that holds must be reported
-together with its outcome at 0.05. The other thresholds of the check were not changed.
+**The manipulation check was changed after results had been seen.** Its first version was written
+for patches on half of the images, and allowed a clean loss of 0.05. Then four trial networks of
+seed 0 were looked at: none, and W = 16 with sigma = 0.3 at three shares of patched images (see the
+table in `settings`). All three lost more than 0.05, the one at a share of a quarter least: 0.059.
+After that, the share was set to a quarter, the allowed loss was raised to 0.10, and the criterion
+``trade-off`` was added; the other thresholds were kept. Two of the four networks, none and the one
+at a share of a quarter, are also in the study. So ``clean loss`` and ``trade-off`` are not
+independent tests, and results must report the outcome at 0.05 as well.
 
 Shared definitions
 ------------------
@@ -101,7 +101,7 @@ MANIPULATION = Claim(
             above=-0.1,
             refuted_below=-0.1,
             note="The threshold was first -0.05. It was changed to -0.1 after four trial networks "
-            "had been seen, the one chosen for the study with a loss of 0.059.",
+            "had been seen, of which the one with the settings of the study lost 0.059.",
         ),
         Criterion(
             "trade-off",

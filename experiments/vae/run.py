@@ -28,7 +28,6 @@ from experiments.common.files import (
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
 from experiments.vae.data import ImageData, load_data, load_sprites
-from experiments.vae.scores import all_scores
 from experiments.vae.settings import (
     CHOSEN,
     UNTRAINED,
@@ -145,6 +144,7 @@ def is_scored(plan: NetworkPlan) -> bool:
 def score_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     """Encode every sprite with one network, and write its fifteen scores."""
     from experiments.vae.encoding import encode_sprites
+    from experiments.vae.scores import all_scores
 
     weights = dict(np.load(study.folder(plan) / WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture

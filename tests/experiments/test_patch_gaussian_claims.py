@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from experiments.common.verdicts import Verdict
 from experiments.patch_gaussian.claims import (
     ALPHAS,
     CLAIMS,
@@ -23,7 +23,6 @@ from experiments.patch_gaussian.manipulation import (
     order_of_widths,
 )
 from experiments.patch_gaussian.settings import PAPER, SCALES, SMALL, TAUS, plan_networks
-from experiments.patch_gaussian.verdicts import Criterion, Verdict, combine
 
 Accuracy = Callable[[int | None, float | None, int], dict[str, float]]
 
@@ -52,36 +51,6 @@ def test_every_criterion_names_its_folds() -> None:
         assert len(set(names)) == len(names) > 0
         for criterion in claim.criteria:
             assert criterion.statistic.startswith(folds)
-
-
-def test_criterion_needs_every_fold_and_the_test() -> None:
-    criterion = Criterion("c", "s", 0.0, 0.05, largest_p=0.01, null="labels")
-    assert criterion.verdict([0.1, 0.2, 0.3], 0.01) is Verdict.HOLDS
-    assert criterion.verdict([0.1, 0.2, 0.3], 0.02) is Verdict.OPEN
-    assert criterion.verdict([0.1, 0.2, 0.3]) is Verdict.OPEN
-    assert criterion.verdict([0.1, 0.0, 0.3], 0.001) is Verdict.OPEN
-    assert criterion.verdict([0.01, -0.2, 0.04], 0.001) is Verdict.FAILS
-    assert criterion.verdict([math.nan, 0.2, 0.3], 0.001) is Verdict.OPEN
-    assert criterion.verdict([math.nan, -0.2, -0.3], 0.001) is Verdict.OPEN
-    with pytest.raises(ValueError, match="at least one fold"):
-        criterion.verdict([], 0.001)
-
-
-def test_small_effect_in_every_fold_is_not_refuted_by_its_p_value() -> None:
-    criterion = Criterion("c", "s", 0.0, 0.05, largest_p=0.01, null="labels")
-    assert criterion.verdict([0.01, 0.02, 0.03], 0.2) is Verdict.OPEN
-
-
-def test_criterion_checks_itself() -> None:
-    with pytest.raises(ValueError, match="at least 'above'"):
-        Criterion("c", "s", 0.1, 0.0)
-    with pytest.raises(ValueError, match="needs a null"):
-        Criterion("c", "s", 0.0, 0.0, largest_p=0.01)
-
-
-def test_one_refuted_criterion_refutes_a_claim() -> None:
-    assert combine([Verdict.HOLDS, Verdict.HOLDS]) is Verdict.HOLDS
-    assert combine([Verdict.HOLDS, Verdict.OPEN, Verdict.FAILS]) is Verdict.FAILS
 
 
 # The manipulation check

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from experiments.common import files, reproducible
+from experiments.common.command import INTERRUPTED
+from experiments.common.images import LabelledImages, TrainTest
+from experiments.common.reproducible import deterministic, weights_hash
 from experiments.patch_gaussian import __main__ as command
 from experiments.patch_gaussian import responses, run
 from experiments.patch_gaussian.augment import (
@@ -24,10 +28,10 @@ from experiments.patch_gaussian.augment import (
     draw_crops,
     draw_patches,
 )
-from experiments.patch_gaussian.data import Cifar10, LabelledImages, balanced_choice, load_data
+from experiments.patch_gaussian.data import balanced_choice, channel_moments, load_data
 from experiments.patch_gaussian.networks import build_network, get_weights, set_weights
 from experiments.patch_gaussian.responses import draw_trials, measure_accuracy, measure_responses
-from experiments.patch_gaussian.run import Study, read_records, train_all
+from experiments.patch_gaussian.run import Study, train_all
 from experiments.patch_gaussian.schedule import learning_rate
 from experiments.patch_gaussian.settings import (
     SMALL,
@@ -39,12 +43,10 @@ from experiments.patch_gaussian.settings import (
 )
 from experiments.patch_gaussian.training import (
     TrainingBatches,
-    deterministic,
     random_stream,
     train_network,
-    weights_hash,
 )
-from test_patch_gaussian_data import write_binary
+from test_common_cifar10 import write_binary
 from torch.nn import functional
 from typer.testing import CliRunner
 
@@ -78,7 +80,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(images: Path) -> Cifar10:
+def data(images: Path) -> TrainTest:
     return load_data(images, 8, 5, 1)
 
 
@@ -105,14 +107,14 @@ def contents(study: Study) -> dict[str, Any]:
 # One network
 
 
-def test_training_equals_a_plain_loop(data: Cifar10) -> None:
+def test_training_equals_a_plain_loop(data: TrainTest) -> None:
     """The same draws through PyTorch's optimiser, with the rate and momentum written out."""
     settings = replace(TINY, epochs=1)
     order, patches = random_stream("order", 0), random_stream("patches", 0, PATCHED.cell)
     seed = int(random_stream("weights", 0).integers(2**63))
     with deterministic():
         trained = train_network(PATCHED, data, settings)
-        network = build_network(settings.architecture, *data.channel_moments(), seed)
+        network = build_network(settings.architecture, *channel_moments(data.train), seed)
         speed = {name: torch.zeros_like(p) for name, p in network.named_parameters()}
         index = order.permutation(50)
         for step, part in enumerate((index[:16], index[16:32], index[32:48], index[48:])):
@@ -138,7 +140,7 @@ def test_training_learns_what_can_be_learnt() -> None:
     """Classes that differ in brightness alone are told apart; the loss falls."""
     labels = np.repeat(np.arange(10), 5)
     shades = LabelledImages(np.tile(labels[:, None, None, None], (1, 3, 8, 8)), labels, white=9)
-    data = Cifar10(shades, shades)
+    data = TrainTest(shades, shades)
     settings = replace(TINY, epochs=15, batch_size=10)
     with deterministic():
         trained = train_network(PLAIN, data, settings)
@@ -148,7 +150,7 @@ def test_training_learns_what_can_be_learnt() -> None:
     assert len(trained.losses) == 15
 
 
-def test_networks_of_one_seed_share_all_but_the_patches(data: Cifar10) -> None:
+def test_networks_of_one_seed_share_all_but_the_patches(data: TrainTest) -> None:
     plain, patched = (list(TrainingBatches(p, data, TINY).epoch()) for p in (PLAIN, PATCHED))
     other = list(TrainingBatches(NetworkPlan(None, 1), data, TINY).epoch())
     assert [len(labels) for _, labels in plain] == [16, 16, 16, 2]
@@ -162,19 +164,11 @@ def test_networks_of_one_seed_share_all_but_the_patches(data: Cifar10) -> None:
     assert not torch.equal(plain[0][1], other[0][1])
 
 
-def test_divergence_ends_the_training(data: Cifar10) -> None:
+def test_divergence_ends_the_training(data: TrainTest) -> None:
     with deterministic():
         trained = train_network(PLAIN, data, replace(TINY, learning_rate=1e30, epochs=5))
     assert len(trained.losses) < 5
     assert not np.isfinite(trained.losses[-1])
-
-
-def test_settings_of_pytorch_are_restored() -> None:
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    with deterministic():
-        assert torch.get_num_threads() == 1
-        assert torch.are_deterministic_algorithms_enabled()
-    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
 
 
 def test_streams_are_independent() -> None:
@@ -206,9 +200,9 @@ def test_one_cycle_rises_and_falls() -> None:
 # Responses
 
 
-def test_accuracy_counts_correct_answers(data: Cifar10, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_counts_correct_answers(data: TrainTest, monkeypatch: pytest.MonkeyPatch) -> None:
     with deterministic():
-        network = build_network(TINY.architecture, *data.channel_moments(), 0).eval()
+        network = build_network(TINY.architecture, *channel_moments(data.train), 0).eval()
         whole = measure_accuracy(network, data.test, TINY)
         monkeypatch.setattr(responses, "BLOCK", 3)
         blocks = measure_accuracy(network, data.test, TINY)
@@ -219,7 +213,7 @@ def test_accuracy_counts_correct_answers(data: Cifar10, monkeypatch: pytest.Monk
     assert whole == blocks  # the noise does not depend on the blocks either
 
 
-def test_noise_has_scale_tau_and_is_not_clipped(data: Cifar10) -> None:
+def test_noise_has_scale_tau_and_is_not_clipped(data: TrainTest) -> None:
     class Identity(torch.nn.Module):
         def represent(self, images: torch.Tensor) -> torch.Tensor:
             return images.flatten(1)
@@ -233,11 +227,11 @@ def test_noise_has_scale_tau_and_is_not_clipped(data: Cifar10) -> None:
     assert trials.max() > 1.5
 
 
-def test_moments_are_those_of_the_trials(data: Cifar10) -> None:
+def test_moments_are_those_of_the_trials(data: TrainTest) -> None:
     sampling = Sampling(4, 30, 2, 10, moments=True)
     everything = replace(sampling, n_images_kept=4, n_passes_kept=30)
     with deterministic():
-        network = build_network(TINY.architecture, *data.channel_moments(), 0).eval()
+        network = build_network(TINY.architecture, *channel_moments(data.train), 0).eval()
         few, every = (
             dict(measure_responses(network, PLAIN, data, replace(TINY, sampling=s)))
             for s in (sampling, everything)
@@ -251,9 +245,9 @@ def test_moments_are_those_of_the_trials(data: Cifar10) -> None:
         np.testing.assert_allclose(few[tau]["covariances"], expected, rtol=1e-4, atol=1e-9)
 
 
-def test_larger_tau_spreads_responses_and_noise_differs_between_networks(data: Cifar10) -> None:
+def test_larger_tau_spreads_responses_and_noise_differs_between_networks(data: TrainTest) -> None:
     with deterministic():
-        network = build_network(TINY.architecture, *data.channel_moments(), 0).eval()
+        network = build_network(TINY.architecture, *channel_moments(data.train), 0).eval()
         first, second = (
             dict(measure_responses(network, plan, data, TINY)) for plan in (PLAIN, PATCHED)
         )
@@ -266,7 +260,7 @@ def test_larger_tau_spreads_responses_and_noise_differs_between_networks(data: C
 
 
 def test_record_says_what_was_done(finished: Study) -> None:
-    for plan, record in zip(plan_networks(TINY), read_records(finished), strict=True):
+    for plan, record in zip(plan_networks(TINY), finished.records(), strict=True):
         assert (record["name"], record["cell"], record["seed"]) == (plan.name, plan.cell, 0)
         assert record["settings"] == json.loads(json.dumps(TINY.summary()))
         assert list(record["accuracy"]) == ["clean", "0.1", "0.5"]
@@ -279,8 +273,8 @@ def test_record_says_what_was_done(finished: Study) -> None:
     assert (record["width"], record["sigma"]) == (4, 0.3)
 
 
-def test_weights_give_back_the_responses(finished: Study, data: Cifar10) -> None:
-    network = build_network(TINY.architecture, *data.channel_moments(), 99)
+def test_weights_give_back_the_responses(finished: Study, data: TrainTest) -> None:
+    network = build_network(TINY.architecture, *channel_moments(data.train), 99)
     set_weights(network, dict(np.load(finished.folder(PATCHED) / run.WEIGHTS)))
     with deterministic():
         for tau, arrays in measure_responses(network.eval(), PATCHED, data, TINY):
@@ -317,13 +311,13 @@ def test_interrupted_network_leaves_no_record_and_the_same_bits_later(
             raise KeyboardInterrupt
         return original(path)
 
-    original: Any = run.atomic_write
+    original: Any = files.write_whole
     with monkeypatch.context() as patch:
-        patch.setattr(run, "atomic_write", interrupt)
+        patch.setattr(files, "write_whole", interrupt)
         if written_before < 4:
             with pytest.raises(KeyboardInterrupt):
                 list(train_all(study, 1))
-            assert [record["name"] for record in read_records(study)] == [PLAIN.name]
+            assert [record["name"] for record in study.records()] == [PLAIN.name]
         else:
             list(train_all(study, 1))
     list(train_all(study, 1))
@@ -364,13 +358,13 @@ def test_killed_run_continues_with_the_same_bits(
     process.wait()
     process.stdout.close()
     study = Study(out, MANY, images)
-    done = {record["name"]: record for record in read_records(study)}
+    done = {record["name"]: record for record in study.records()}
     assert set(names) <= set(done)
     assert len(done) < len(plan_networks(MANY))
-    expected = {record["name"]: record for record in read_records(finished)}
+    expected = {record["name"]: record for record in finished.records()}
     for plan in (PLAIN, PATCHED):
         (study.folder(plan) / run.RECORD).unlink(missing_ok=True)
-        again = run.train_job(run.Job(study, plan))
+        again = run.train_job(study, plan)
         assert again["weights_sha256"] == expected[plan.name]["weights_sha256"]
         assert again["accuracy"] == expected[plan.name]["accuracy"]
         if plan.name in done:
@@ -385,7 +379,7 @@ def test_other_settings_are_refused(finished: Study) -> None:
 
 
 def test_missing_torch_is_reported(finished: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    monkeypatch.setattr(reproducible, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install torch"):
         list(train_all(finished, 1))
 
@@ -404,11 +398,13 @@ def test_command_prints_accuracies(finished: Study, monkeypatch: pytest.MonkeyPa
     study = Study(finished.out.with_name("command"), settings, finished.images)
     result = invoke(study, monkeypatch)
     assert result.exit_code == 0
-    for record in read_records(study):
+    for record in study.records():
         assert record["cell"] in result.output
         assert f"{record['accuracy']['clean']:.3f}" in result.output
     assert "The manipulation check" in result.output
     assert "gain at tau = 0.3" in result.output
+    words = " ".join(result.output.split())
+    assert "clean loss: The threshold was first -0.05." in words
 
 
 def test_command_reports_errors_in_a_sentence(
@@ -427,5 +423,5 @@ def test_command_stops_on_interrupt(
 
     monkeypatch.setattr(run, "train_job", interrupt)
     result = invoke(Study(tmp_path, TINY, images), monkeypatch)
-    assert result.exit_code == command.INTERRUPTED
+    assert result.exit_code == INTERRUPTED
     assert "Repeat the command to continue" in result.output

