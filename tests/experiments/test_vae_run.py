@@ -147,10 +147,10 @@ def test_scores_are_written_for_trained_networks(
 
 
 class _FewSprites:
-    """Large and small squares at 3 x 3 places."""
+    """Large and small squares at 2 x 2 places."""
 
     side = 32
-    sizes = (2, 3, 3)
+    sizes = (2, 2, 2)
 
     def images(self, index: np.ndarray) -> np.ndarray:
         pictures = np.zeros((len(index), 1, 32, 32), dtype=np.float32)
