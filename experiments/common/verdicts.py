@@ -11,14 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
-    """The three possible outcomes of a claim."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "cannot be told"
-
-
 @dataclass(frozen=True)
 class Criterion:
     """A statistic that must exceed a threshold.
@@ -63,8 +55,7 @@ class Claim:
 
     Attributes
     ----------
-    name : str
-    sentence : str
+    name, sentence : str
     source : str
         Place in the paper.
     criteria : tuple of Criterion
@@ -75,6 +66,14 @@ class Claim:
     sentence: str
     source: str
     criteria: tuple[Criterion, ...]
+
+
+class Verdict(StrEnum):
+    """The three possible outcomes of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    OPEN = "cannot be told"
 
 
 def interval_verdict(

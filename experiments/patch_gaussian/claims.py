@@ -122,42 +122,33 @@ MANIPULATION = Claim(
 )
 
 
+def _tested(name: str, statistic: str, above: float, refuted_below: float) -> Criterion:
+    """Return a criterion that also needs more structure than shuffled cells have."""
+    return Criterion(name, statistic, above, refuted_below, LARGEST_P, SHUFFLED_CELLS)
+
+
 def _nearest_cells(alpha: float) -> Criterion:
-    return Criterion(
-        f"alpha = {alpha:g}",
+    statistic = (
         "pairs of seeds: for each network, the share of the other seed's networks of other cells "
         "that are farther from it than the one of its own cell; mean over networks of both seeds, "
-        f"{OVER_TAUS}, alpha = {alpha:g}",
-        above=0.75,
-        refuted_below=0.75,
-        largest_p=LARGEST_P,
-        null=SHUFFLED_CELLS,
+        f"{OVER_TAUS}, alpha = {alpha:g}"
     )
+    return _tested(f"alpha = {alpha:g}", statistic, above=0.75, refuted_below=0.75)
 
 
 def _prediction(target: str, chance: str, alpha: float) -> Criterion:
-    return Criterion(
-        f"{target}, alpha = {alpha:g}",
-        f"seeds left out: k-NN accuracy of {target} at alpha = {alpha:g}, minus {chance}; "
-        f"{OVER_TAUS}",
-        above=0.0,
-        refuted_below=0.05,
-        largest_p=LARGEST_P,
-        null=SHUFFLED_CELLS,
-    )
+    accuracy = f"k-NN accuracy of {target} at alpha = {alpha:g}, minus {chance}"
+    statistic = f"seeds left out: {accuracy}; {OVER_TAUS}"
+    return _tested(f"{target}, alpha = {alpha:g}", statistic, above=0.0, refuted_below=0.05)
 
 
 def _grid(target: str) -> Criterion:
-    return Criterion(
-        target,
+    statistic = (
         f"seeds: R^2 of a linear regression of the rank of {target} on the first two principal "
         "components of an embedding (MDS) of the patched networks of the seed, alpha = 0, "
-        f"tau = {GRID_TAU:g}",
-        above=0.5,
-        refuted_below=0.5,
-        largest_p=LARGEST_P,
-        null=SHUFFLED_CELLS,
+        f"tau = {GRID_TAU:g}"
     )
+    return _tested(target, statistic, above=0.5, refuted_below=0.5)
 
 
 def _changes_with_tau(alpha: float) -> Criterion:

@@ -1,30 +1,20 @@
 """Train the networks of the study, and keep what is finished whenever a run is stopped.
 
-A folder holds ``settings.json`` and one folder for each network: ``responses-TAU.npz`` for each
-tau, ``weights.npz`` and, written last, ``record.json``. A network is finished once its record is
-there, so an interrupted run continues where it stopped when the command is repeated.
+The folder of a network has ``weights.npz``, ``record.json`` and, for each tau,
+``responses-TAU.npz``. An interrupted run resumes when the command is repeated (`common.files`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.common.files import (
-    NETWORKS,
-    RECORD,
-    WEIGHTS,
-    claim_folder,
-    prepare_network_folder,
-    read_records,
-    write_arrays,
-    write_json,
-)
+from experiments.common import files
 from experiments.common.images import TrainTest
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
@@ -54,7 +44,7 @@ class Study:
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
-        return self.out / NETWORKS / plan.name
+        return self.out / files.NETWORKS / plan.name
 
     def responses(self, plan: NetworkPlan, tau: float) -> Path:
         """Return the file of a network's responses at one tau."""
@@ -62,7 +52,7 @@ class Study:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
-        return read_records(map(self.folder, plan_networks(self.settings)))
+        return files.read_records(map(self.folder, plan_networks(self.settings)))
 
     def data(self) -> TrainTest:
         """Load the images."""
@@ -71,7 +61,7 @@ class Study:
 
     def summary(self) -> dict[str, Any]:
         """Return what decides the results, ready for JSON."""
-        return {"settings": self.settings.summary(), "chosen": CHOSEN}
+        return {"settings": asdict(self.settings), "chosen": CHOSEN}
 
 
 def train_all(
@@ -88,9 +78,9 @@ def train_all(
         Called once, with the number of networks that were finished before and of all networks.
     """
     require_torch()
-    claim_folder(study.out, study.summary(), "settings")
+    files.claim_folder(study.out, study.summary(), "settings")
     plans = plan_networks(study.settings)
-    jobs = [plan for plan in plans if not (study.folder(plan) / RECORD).exists()]
+    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
     if jobs:
         study.data()  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
@@ -102,16 +92,16 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     from experiments.patch_gaussian import networks, responses, training
 
     data, folder = study.data(), study.folder(plan)
-    prepare_network_folder(folder)
+    files.prepare_network_folder(folder)
     watch = training.Stopwatch()
     with deterministic():
         trained = training.train_network(plan, data, study.settings)
         network = trained.network.eval()
         accuracy = responses.measure_accuracy(network, data.test, study.settings)
         for tau, arrays in responses.measure_responses(network, plan, data, study.settings):
-            write_arrays(study.responses(plan, tau), arrays)
+            files.write_arrays(study.responses(plan, tau), arrays)
     weights = networks.get_weights(network)
-    write_arrays(folder / WEIGHTS, weights)
+    files.write_arrays(folder / files.WEIGHTS, weights)
     record = _describe(study.settings, plan, trained) | {
         "accuracy": accuracy,
         "failed": not accuracy[responses.CLEAN] >= responses.SMALLEST_ACCURACY,
@@ -119,7 +109,7 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
         "versions": versions(),
         **watch.read(),
     }
-    write_json(folder / RECORD, record)
+    files.write_json(folder / files.RECORD, record)
     return record
 
 
@@ -134,5 +124,5 @@ def _describe(settings: Settings, plan: NetworkPlan, trained: Trained) -> dict[s
         "sigma": None if patch is None else patch.sigma,
         "seed": plan.seed,
         "losses": losses,
-        "settings": settings.summary(),
+        "settings": asdict(settings),
     }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from experiments.patch_gaussian.augment import PatchGaussian
 
@@ -69,6 +68,8 @@ class Sampling:
 class Settings:
     """How all networks of the study are trained and measured.
 
+    What has a default is the same at both scales.
+
     Attributes
     ----------
     side : int
@@ -118,10 +119,6 @@ class Settings:
     def padding(self) -> int:
         """Pixels that a crop may move by: 4 for the usual side of 32."""
         return self.side // 8
-
-    def summary(self) -> dict[str, Any]:
-        """Return the settings, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,20 @@
 """Train and score the networks of a study, and keep what is finished whenever a run is stopped.
 
-A folder holds ``settings.json`` and one folder for each network: ``latents.npz``, ``weights.npz``
-and, written last, ``record.json``; later ``scores.json``. A network is finished once its record is
-there, so an interrupted run continues where it stopped when the command is repeated.
+The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``; later also
+``scores.json``. An interrupted run resumes when the command is repeated (`common.files`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.common.files import (
-    NETWORKS,
-    RECORD,
-    WEIGHTS,
-    claim_folder,
-    prepare_network_folder,
-    read_records,
-    write_arrays,
-    write_json,
-)
+from experiments.common import files
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
 from experiments.vae.data import ImageData, load_data, load_sprites
@@ -65,7 +55,7 @@ class Study:
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
-        return self.out / NETWORKS / plan.name
+        return self.out / files.NETWORKS / plan.name
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of one data set or of all."""
@@ -74,7 +64,7 @@ class Study:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
-        return read_records(map(self.folder, self.plans()))
+        return files.read_records(map(self.folder, self.plans()))
 
     def data(self, dataset: str) -> ImageData:
         """Load a data set."""
@@ -84,29 +74,24 @@ class Study:
 
     def summary(self) -> dict[str, Any]:
         """Return what decides the results, ready for JSON."""
-        found = {name: size.summary() for name, size in self.settings.items()}
+        found = {name: asdict(size) for name, size in self.settings.items()}
         return {"datasets": found, "chosen": CHOSEN}
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""
         require_torch()
-        claim_folder(self.out, self.summary(), "datasets")
+        files.claim_folder(self.out, self.summary(), "datasets")
 
 
 def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
     """Train the networks that have no record yet; yield each record as it is written.
 
-    Parameters
-    ----------
-    study : Study
-    workers : int
-        Processes, one core each.
-    on_start : callable
-        Called once, with the number of networks that were finished before and of all networks.
+    ``workers`` is the number of processes. ``on_start`` is called once, with the number of networks
+    that were finished before and of all networks.
     """
     study.prepare()
     plans = study.plans()
-    jobs = [plan for plan in plans if not (study.folder(plan) / RECORD).exists()]
+    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
     for dataset in dict.fromkeys(plan.dataset for plan in jobs):
         study.data(dataset)  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
@@ -119,10 +104,10 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
 
     outcome = train_network(plan, study.data(plan.dataset), study.settings[plan.dataset])
     folder = study.folder(plan)
-    prepare_network_folder(folder)
-    write_arrays(folder / LATENTS, outcome.latents)
-    write_arrays(folder / WEIGHTS, outcome.weights)
-    write_json(folder / RECORD, outcome.record)
+    files.prepare_network_folder(folder)
+    files.write_arrays(folder / LATENTS, outcome.latents)
+    files.write_arrays(folder / files.WEIGHTS, outcome.weights)
+    files.write_json(folder / files.RECORD, outcome.record)
     return outcome.record
 
 
@@ -130,7 +115,7 @@ def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     """Score the trained sprite networks that have no scores yet; yield what is written."""
     study.prepare()
     plans = [plan for plan in study.plans() if is_scored(plan)]
-    plans = [plan for plan in plans if (study.folder(plan) / RECORD).exists()]
+    plans = [plan for plan in plans if (study.folder(plan) / files.RECORD).exists()]
     jobs = [plan for plan in plans if not (study.folder(plan) / SCORES).exists()]
     on_start(len(plans) - len(jobs), len(plans))
     yield from run_jobs(partial(score_job, study), jobs, workers)
@@ -146,10 +131,10 @@ def score_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     from experiments.vae.encoding import encode_sprites
     from experiments.vae.scores import all_scores
 
-    weights = dict(np.load(study.folder(plan) / WEIGHTS, allow_pickle=False))
+    weights = dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
     table = encode_sprites(architecture, weights, sprites)
     found = {"name": plan.name} | all_scores(table, study.scores)
-    write_json(study.folder(plan) / SCORES, found)
+    files.write_json(study.folder(plan) / SCORES, found)
     return found

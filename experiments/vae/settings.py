@@ -7,8 +7,7 @@ CIFAR-10. ``small`` has the same design with smaller images, networks and number
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 INITIALISATIONS = ("kaiming", "pytorch")
 UNTRAINED = "untrained"
@@ -46,6 +45,8 @@ class Convolution:
 @dataclass(frozen=True)
 class Architecture:
     """An encoder and the decoder that mirrors it.
+
+    ReLU follows every layer but the last one of either.
 
     Attributes
     ----------
@@ -137,14 +138,12 @@ class Settings:
     checkpointed: tuple[tuple[str, float], ...] = ()
     checkpoint_seeds: int = 0
 
-    def summary(self) -> dict[str, Any]:
-        """Return the settings, ready for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class ScoreSettings:
     """How many images the disentanglement scores are computed from.
+
+    The defaults are those of the paper's scale.
 
     Attributes
     ----------
@@ -167,10 +166,6 @@ class ScoreSettings:
     group: int = 64
     bins: int = 20
     seed: int = 0
-
-    def summary(self) -> dict[str, Any]:
-        """Return the settings, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -248,7 +243,8 @@ SPRITES_SMALL = Settings(
     checkpointed=(("beta", 4.0), ("beta_tc", 4.0)),
     checkpoint_seeds=3,
 )
-SPRITES_PAPER = Settings(
+SPRITES_PAPER = replace(
+    SPRITES_SMALL,
     architecture=Architecture(
         64,
         1,
@@ -266,7 +262,6 @@ SPRITES_PAPER = Settings(
         "annealed": (5.0, 10.0, 25.0, 50.0, 75.0, 100.0),
     },
     seeds=50,
-    initialisations=("kaiming",),
     untrained_seeds=50,
     steps=300_000,
     learning_rate=1e-4,
@@ -274,8 +269,6 @@ SPRITES_PAPER = Settings(
     discriminator=Discriminator(6, 1000, 1e-4),
     annealed_gamma=1000.0,
     other_steps={"factor": 150_000},
-    checkpointed=(("beta", 4.0), ("beta_tc", 4.0)),
-    checkpoint_seeds=3,
 )
 
 

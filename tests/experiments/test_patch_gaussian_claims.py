@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def records(accuracy: Accuracy) -> list[dict[str, Any]]:
                 "sigma": sigma,
                 "seed": plan.seed,
                 "accuracy": accuracy(width, sigma, plan.seed),
-                "settings": SMALL.summary(),
+                "settings": asdict(SMALL),
             }
         )
     return found

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -262,20 +262,20 @@ def test_larger_tau_spreads_responses_and_noise_differs_between_networks(data: T
 def test_record_says_what_was_done(finished: Study) -> None:
     for plan, record in zip(plan_networks(TINY), finished.records(), strict=True):
         assert (record["name"], record["cell"], record["seed"]) == (plan.name, plan.cell, 0)
-        assert record["settings"] == json.loads(json.dumps(TINY.summary()))
+        assert record["settings"] == json.loads(json.dumps(asdict(TINY)))
         assert list(record["accuracy"]) == ["clean", "0.1", "0.5"]
         assert record["failed"] == (record["accuracy"]["clean"] < 0.2)
         assert len(record["losses"]) == 2
         assert record["versions"]["torch"].startswith("2.")
         assert record["seconds"] > 0
-        weights = dict(np.load(finished.folder(plan) / run.WEIGHTS))
+        weights = dict(np.load(finished.folder(plan) / files.WEIGHTS))
         assert record["weights_sha256"] == weights_hash(weights)
     assert (record["width"], record["sigma"]) == (4, 0.3)
 
 
 def test_weights_give_back_the_responses(finished: Study, data: TrainTest) -> None:
     network = build_network(TINY.architecture, *channel_moments(data.train), 99)
-    set_weights(network, dict(np.load(finished.folder(PATCHED) / run.WEIGHTS)))
+    set_weights(network, dict(np.load(finished.folder(PATCHED) / files.WEIGHTS)))
     with deterministic():
         for tau, arrays in measure_responses(network.eval(), PATCHED, data, TINY):
             written = np.load(finished.responses(PATCHED, tau))
@@ -363,7 +363,7 @@ def test_killed_run_continues_with_the_same_bits(
     assert len(done) < len(plan_networks(MANY))
     expected = {record["name"]: record for record in finished.records()}
     for plan in (PLAIN, PATCHED):
-        (study.folder(plan) / run.RECORD).unlink(missing_ok=True)
+        (study.folder(plan) / files.RECORD).unlink(missing_ok=True)
         again = run.train_job(study, plan)
         assert again["weights_sha256"] == expected[plan.name]["weights_sha256"]
         assert again["accuracy"] == expected[plan.name]["accuracy"]

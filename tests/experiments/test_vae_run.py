@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from experiments.common import reproducible
+from experiments.common import files, reproducible
 from experiments.vae import run
 from experiments.vae.__main__ import app
 from experiments.vae.run import Study, score_all, train_all
@@ -26,25 +26,18 @@ from experiments.vae.settings import (
 )
 from experiments.vae.sprites import factors_of
 from test_common_jobs import environment
+from test_vae_training import tiny_settings, without_times
 from typer.testing import CliRunner
 
 from repshape.errors import MissingDependencyError, StorageError
 
-SPRITES = Settings(
-    architecture=Architecture(32, 1, (Convolution(2),) * 3, 8, 3, (2, 2)),
-    strengths={"beta": (1.0, 4.0)},
+SPRITES = tiny_settings(
+    Architecture(32, 1, (Convolution(2),) * 3, 8, 3, (2, 2)),
+    {"beta": (1.0, 4.0)},
     seeds=2,
-    initialisations=("kaiming",),
     untrained_seeds=0,
     steps=20,
-    learning_rate=1e-2,
-    n_held_out=16,
-    batch_size=8,
 )
-
-
-def without_times(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key != "seconds"}
 
 
 # Training
@@ -71,11 +64,15 @@ def test_every_network_has_its_files(finished: Study) -> None:
     assert len(finished.plans()) == 4
     for network in finished.plans():
         folder = finished.folder(network)
-        assert {path.name for path in folder.iterdir()} >= {run.RECORD, run.LATENTS, run.WEIGHTS}
+        assert {path.name for path in folder.iterdir()} >= {
+            files.RECORD,
+            run.LATENTS,
+            files.WEIGHTS,
+        }
         latents = np.load(folder / run.LATENTS)
         assert latents["means"].shape == latents["log_variances"].shape == (16, 3)
         assert latents["means"].dtype == np.float32
-        record = json.loads((folder / run.RECORD).read_text())
+        record = json.loads((folder / files.RECORD).read_text())
         assert record["versions"]["torch"] == torch.__version__
         assert record["active_latents"] == (latents["means"].var(axis=0) > 0.01).sum()
         assert (record["steps"], record["strength"]) == (20, network.strength)

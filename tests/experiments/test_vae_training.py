@@ -30,16 +30,20 @@ from experiments.vae.training import (
     train_network,
 )
 
-TINY = Settings(
-    architecture=Architecture(8, 1, (Convolution(4), Convolution(4)), 16, 3, (4,)),
-    strengths=dict.fromkeys(SCALES["small"]["dsprites"].strengths, (2.0,)),
-    seeds=1,
-    initialisations=("kaiming",),
-    untrained_seeds=1,
+
+def tiny_settings(
+    architecture: Architecture, strengths: dict[str, tuple[float, ...]], **changes: Any
+) -> Settings:
+    """Return settings of a study of sprites that is trained in moments."""
+    sizes = {"learning_rate": 1e-2, "n_held_out": 16, "batch_size": 8, "checkpointed": ()}
+    small = SCALES["small"]["dsprites"]
+    return replace(small, architecture=architecture, strengths=strengths, **sizes, **changes)
+
+
+TINY = tiny_settings(
+    Architecture(8, 1, (Convolution(4), Convolution(4)), 16, 3, (4,)),
+    dict.fromkeys(SCALES["small"]["dsprites"].strengths, (2.0,)),
     steps=50,
-    learning_rate=1e-2,
-    n_held_out=16,
-    batch_size=8,
     discriminator=Discriminator(1, 8, 1e-3),
 )
 OBJECTIVES = list(TINY.strengths)

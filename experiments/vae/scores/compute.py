@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -100,4 +101,4 @@ def all_scores(table: CodeTable, settings: ScoreSettings) -> dict[str, Any]:
         for letter, value in zip(letters, values, strict=True):
             scores[letter] = value if np.isfinite(value) else None
         seconds[letters] = round(time.perf_counter() - start, 2)
-    return {"scores": scores, "seconds": seconds, "settings": settings.summary()}
+    return {"scores": scores, "seconds": seconds, "settings": asdict(settings)}
