@@ -85,14 +85,14 @@ class Settings:
     schedule : {"halving", "one-cycle"}
         Of the learning rate (`schedule.learning_rate`).
     sampling : Sampling
+    taus : tuple of float
+        Noise levels at test.
     halve_every : int
         Epochs between halvings of the learning rate.
     learning_rate : float
         The highest one.
     momentum, weight_decay : float
     batch_size : int
-    taus : tuple of float
-        Noise levels at test.
     train_per_class, test_per_class : int
         Images of each class that the data set must have.
     """
@@ -106,12 +106,12 @@ class Settings:
     epochs: int
     schedule: str
     sampling: Sampling
+    taus: tuple[float, ...] = TAUS
     halve_every: int = 60
     learning_rate: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 1e-4
     batch_size: int = 128
-    taus: tuple[float, ...] = TAUS
     train_per_class: int = 5000
     test_per_class: int = 1000
 
