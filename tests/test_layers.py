@@ -19,7 +19,19 @@ CORE = "repshape._core"
 
 # From the bottom. A layer may import from itself and from those before it.
 LAYERS = (
-    ("_arrays", "_compact", "_labels", "_tables", "_tensors", "_version", "errors", "groups", "moments", "preprocess", "responses"),
+    (
+        "_arrays",
+        "_compact",
+        "_labels",
+        "_tables",
+        "_tensors",
+        "_version",
+        "errors",
+        "groups",
+        "moments",
+        "preprocess",
+        "responses",
+    ),
     ("_core", "_native", "_parallel", "coordinates", "reference"),
     ("metrics", "solvers"),
     ("matrix",),
