@@ -50,6 +50,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 UPWARD = {
     ("repshape.matrix.distances", "repshape.io.matrices"),  # DistanceMatrix.save and load
     ("repshape.matrix.distances", "repshape.pairwise.store"),  # DistanceMatrix.load of a store
+    ("repshape.matrix.distances", "repshape.plots.matrix"),  # DistanceMatrix.plot
 }
 # Modules that are run as scripts, and use the package as a user does: through its root.
 SCRIPTS = {"repshape.plots.gallery"}

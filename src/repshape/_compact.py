@@ -39,7 +39,7 @@ def compact_repr(cls: type[T]) -> type[T]:
     def _repr_html_(self: Any) -> str:
         return html_table(type(self).__name__, dict(_fields(self)))
 
-    cls.__repr__ = __repr__  # type: ignore[method-assign,assignment]
+    cls.__repr__ = __repr__  # type: ignore[method-assign]
     cls._repr_html_ = _repr_html_  # type: ignore[attr-defined]
     return cls
 
@@ -70,9 +70,8 @@ def describe_value(value: Any) -> str:
         value = value.item()
     if isinstance(value, np.ndarray):
         if value.ndim == 1 and len(value) <= SHORT and value.dtype.kind in "fiub":
-            return (
-                "[" + ", ".join(f"{one:.4g}" if _is_real(one) else str(one) for one in value) + "]"
-            )
+            form = "{:.4g}" if value.dtype.kind == "f" else "{}"
+            return f"[{', '.join(map(form.format, value.tolist()))}]"
         return f"<{value.dtype} array of shape {value.shape}>"
     if hasattr(value, "columns") and hasattr(value, "shape"):
         return f"<table of {value.shape[0]} rows and {value.shape[1]} columns>"
@@ -87,7 +86,3 @@ def describe_value(value: Any) -> str:
         return f"<dict of {', '.join(map(str, value))}>" if value else "{}"
     text = repr(value)
     return text if len(text) <= WIDEST else f"<{type(value).__name__}>"
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, float | np.floating)

@@ -200,6 +200,23 @@ def find_difference(
     return f"{sizes}{first} {COMMON}"
 
 
+def shared_labels(labels: Mapping[str, Sequence[str] | None]) -> list[str]:
+    """Return the conditions that all networks have, in the order of the first."""
+    if not labels:
+        raise InputError("There must be at least one network. Got none.")
+    for name, conditions in labels.items():
+        if conditions is None:
+            raise InputError(
+                f"Conditions are matched by label, and those of network {name!r} have none."
+            )
+    first, *others = [list(conditions or ()) for conditions in labels.values()]
+    common = [one for one in first if all(one in other for other in others)]
+    if not common:
+        listed = "; ".join(f"{list_labels(list(v or ()))} in {k!r}" for k, v in labels.items())
+        raise InputError(f"The networks have no condition in common: {listed}.")
+    return common
+
+
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> list[int]:
     """Return the rows of a table that match a value, one of several, or a function, per column."""
     keep = np.ones(len(table), dtype=bool)

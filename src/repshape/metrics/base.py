@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone
 
 from repshape import _native
 from repshape._arrays import condition_weights
+from repshape._compact import compact_repr
 from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
@@ -35,6 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound="Prepared")
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Alignment:
     """The best transform of one pair of networks, with its distance and its certificate.
