@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.matrix.distances import DistanceMatrix, as_complete
 
@@ -24,6 +25,7 @@ TIE = 1e-4
 METHODS = {"metric": "metric MDS (SMACOF)", "classical": "classical scaling"}
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Embedding:
     """Networks as points.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.coordinates.factors import factorise
@@ -27,6 +28,7 @@ MAX_CANDIDATES = 8
 ROUNDING = 1e-14
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class FrechetMean:
     """The mean of networks in shape space.

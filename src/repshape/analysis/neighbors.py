@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.analysis.protocol import NeighborScore, Protocol, metadata_column
 from repshape.errors import InputError, check_integer
@@ -22,6 +23,7 @@ N_NEIGHBORS = range(1, 21)
 N_FOLDS = 6  # the paper's
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Neighbors:
     """The nearest neighbours of a network.

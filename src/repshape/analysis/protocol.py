@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
@@ -21,6 +22,7 @@ IntArray = npt.NDArray[np.intp]
 ROUNDING = 1e-12
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class NeighborScore:
     """How well a property of networks is predicted from their nearest neighbours.

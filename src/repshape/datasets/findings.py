@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape.analysis.embedding import Embedding, embed
 from repshape.errors import InputError, check_choice
 from repshape.matrix.distances import DistanceMatrix, as_complete
@@ -87,6 +88,7 @@ class Check:
         }
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Finding:
     """A statement about data, with the checks that decide whether it holds.
@@ -145,6 +147,7 @@ class Finding:
         }
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class GridRecovery:
     """How well a two-dimensional embedding recovers the grid of correlations and scales.

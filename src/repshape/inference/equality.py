@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.errors import check_integer
 from repshape.inference.terms import make_terms
@@ -18,6 +19,7 @@ from repshape.responses import NetworkLike, Trials
 ROUNDING = 1e-9
 
 
+@compact_repr
 @dataclass(frozen=True)
 class PermutationTest:
     """Result of a permutation test.

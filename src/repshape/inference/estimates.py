@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.errors import (
     InputError,
     Rule,
@@ -32,6 +33,7 @@ class FewTrialsWarning(UserWarning):
     """There are too few trials per neuron for the bias correction to be reliable."""
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Estimate:
     """A number with its confidence interval.

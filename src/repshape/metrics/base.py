@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator, clone
 
 from repshape import _native
 from repshape._arrays import condition_weights
+from repshape._compact import compact_repr
+from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
     Rule,
@@ -34,6 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound="Prepared")
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Alignment:
     """The best transform of one pair of networks, with its distance and its certificate.
@@ -319,16 +322,10 @@ def check_same_conditions(
     x: Prepared | Trials | Gaussians, y: Prepared | Trials | Gaussians
 ) -> None:
     """Raise unless two networks have the same conditions: as many, with the same names if any."""
-    if x.n_conditions != y.n_conditions:
+    difference = find_difference(x, y)
+    if difference is not None:
         raise InputError(
-            "Both networks must have the same conditions in the same order. "
-            f"Got {x.n_conditions} conditions and {y.n_conditions} conditions."
-        )
-    if x.conditions is not None and y.conditions is not None and x.conditions != y.conditions:
-        m = [a == b for a, b in zip(x.conditions, y.conditions, strict=True)].index(False)
-        raise InputError(
-            "Both networks must have the same conditions in the same order. "
-            f"Condition {m} is {x.conditions[m]!r} in one and {y.conditions[m]!r} in the other."
+            f"Both networks must have the same conditions in the same order. {difference}"
         )
 
 

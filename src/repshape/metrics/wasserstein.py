@@ -24,6 +24,7 @@ from repshape.metrics.base import (
 )
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
@@ -187,7 +188,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
             coordinates.means,
             self._energy().prepare(trials),
-            self._gaussian().prepare(trials),
+            self._gaussian().prepare(estimate_without_warning(trials, "mle", 0)),
             basis=coordinates.basis,
         )
 

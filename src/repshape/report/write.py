@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer
 from repshape.io.paths import check_output_file
 from repshape.io.writing import open_output
@@ -20,6 +21,7 @@ from repshape.report.sources import CohortLike, MatrixLike, read_inputs
 MAX_PAIRS = 1000
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Report:
     """The result of `write_report`.
