@@ -28,8 +28,8 @@ from repshape.io.records import (
     save_network,
     stored_checksum,
 )
-from repshape.io.writing import atomic_folder
-from repshape.io.zarr import create_group, read_attributes, readable, writable
+from repshape.io.writing import atomic_folder, writable
+from repshape.io.zarr import create_group, read_attributes, readable
 from repshape.responses import NetworkLike, as_network
 
 FORMAT = "repshape-cohort"

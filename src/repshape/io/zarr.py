@@ -17,8 +17,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
-from repshape.io.writing import atomic_write, open_output_folder
-from repshape.io.writing import writable as writable
+from repshape.io.writing import atomic_write, open_output_folder, writable
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
