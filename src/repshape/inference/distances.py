@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from repshape.inference import bootstrap, jackknife
+from repshape.inference import bootstrap, halves, jackknife
 from repshape.inference.estimates import (
     Estimate,
     IntervalRule,
@@ -14,12 +14,17 @@ from repshape.inference.estimates import (
     distance_interval,
     ratio_interval,
 )
-from repshape.inference.terms import Pair, check_pair
+from repshape.inference.subspaces import check_subspaces
+from repshape.inference.terms import Pair, check_pair, make_terms
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import NetworkLike
 
-ESTIMATORS = {"jackknife": jackknife.estimate, "bootstrap": bootstrap.estimate}
+ESTIMATORS = {
+    "halves": halves.estimate,
+    "jackknife": jackknife.estimate,
+    "bootstrap": bootstrap.estimate,
+}
 
 
 def distance(
@@ -27,8 +32,7 @@ def distance(
     y: NetworkLike,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "jackknife",
-    alignment: str | None = None,
+    method: str = "halves",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -115,7 +119,7 @@ def distance(
     50
     """
     settings = Settings.checked(
-        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
+        method, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     return _estimate([(x, y)], [metric], settings, distance_interval)
 
@@ -125,8 +129,7 @@ def ratio(
     y: NetworkLike,
     metric: GaussianShapeMetric | None = None,
     *,
-    method: str = "jackknife",
-    alignment: str | None = None,
+    method: str = "halves",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -143,7 +146,7 @@ def ratio(
 
     Parameters
     ----------
-    x, y, method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
+    x, y, method, n_groups, over, n_resamples, level, random_state, workers, progress
         As in `distance`.
     metric : GaussianShapeMetric, optional
         Its alpha is ignored. By default ``GaussianShapeMetric()``.
@@ -159,7 +162,7 @@ def ratio(
     True
     """
     settings = Settings.checked(
-        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
+        method, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     template = check_gaussian(metric)
     metrics = [template.with_parameters(alpha=alpha) for alpha in (0.0, 2.0)]
@@ -171,8 +174,7 @@ def difference(
     second: Pair,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "jackknife",
-    alignment: str | None = None,
+    method: str = "halves",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -190,7 +192,7 @@ def difference(
     Parameters
     ----------
     first, second : pairs of networks
-    metric, method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
+    metric, method, n_groups, over, n_resamples, level, random_state, workers, progress
         As in `distance`.
 
     Examples
@@ -201,7 +203,7 @@ def difference(
     0.0
     """
     settings = Settings.checked(
-        method, alignment, n_groups, over, n_resamples, level, random_state, workers, progress
+        method, n_groups, over, n_resamples, level, random_state, workers, progress
     )
     pairs = [check_pair(first, "first"), check_pair(second, "second")]
     return _estimate(pairs, [metric, metric], settings, difference_interval)
@@ -213,4 +215,8 @@ def _estimate(
     settings: Settings,
     rule: IntervalRule,
 ) -> Estimate:
-    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings)
+    terms = make_terms(pairs, metrics)
+    overlap = check_subspaces(
+        terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
+    )
+    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings, overlap)

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from repshape._arrays import condition_weights
 from repshape.errors import InputError, InputTypeError
+from repshape.groups import Transform, nearest_orthogonal
 from repshape.inference.resampling import with_conditions
 from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.preprocess import FittedPreprocess
 from repshape.responses import NetworkLike, Trials, as_trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -28,84 +30,135 @@ RESAMPLE_STARTS = 4
 
 @dataclass(frozen=True)
 class Term:
-    """One distance: a metric without preprocessing, and the indices of two networks.
-
-    ``quick`` is the same metric with few starts, or None if resamples are searched in full.
-    """
+    """One distance: a metric with its preprocessing, and the indices of two networks."""
 
     metric: ShapeMetric[Any]
-    quick: GaussianShapeMetric | None
     x: int
     y: int
 
-    def _prepare(self, networks: Sequence[Trials]) -> list[Any]:
-        return [self.metric._prepare_checked(networks[k]) for k in (self.x, self.y)]
-
-    def align(self, networks: Sequence[Trials]) -> Alignment:
-        """Return the alignment of the term's two networks."""
-        return self.metric.align_prepared(*self._prepare(networks))
-
-    def realign(self, networks: Sequence[Trials], known: Alignment) -> float:
-        """Return the distance of resampled networks, whose alignment is close to a known one."""
-        metric, quick = self.metric, self.quick
-        if quick is None or not isinstance(metric, GaussianShapeMetric):
-            return self.align(networks).distance
-        x, y = self._prepare(networks)
-        fresh = quick.align_prepared(x, y).distance
-        start = warm_start(known._map, x, y, metric.group)
-        warm = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
-        return min(fresh, float(warm.distance[0]))
-
-    def on_conditions(self, index: IntArray, total: int) -> Term:
-        """Return the term with the weights of the conditions ``index``."""
-        quick = None if self.quick is None else with_conditions(self.quick, index, total)
-        return Term(with_conditions(self.metric, index, total), quick, self.x, self.y)
-
 
 @dataclass(frozen=True)
-class Terms:
-    """Distances that are estimated together, between networks that are already preprocessed.
+class Sample:
+    """Networks with the preprocessing that was fitted to these very trials.
 
-    A network that occurs in several pairs (the same object) is resampled once for all of them.
+    ``terms`` are those of the whole sample, with the weights of the conditions that were drawn.
     """
 
     networks: tuple[Trials, ...]
+    phis: tuple[FittedPreprocess | None, ...]
     terms: tuple[Term, ...]
 
-    def align(self) -> list[Alignment]:
-        """Return the alignment of each term from all trials."""
-        return [term.align(self.networks) for term in self.terms]
+    def prepare(self, metric: ShapeMetric[Any]) -> list[Any]:
+        """Return all networks as the metric needs them."""
+        return [metric._prepare(*one) for one in zip(self.networks, self.phis, strict=True)]
 
-    def squared(
-        self,
-        networks: Sequence[Trials],
-        known: Sequence[Alignment],
-        conditions: IntArray | None = None,
-    ) -> FloatArray:
-        """Return the squared distances of resampled networks, one per term.
+    def _prepare(self, term: Term) -> list[Any]:
+        prepare = term.metric._prepare
+        return [prepare(self.networks[k], self.phis[k]) for k in (term.x, term.y)]
+
+    def align(self) -> list[Alignment]:
+        """Return the alignment of each term."""
+        return [term.metric.align_prepared(*self._prepare(term)) for term in self.terms]
+
+    def squared(self, known: Sequence[Alignment]) -> FloatArray:
+        """Return the squared distance of each term, given the alignments of the whole sample.
 
         Each pair is aligned anew. Gaussian metrics start from the known alignment and from a few
         other points.
         """
-        terms, total = self.terms, self.networks[0].n_conditions
-        if conditions is not None:
-            terms = tuple(term.on_conditions(conditions, total) for term in terms)
-        found = [term.realign(networks, one) for term, one in zip(terms, known, strict=True)]
+        found = [self._realign(term, one) for term, one in zip(self.terms, known, strict=True)]
         return np.array([one * abs(one) for one in found])
 
-    def mean_noise(self, networks: Sequence[Trials]) -> FloatArray:
+    def _realign(self, term: Term, known: Alignment) -> float:
+        metric = term.metric
+        x, y = self._prepare(term)
+        if not isinstance(metric, GaussianShapeMetric) or metric.group == "identity":
+            return metric.align_prepared(x, y).distance
+        own = RESAMPLE_STARTS if metric.n_starts == "auto" else int(metric.n_starts)
+        quick = metric.with_parameters(n_starts=min(own, RESAMPLE_STARTS))
+        fresh = quick.align_prepared(x, y).distance
+        start = warm_start(_carried(known, x.phi, y.phi), x, y, metric.group)
+        warm = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
+        return min(fresh, float(warm.distance[0]))
+
+    def mean_noise(self) -> FloatArray:
         """Return what noise adds to the squared distance of means, one entry per term.
 
         alpha sum_m w_m (tr S_x / L_x + tr S_y / L_y) with unbiased covariances. Traces do not
         change under the group, so this is exact for every transform.
         """
-        noise = [_noise_of_means(network) for network in networks]
+        noise = [_noise_of_means(network) for network in self.networks]
         out = []
         for term in self.terms:
-            weights = condition_weights(term.metric.weights, networks[term.x].n_conditions)
+            weights = condition_weights(term.metric.weights, self.networks[term.x].n_conditions)
             alpha = float(getattr(term.metric, "alpha", 0.0))
             out.append(alpha * float(weights @ (noise[term.x] + noise[term.y])))
         return np.array(out)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Distances that are estimated together.
+
+    A network that occurs in several pairs (the same object) is resampled once for all of them.
+    The networks are as they were given: `fit` preprocesses them, anew for every resample.
+    """
+
+    networks: tuple[Trials, ...]
+    terms: tuple[Term, ...]
+
+    def fit(
+        self, networks: Sequence[Trials] | None = None, conditions: IntArray | None = None
+    ) -> Sample:
+        """Fit the preprocessing to networks, by default to all trials, and apply it.
+
+        ``conditions`` are those that were drawn, if not all were kept: the weights follow them.
+        """
+        chosen = self.networks if networks is None else networks
+        metrics = {id(term.metric): term.metric for term in self.terms}
+        if conditions is not None:
+            total = self.networks[0].n_conditions
+            metrics = {k: with_conditions(one, conditions, total) for k, one in metrics.items()}
+        first = next(iter(metrics.values()))
+        ready, phis = zip(*(fit_network(network, first) for network in chosen), strict=True)
+        plain = {k: metric.with_parameters(preprocess=None) for k, metric in metrics.items()}
+        terms = (Term(plain[id(term.metric)], term.x, term.y) for term in self.terms)
+        return Sample(ready, phis, tuple(terms))
+
+
+def fit_network(
+    network: Trials, metric: ShapeMetric[Any]
+) -> tuple[Trials, FittedPreprocess | None]:
+    """Return a network after the preprocessing of a metric, and the fitted preprocessing."""
+    if metric.preprocess is None:
+        return network, None
+    phi = metric.preprocess.fit(network, metric.weights)
+    return as_trials(phi.apply(network)), phi
+
+
+def _carried(
+    known: Alignment, phi_x: FittedPreprocess | None, phi_y: FittedPreprocess | None
+) -> Transform:
+    """Return a known transform between the principal components of other trials.
+
+    If P_old and P_new are the components of one network, components of the new sample are those of
+    the old one rotated by the orthogonal factor of P_new' P_old.
+    """
+    old_x, old_y = known._phi
+    if not (_reduces(phi_x) or _reduces(phi_y)):
+        return known._map
+    core = known._map.matrix
+    return Transform(_rotation(phi_y, old_y) @ core @ _rotation(phi_x, old_x).T)
+
+
+def _reduces(phi: FittedPreprocess | None) -> bool:
+    return phi is not None and phi.linear is not None and phi.n_outputs < phi.n_neurons
+
+
+def _rotation(new: FittedPreprocess | None, old: FittedPreprocess | None) -> FloatArray:
+    if new is None or old is None or new.linear is None or old.linear is None:
+        raise AssertionError("both samples have the same preprocessing")
+    return nearest_orthogonal(new.linear.T @ old.linear)
 
 
 def _noise_of_means(network: Trials) -> FloatArray:
@@ -117,19 +170,24 @@ def _noise_of_means(network: Trials) -> FloatArray:
     return np.asarray(totals / (counts * np.maximum(counts - 1, 1)))
 
 
-def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
-    """Validate and preprocess the networks of some pairs, each of which has its metric.
+def check_metric(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
+    """Return a valid shape metric, the default one for None, or raise."""
+    chosen = GaussianShapeMetric() if metric is None else metric
+    if not isinstance(chosen, ShapeMetric):
+        raise InputTypeError(
+            f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
+        )
+    chosen._validate_parameters()
+    return chosen
 
-    None stands for the default metric. The metrics must have the same preprocessing, which is
-    fitted once, to all trials.
+
+def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
+    """Validate the networks of some pairs, each of which has its metric.
+
+    None stands for the default metric. The metrics must have the same preprocessing.
     """
-    chosen = [GaussianShapeMetric() if metric is None else metric for metric in metrics]
-    for metric in chosen:
-        if not isinstance(metric, ShapeMetric):
-            raise InputTypeError(
-                f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
-            )
-        metric._validate_parameters()
+    valid = {id(metric): check_metric(metric) for metric in metrics}
+    chosen = [valid[id(metric)] for metric in metrics]
     given = [one for pair in pairs for one in pair]
     places: dict[int, int] = {}  # index of a network by the identity of the object
     networks: list[Trials] = []
@@ -138,24 +196,9 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
             places[id(one)] = len(networks)
             networks.append(as_trials(one, f"network {k}"))
             check_same_conditions(networks[0], networks[-1])
-    ready = tuple(_preprocessed(network, chosen[0]) for network in networks)
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
-    terms = [_term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
-    return Terms(ready, tuple(terms))
-
-
-def _preprocessed(network: Trials, metric: ShapeMetric[Any]) -> Trials:
-    if metric.preprocess is None:
-        return network
-    return as_trials(metric.preprocess.fit(network, metric.weights).apply(network))
-
-
-def _term(metric: ShapeMetric[Any], x: int, y: int) -> Term:
-    plain = metric.with_parameters(preprocess=None)
-    if not isinstance(plain, GaussianShapeMetric) or plain.group == "identity":
-        return Term(plain, None, x, y)
-    own = RESAMPLE_STARTS if plain.n_starts == "auto" else int(plain.n_starts)
-    return Term(plain, plain.with_parameters(n_starts=min(own, RESAMPLE_STARTS)), x, y)
+    terms = [Term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
+    return Terms(tuple(networks), tuple(terms))
 
 
 def check_pair(value: Any, name: str) -> Pair:
