@@ -20,6 +20,8 @@ IntArray = npt.NDArray[np.intp]
 
 # Number of labellings whose sums are computed together.
 CHUNK = 2000
+# The least spread of a group, relative to the largest sum of squared distances.
+SMALLEST_SPREAD = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +82,12 @@ def welch_statistic(found: GroupSums) -> FloatArray:
               h_g = \frac{(1 - w_g / W)^2}{n_g - 1}
 
     (Hamidi et al., 2019). For two groups it is :math:`c^2 / (s_A^2 / a + s_B^2 / b)` (Alekseyenko,
-    2016), and for numbers with D = |x - y| it is the F of Welch (1951). Groups without any spread
-    give infinity, or 0 if their centroids agree.
+    2016), and for numbers with D = |x - y| it is the F of Welch (1951). A group whose spread is 0,
+    or negative because its distances are estimates, counts as one with a tiny spread.
     """
     n_groups = found.counts.shape[1]
-    tiny = np.finfo(np.float64).tiny
-    spreads = np.maximum(found.spreads, tiny)
-    weights = found.counts / spreads
+    least = SMALLEST_SPREAD * np.abs(found.sums).max(initial=0.0)
+    weights = found.counts / np.maximum(found.spreads, least if least > 0 else 1.0)
     total = weights.sum(axis=1)
     shares = weights / total[:, None]
     gaps = np.einsum("bg,bh,bgh->b", shares, weights, found.between) / 2
@@ -104,6 +105,8 @@ def pseudo_f(found: GroupSums) -> FloatArray:
     k = found.counts.shape[1]
     K = found.counts.sum(axis=1)
     inside, total = sums_of_squares(found)
+    least = SMALLEST_SPREAD * np.abs(total).max(initial=0.0)
+    inside = np.maximum(inside, least if least > 0 else 1.0)
     return np.asarray((total - inside) / (k - 1) / (inside / (K - k)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, check_integer
+from repshape.errors import check_integer
 from repshape.inference.columns import text_column
 from repshape.inference.group_statistics import (
     GroupSums,
@@ -181,11 +181,6 @@ def groups(
     others = None if blocks is None else text_column(matrix, blocks, "blocks")
     design = make_design(text_column(matrix, labels, "labels"), others)
     allowed = design.arrange(n_permutations, random_state)
-    if len(allowed.rows) == 1:
-        raise InputError(
-            "No block has networks of two groups while another has networks of one only, so "
-            "there is nothing to permute."
-        )
     found = group_sums(squared, allowed.rows, len(design.names))
     statistics = welch_statistic(found)
     z = centroid_distances(squared, design.codes, len(design.names))

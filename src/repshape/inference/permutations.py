@@ -172,13 +172,33 @@ def make_design(labels: list[str], blocks: list[str] | None) -> Design:
     units, places = np.unique(np.array(blocks), return_inverse=True)
     table = np.zeros((len(units), len(names)), dtype=int)
     np.add.at(table, (places, codes), 1)
-    whole = bool(((table > 0).sum(axis=1) == 1).all())
-    if whole and (table > 0).sum(axis=0).min() < 2:
-        g = int(np.argmin((table > 0).sum(axis=0)))
-        block = units[int(np.argmax(table[:, g] > 0))].item()
+    mixed = (table > 0).sum(axis=1) > 1
+    if mixed.any():
+        _check_mixed(groups, table[mixed])
+    else:
+        _check_whole(groups, [unit.item() for unit in units], table)
+    return Design(groups, codes, places, not mixed.any())
+
+
+def _check_mixed(groups: tuple[str, ...], mixed: IntArray) -> None:
+    """Raise unless every group occurs in a block with another group, given the mixed blocks."""
+    for g, times in enumerate(mixed.sum(axis=0).tolist()):
+        if times == 0:
+            raise InputError(
+                f"Group {groups[g]!r} is never in a block with another group, although some "
+                "blocks have several groups. Its labels can be exchanged neither within blocks "
+                "nor with those of whole blocks. Compare it in a separate test."
+            )
+
+
+def _check_whole(groups: tuple[str, ...], units: list[str], table: IntArray) -> None:
+    """Raise unless every group has at least two blocks."""
+    counts = (table > 0).sum(axis=0)
+    g = int(np.argmin(counts))
+    if counts[g] < 2:
+        block = units[int(np.argmax(table[:, g] > 0))]
         raise InputError(
             f"Every block has networks of one group only, and group {groups[g]!r} has only the "
             f"block {block!r}: its difference from other groups could be that of one block. "
             "Each group needs at least two blocks, or blocks with networks of several groups."
         )
-    return Design(groups, codes, places, whole)
