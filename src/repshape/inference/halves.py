@@ -35,7 +35,7 @@ def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) 
     """Estimate squared distances; see `repshape.inference.distance`."""
     exact = {id(metric): unbiased(metric) for metric in metrics}
     terms = make_terms(pairs, [exact[id(metric)] for metric in metrics])
-    plug_in = np.array([one.distance for one in make_terms(pairs, metrics).fit().align()])
+    plug_in = np.array([one.distance for one in make_terms(pairs, metrics).sample().align()])
     found = replicates(terms, settings)
     moments = Moments(found[0], *jackknife_error(found[1:], settings.level))
     return Resampled(moments, plug_in * np.abs(plug_in), "matched halves", len(found) - 1)
@@ -57,9 +57,12 @@ def replicates(terms: Terms, settings: Settings) -> FloatArray:
     """
     counts = np.min([network.n_trials for network in terms.networks], axis=0)
     n_groups = _check_counts(terms, int(counts.min()), settings.n_groups)
-    rng = np.random.default_rng(settings.random_state)
-    groups = [_groups(network, counts, n_groups, rng) for network in terms.networks]
-    splits = _splits(n_groups, rng)
+    # Each network has its own seed, so its groups do not depend on how many networks there are.
+    groups = [
+        _groups(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
+        for k, network in enumerate(terms.networks)
+    ]
+    splits = _splits(n_groups, np.random.default_rng(settings.random_state))
     tasks = [(first, gone) for gone in range(-1, n_groups) for first in splits]
     found = run_all(
         lambda task: _one_split(terms, groups, *task),
@@ -120,13 +123,13 @@ def _joined(groups: Rows) -> list[IntArray]:
 
 def contrasts(terms: Terms, halves: Sequence[Trials]) -> FloatArray:
     """Return the estimate of each term; network k has the halves 2 k and 2 k + 1."""
-    sample = terms.fit(halves)
+    sample = terms.sample(halves)
     out = np.empty(len(terms.terms))
     for metric in {id(term.metric): term.metric for term in sample.terms}.values():
         index = [k for k, term in enumerate(sample.terms) if term.metric is metric]
         needed = [_halves_of(sample.terms[k].x, sample.terms[k].y) for k in index]
         pairs = sorted({pair for four in needed for pair in four})
-        found = metric.solve_pairs(sample.prepare(metric), pairs).distance
+        found = metric.solve_pairs(sample.prepared(metric), pairs).distance
         squared = dict(zip(pairs, (found * np.abs(found)).tolist(), strict=True))
         for k, (one, two, within_x, within_y) in zip(index, needed, strict=True):
             between = squared[one] + squared[two]

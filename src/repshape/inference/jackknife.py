@@ -32,8 +32,8 @@ def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) 
     exact = [_unbiased(check_gaussian(metric)) for metric in metrics]
     plain, terms = make_terms(pairs, metrics), make_terms(pairs, exact)
     groups = _check_counts(terms, settings.n_groups)
-    known = terms.fit().align()
-    plug_in = plain.fit().squared(known)
+    known = terms.sample().align()
+    plug_in = plain.sample().squared(known)
     found = _extrapolate(terms, known, groups, settings)
     return Resampled(found, plug_in, "grouped jackknife, extrapolated in 1/L", groups)
 
@@ -83,7 +83,7 @@ def _extrapolate(
     groups = [split_trials(network, n_groups, rng) for network in networks]
 
     def squared(networks: Sequence[Trials]) -> FloatArray:
-        sample = terms.fit(networks)
+        sample = terms.sample(networks)
         return sample.squared(known) - sample.mean_noise()
 
     def without(g: int) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,26 +40,27 @@ class Term:
 
 @dataclass(frozen=True)
 class Sample:
-    """Networks with the preprocessing that was fitted to these very trials.
-
-    ``terms`` are those of the whole sample, with the weights of the conditions that were drawn.
-    """
+    """Networks of one sample, with terms that have the weights of the conditions in it."""
 
     networks: tuple[Trials, ...]
-    phis: tuple[FittedPreprocess | None, ...]
     terms: tuple[Term, ...]
 
-    def prepare(self, metric: ShapeMetric[Any]) -> list[Any]:
-        """Return all networks as the metric needs them."""
-        return [metric._prepare(*one) for one in zip(self.networks, self.phis, strict=True)]
+    @cached_property
+    def _prepared(self) -> dict[int, list[Any]]:
+        """All networks as each metric needs them, preprocessed by a fit to these trials."""
+        metrics = {id(term.metric): term.metric for term in self.terms}
+        return {
+            key: [metric._prepare_checked(network) for network in self.networks]
+            for key, metric in metrics.items()
+        }
 
-    def _prepare(self, term: Term) -> list[Any]:
-        prepare = term.metric._prepare
-        return [prepare(self.networks[k], self.phis[k]) for k in (term.x, term.y)]
+    def prepared(self, metric: ShapeMetric[Any]) -> list[Any]:
+        """Return all networks as the metric of a term needs them."""
+        return self._prepared[id(metric)]
 
     def align(self) -> list[Alignment]:
         """Return the alignment of each term."""
-        return [term.metric.align_prepared(*self._prepare(term)) for term in self.terms]
+        return [term.metric.align_prepared(*self._pair(term)) for term in self.terms]
 
     def squared(self, known: Sequence[Alignment]) -> FloatArray:
         """Return the squared distance of each term, given the alignments of the whole sample.
@@ -69,9 +71,13 @@ class Sample:
         found = [self._realign(term, one) for term, one in zip(self.terms, known, strict=True)]
         return np.array([one * abs(one) for one in found])
 
+    def _pair(self, term: Term) -> list[Any]:
+        prepared = self.prepared(term.metric)
+        return [prepared[term.x], prepared[term.y]]
+
     def _realign(self, term: Term, known: Alignment) -> float:
         metric = term.metric
-        x, y = self._prepare(term)
+        x, y = self._pair(term)
         if not isinstance(metric, GaussianShapeMetric) or metric.group == "identity":
             return metric.align_prepared(x, y).distance
         own = RESAMPLE_STARTS if metric.n_starts == "auto" else int(metric.n_starts)
@@ -87,7 +93,8 @@ class Sample:
         alpha sum_m w_m (tr S_x / L_x + tr S_y / L_y) with unbiased covariances. Traces do not
         change under the group, so this is exact for every transform.
         """
-        noise = [_noise_of_means(network) for network in self.networks]
+        phis = [one.phi for one in next(iter(self._prepared.values()))]
+        noise = [_noise_of_means(*one) for one in zip(self.networks, phis, strict=True)]
         out = []
         for term in self.terms:
             weights = condition_weights(term.metric.weights, self.networks[term.x].n_conditions)
@@ -101,39 +108,27 @@ class Terms:
     """Distances that are estimated together.
 
     A network that occurs in several pairs (the same object) is resampled once for all of them.
-    The networks are as they were given: `fit` preprocesses them, anew for every resample.
     """
 
     networks: tuple[Trials, ...]
     terms: tuple[Term, ...]
 
-    def fit(
+    def sample(
         self, networks: Sequence[Trials] | None = None, conditions: IntArray | None = None
     ) -> Sample:
-        """Fit the preprocessing to networks, by default to all trials, and apply it.
+        """Return a sample of the networks, by default all trials.
 
-        ``conditions`` are those that were drawn, if not all were kept: the weights follow them.
+        The preprocessing is fitted to the sample. ``conditions`` are those that were drawn, if not
+        all were kept: the weights follow them.
         """
-        chosen = self.networks if networks is None else networks
+        chosen = self.networks if networks is None else tuple(networks)
+        if conditions is None:
+            return Sample(chosen, self.terms)
+        total = self.networks[0].n_conditions
         metrics = {id(term.metric): term.metric for term in self.terms}
-        if conditions is not None:
-            total = self.networks[0].n_conditions
-            metrics = {k: with_conditions(one, conditions, total) for k, one in metrics.items()}
-        first = next(iter(metrics.values()))
-        ready, phis = zip(*(fit_network(network, first) for network in chosen), strict=True)
-        plain = {k: metric.with_parameters(preprocess=None) for k, metric in metrics.items()}
-        terms = (Term(plain[id(term.metric)], term.x, term.y) for term in self.terms)
-        return Sample(ready, phis, tuple(terms))
-
-
-def fit_network(
-    network: Trials, metric: ShapeMetric[Any]
-) -> tuple[Trials, FittedPreprocess | None]:
-    """Return a network after the preprocessing of a metric, and the fitted preprocessing."""
-    if metric.preprocess is None:
-        return network, None
-    phi = metric.preprocess.fit(network, metric.weights)
-    return as_trials(phi.apply(network)), phi
+        drawn = {k: with_conditions(one, conditions, total) for k, one in metrics.items()}
+        terms = tuple(Term(drawn[id(term.metric)], term.x, term.y) for term in self.terms)
+        return Sample(chosen, terms)
 
 
 def _carried(
@@ -161,8 +156,10 @@ def _rotation(new: FittedPreprocess | None, old: FittedPreprocess | None) -> Flo
     return nearest_orthogonal(new.linear.T @ old.linear)
 
 
-def _noise_of_means(network: Trials) -> FloatArray:
-    """Return tr S_m / L_m of each condition, (M,)."""
+def _noise_of_means(network: Trials, phi: FittedPreprocess | None) -> FloatArray:
+    """Return tr S_m / L_m of each condition after preprocessing, (M,)."""
+    if phi is not None:
+        network = as_trials(phi.apply(network))
     starts = np.concatenate([[0], np.cumsum(network.n_trials)[:-1]])
     centred = network.pooled - np.repeat(network.means, network.n_trials, axis=0)
     totals = np.add.reduceat((centred**2).sum(axis=1), starts)
