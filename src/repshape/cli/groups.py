@@ -44,7 +44,7 @@ def groups(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Test whether groups of networks differ, and whether they differ in spread.
+    """Test whether groups of networks differ.
 
     \b
     Examples:

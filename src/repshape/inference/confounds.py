@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,46 +166,51 @@ def confounds(
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
     networks, names = _read(cohort)
-    if D is None:
-        known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
-    else:
-        known = as_complete(D)
+    known = (
+        pairwise(networks, chosen, workers=workers, progress=progress, **names)
+        if D is None
+        else as_complete(D)
+    )
     if len(known) != len(networks):
         raise InputError(
             f"There must be a distance matrix of {len(networks)} networks. Got {len(known)}."
         )
     norms = np.array([network_norm(one, chosen) for one in networks])
     gains, angles = decompose(known, norms)
-    floors = [
-        float(np.mean(split_distances(one, chosen, n_splits, random_state, workers, progress))) / 2
-        if isinstance(one, Trials) and one.n_trials.min() >= 2
-        else np.nan
-        for one in networks
-    ]
-    table = _network_table(networks, known, norms, np.sqrt(np.maximum(floors, 0.0)), chosen)
+    floors = np.array(
+        [_squared_floor(one, chosen, n_splits, random_state, workers, progress) for one in networks]
+    )
+    table = _network_table(networks, known, norms, floors, chosen)
+    groups_of = None if labels is None else text_column(known, labels, "labels")
     tests: dict[str, GroupTest] = {}
-    names_of = None if labels is None else text_column(known, labels, "labels")
-    if names_of is not None:
+    if groups_of is not None:
         units = None if blocks is None else text_column(known, blocks, "blocks")
-        options = {"n_permutations": n_permutations, "random_state": random_state}
+        test = partial(groups, n_permutations=n_permutations, random_state=random_state)
         sides = {"distances": known, "angles": angles, "norms": gains}
-        tests = {name: groups(one, names_of, units, **options) for name, one in sides.items()}
+        tests = {name: test(one, groups_of, units) for name, one in sides.items()}
     upper = np.triu_indices(len(known), 1)
-    same = _same_group(names_of, len(known))[upper]
+    same = _same_group(groups_of, len(known))[upper]
     squared, parts = known.values[upper] ** 2, gains.values[upper] ** 2
-    grouped = names_of is not None
-    pair_floors = np.add.outer(floors, floors)[upper] / 2
     return Confounds(
         angles=angles,
         gains=gains,
         networks=table,
         gain_share=_share(parts, squared),
-        gain_share_between=_share(parts[~same], squared[~same]) if grouped else np.nan,
-        gain_share_within=_share(parts[same], squared[same]) if grouped else np.nan,
-        floor_share=_share(pair_floors, squared),
+        gain_share_between=_share(parts[~same], squared[~same]),
+        gain_share_within=_share(parts[same], squared[same]) if tests else float("nan"),
+        floor_share=_share(np.add.outer(floors, floors)[upper] / 2, squared),
         tests=tests,
-        _trials=_median_trials(table, names_of),
+        _trials=_median_trials(table, groups_of),
     )
+
+
+def _squared_floor(
+    network: Trials | Gaussians, metric: GaussianShapeMetric, n_splits: int, *options: Any
+) -> float:
+    """Return the squared noise floor of a network, or NaN without two trials per condition."""
+    if isinstance(network, Gaussians) or network.n_trials.min() < 2:
+        return float("nan")
+    return float(np.mean(split_distances(network, metric, n_splits, *options)) / 2)
 
 
 def _read(cohort: Cohort | Iterable[Any]) -> tuple[list[Trials | Gaussians], dict[str, Any]]:
@@ -271,7 +277,7 @@ def _network_table(
         "dimensions": sizes,
         "trials": trials,
         "trials_per_dimension": trials / sizes,
-        "floor": floors,
+        "floor": np.sqrt(floors),
     }
     return pd.DataFrame(columns, index=list(D.labels))
 

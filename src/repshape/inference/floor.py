@@ -60,9 +60,8 @@ def floor(
 
     Notes
     -----
-    The bias is not exactly proportional to 1/L, least of all after PCA. In three simulated settings
-    with PCA, the floor was 2.92, 1.53 and 2.52 where recordings of one network differed by 3.03,
-    1.56 and 2.50.
+    The bias is not exactly proportional to 1/L, least of all after PCA, where the floor may be too
+    low or too high by some percent.
 
     Examples
     --------

@@ -80,8 +80,7 @@ def mantel(
         Correlate what a linear regression on these distances leaves of the other two (partial
         Mantel test). Do not use it to rule out a confound: it removes only what is linear in the
         given distances, and its p-values are too small if those are measured with noise or depend
-        on properties of the networks. In simulations in which groups differed only in gain, it
-        found a difference in up to 68 % of cases. Use `confounds` to account for gain.
+        on properties of the networks. Use `confounds` to account for gain.
     method : {"pearson", "spearman"}
         "spearman" correlates ranks.
     n_permutations : int
