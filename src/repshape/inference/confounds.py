@@ -166,15 +166,10 @@ def confounds(
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
     networks, names = _read(cohort)
-    known = (
-        pairwise(networks, chosen, workers=workers, progress=progress, **names)
-        if D is None
-        else as_complete(D)
-    )
-    if len(known) != len(networks):
-        raise InputError(
-            f"There must be a distance matrix of {len(networks)} networks. Got {len(known)}."
-        )
+    if D is None:
+        known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
+    else:
+        known = _check_distances(D, len(networks))
     norms = np.array([network_norm(one, chosen) for one in networks])
     gains, angles = decompose(known, norms)
     floors = np.array(
@@ -184,24 +179,42 @@ def confounds(
     groups_of = None if labels is None else text_column(known, labels, "labels")
     tests: dict[str, GroupTest] = {}
     if groups_of is not None:
-        units = None if blocks is None else text_column(known, blocks, "blocks")
         test = partial(groups, n_permutations=n_permutations, random_state=random_state)
+        units = None if blocks is None else text_column(known, blocks, "blocks")
         sides = {"distances": known, "angles": angles, "norms": gains}
         tests = {name: test(one, groups_of, units) for name, one in sides.items()}
     upper = np.triu_indices(len(known), 1)
-    same = _same_group(groups_of, len(known))[upper]
-    squared, parts = known.values[upper] ** 2, gains.values[upper] ** 2
+    squared = known.values[upper] ** 2
     return Confounds(
         angles=angles,
         gains=gains,
         networks=table,
-        gain_share=_share(parts, squared),
-        gain_share_between=_share(parts[~same], squared[~same]),
-        gain_share_within=_share(parts[same], squared[same]) if tests else float("nan"),
         floor_share=_share(np.add.outer(floors, floors)[upper] / 2, squared),
         tests=tests,
         _trials=_median_trials(table, groups_of),
+        **_gain_shares(gains.values[upper] ** 2, squared, groups_of),
     )
+
+
+def _check_distances(D: DistanceMatrix | npt.ArrayLike, count: int) -> DistanceMatrix:
+    matrix = as_complete(D)
+    if len(matrix) != count:
+        raise InputError(f"There must be a distance matrix of {count} networks. Got {len(matrix)}.")
+    return matrix
+
+
+def _gain_shares(
+    parts: FloatArray, squared: FloatArray, names: list[str] | None
+) -> dict[str, float]:
+    """Return the shares of gain over all pairs, and between and within groups."""
+    found = {"gain_share": _share(parts, squared)}
+    same = np.ones(len(parts), dtype=bool)
+    if names is not None:
+        array = np.array(names)
+        same = (array[:, None] == array[None, :])[np.triu_indices(len(array), 1)]
+    found["gain_share_between"] = _share(parts[~same], squared[~same])
+    inside = _share(parts[same], squared[same])
+    return found | {"gain_share_within": float("nan") if names is None else inside}
 
 
 def _squared_floor(
@@ -287,13 +300,6 @@ def _median_trials(table: pd.DataFrame, names: list[str] | None) -> dict[str, fl
         return {}
     medians = table["trials"].groupby(np.array(names)).median()
     return {str(name): float(count) for name, count in medians.items()}
-
-
-def _same_group(names: list[str] | None, count: int) -> npt.NDArray[np.bool_]:
-    if names is None:
-        return np.ones((count, count), dtype=bool)
-    array = np.array(names)
-    return np.asarray(array[:, None] == array[None, :])
 
 
 def _share(part: FloatArray, whole: FloatArray) -> float:
