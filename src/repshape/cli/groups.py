@@ -51,9 +51,8 @@ def groups(
       repshape groups distances.npz --labels area --blocks mouse
       repshape groups distances.npz --labels genotype --metadata mice.csv -o pairs.csv
     """  # noqa: D301 (click reads the backspace)
-    from repshape.cli.results import join_metadata
     from repshape.inference.groups import groups as test_groups
-    from repshape.io.tables import write_table
+    from repshape.io.tables import join_metadata, write_table
     from repshape.matrix.distances import DistanceMatrix
 
     files = [out] if out else []
