@@ -35,6 +35,7 @@ def write_tables(results: dict[str, Any]) -> None:
     for name, table in (
         ("equality", equality_table(results)),
         ("groups", group_table(results)),
+        ("networks", network_table(results)),
         ("intervals", interval_table(results)),
         ("floors", floor_table(results)),
     ):
@@ -110,11 +111,21 @@ def group_table(results: dict[str, Any]) -> str:
         shares = np.mean(rows <= LEVEL + 1e-9, axis=0)
         null = "shifted" not in name
         count = int(np.sum(rows[:, 0] <= LEVEL + 1e-9))
-        verdict = ("yes" if holds(count, len(rows), LEVEL) else "no") if null else ""
+        level = attainable(rows[0, 2])
+        verdict = ("yes" if holds(count, len(rows), level) else "no") if null else ""
         truth = "same centre" if null else "different"
-        out.append([name, truth, len(rows), f"{shares[0]:.3f}", verdict, f"{shares[1]:.3f}"])
-    head = ["groups", "truth", "simulations", "groups rejected", "holds", "dispersion rejected"]
-    return markdown(head, out)
+        cells = [name, truth, len(rows), f"{level:.4f}", f"{shares[0]:.3f}", verdict]
+        out.append([*cells, f"{shares[1]:.3f}"])
+    head = ["groups", "truth", "simulations", "attainable level", "groups rejected", "holds"]
+    return markdown([*head, "dispersion rejected"], out)
+
+
+def network_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{share:.3f}" for share in np.mean(rows <= LEVEL + 1e-9, axis=0))]
+        for name, rows in rows_of(results, "networks").items()
+    ]
+    return markdown(["groups", "simulations", "distances", "angles", "norms", "dispersion"], out)
 
 
 def interval_table(results: dict[str, Any]) -> str:
