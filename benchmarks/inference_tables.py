@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
+from scipy.stats import t as student
 
 from benchmarks import inference_v1
 
@@ -15,6 +16,8 @@ DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999
+# Half the width of a 90 % interval in standard errors, with 10 groups of trials.
+QUANTILE = float(student.ppf(0.95, 9))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -139,9 +142,11 @@ def interval_table(results: dict[str, Any]) -> str:
             cells += [f"{estimate.mean() - truth:+.2f} ± {error:.2f}"]
             cells += [f"{np.sqrt(np.mean((estimate - truth) ** 2)):.2f}"]
             cells += [f"{np.mean((low <= truth) & (truth <= high)):.2f}"]
-            out.append([*cells, f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"])
+            cells += [f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"]
+            claimed = np.mean(high - low) / 2 / QUANTILE
+            out.append([*cells, f"{claimed / estimate.std():.2f}"])
     head = ["setting", "method", "simulations", "true d²", "plug-in bias", "bias", "RMS error"]
-    return markdown([*head, "coverage", "wholly above", "wholly below"], out)
+    return markdown([*head, "coverage", "wholly above", "wholly below", "error ratio"], out)
 
 
 def floor_table(results: dict[str, Any]) -> str:
