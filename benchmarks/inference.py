@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -25,11 +26,11 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import inference_v1, workloads
-from benchmarks.inference_models import Model, clouds
+from benchmarks.inference_models import NETWORK_CELLS, Model, clouds, groups_of_networks
 from benchmarks.inference_tables import load, save, write_tables
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
-PARTS = ("equality", "groups", "intervals", "floors", "macaque", "tables")
+PARTS = ("equality", "groups", "networks", "intervals", "floors", "macaque", "tables")
 # Results are saved after this many seconds of simulations.
 SAVE_SECONDS = 20.0
 # A looser tolerance than the default saves half of the time and changes no digit that is shown.
@@ -113,12 +114,21 @@ def equality_cell(name: str, changed: bool, seed: int) -> list[float]:
 
 
 def group_cell(name: str, seed: int) -> list[float]:
-    """The p-values of one simulation: of the groups, and of their dispersion."""
-    points, codes, blocks = clouds(name, np.random.default_rng([seed, len(name)]))
+    """The p-values of one simulation: of the groups, of their dispersion, and the smallest one."""
+    points, codes, blocks = clouds(name, np.random.default_rng([seed, crc32(name.encode())]))
     D = np.linalg.norm(points[:, None] - points, axis=2)
     options = {"n_permutations": PERMUTATIONS, "random_state": seed}
     found = rs.inference.groups(D, codes, blocks, **options)
-    return [found.p_value, found.dispersion_p_value]
+    return [found.p_value, found.dispersion_p_value, found.smallest_p_value]
+
+
+def network_cell(name: str, seed: int) -> list[float]:
+    """The p-values of one simulation: of distances, angles, norms, and dispersion."""
+    networks, codes = groups_of_networks(name, np.random.default_rng([seed, crc32(name.encode())]))
+    options = {"n_splits": 1, "n_permutations": PERMUTATIONS, "random_state": seed, "workers": 1}
+    tests = rs.inference.confounds(networks, metric_of(1.0, None), labels=codes, **options).tests
+    p_values = [tests[side].p_value for side in ("distances", "angles", "norms")]
+    return [*p_values, tests["distances"].dispersion_p_value]
 
 
 def interval_cell(name: str, seed: int) -> list[float]:
@@ -177,6 +187,9 @@ def run(parts: list[str], target: int) -> None:
     if "groups" in parts:
         for name in GROUP_CELLS:
             simulate("groups", name, lambda k, name=name: group_cell(name, k), target)
+    if "networks" in parts:
+        for name in NETWORK_CELLS:
+            simulate("networks", name, lambda k, name=name: network_cell(name, k), target)
     if "equality" in parts:
         for name in EQUALITY_CELLS:
             simulate("size", name, lambda k, name=name: equality_cell(name, False, k), target)

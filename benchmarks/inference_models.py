@@ -94,3 +94,30 @@ def animals(
     if "shifted" in words:
         points[codes == 0, 0] += 1.7 if within else 4.0
     return points, codes, None if "permuted freely" in words else blocks
+
+
+NETWORK_CELLS = {
+    # Networks per group, trials, spread of the networks, gain of the first group, and its shift.
+    "equal": ((10, 10), (20, 20), (0.5, 0.5), 1.0, 0.0),
+    "one group twice as wide": ((10, 10), (20, 20), (1.0, 0.5), 1.0, 0.0),
+    "5 trials against 40": ((10, 10), (5, 40), (0.5, 0.5), 1.0, 0.0),
+    "gain 1.3": ((10, 10), (20, 20), (0.5, 0.5), 1.3, 0.0),
+    "gain 2, 5/15": ((5, 15), (20, 20), (0.5, 0.5), 2.0, 0.0),
+    "shape only": ((10, 10), (20, 20), (0.5, 0.5), 1.0, 0.35),
+}
+
+
+def groups_of_networks(name: str, rng: np.random.Generator) -> tuple[list[np.ndarray], list[int]]:
+    """Two groups of networks with 8 conditions and 4 neurons, about a common shape."""
+    counts, trials, spreads, gain, shift = NETWORK_CELLS[name]
+    base = rng.normal(size=(8, 1, 4))
+    other = base + shift * rng.normal(size=base.shape)
+    other *= np.linalg.norm(base) / np.linalg.norm(other)  # the same norm
+    networks, codes = [], []
+    for g, (count, L, spread) in enumerate(zip(counts, trials, spreads, strict=True)):
+        for _ in range(count):
+            means = (base, other)[g] + spread * rng.normal(size=base.shape)
+            network = means + 0.5 * rng.normal(size=(8, L, 4))
+            networks.append((gain if g == 0 else 1.0) * network)
+            codes.append(g)
+    return networks, codes

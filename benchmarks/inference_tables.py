@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
+from scipy.stats import t as student
 
 from benchmarks import inference_v1
 
@@ -15,6 +16,8 @@ DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999
+# Half the width of a 90 % interval in standard errors, with 10 groups of trials.
+QUANTILE = float(student.ppf(0.95, 9))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -35,6 +38,7 @@ def write_tables(results: dict[str, Any]) -> None:
     for name, table in (
         ("equality", equality_table(results)),
         ("groups", group_table(results)),
+        ("networks", network_table(results)),
         ("intervals", interval_table(results)),
         ("floors", floor_table(results)),
     ):
@@ -110,11 +114,21 @@ def group_table(results: dict[str, Any]) -> str:
         shares = np.mean(rows <= LEVEL + 1e-9, axis=0)
         null = "shifted" not in name
         count = int(np.sum(rows[:, 0] <= LEVEL + 1e-9))
-        verdict = ("yes" if holds(count, len(rows), LEVEL) else "no") if null else ""
+        level = attainable(rows[0, 2])
+        verdict = ("yes" if holds(count, len(rows), level) else "no") if null else ""
         truth = "same centre" if null else "different"
-        out.append([name, truth, len(rows), f"{shares[0]:.3f}", verdict, f"{shares[1]:.3f}"])
-    head = ["groups", "truth", "simulations", "groups rejected", "holds", "dispersion rejected"]
-    return markdown(head, out)
+        cells = [name, truth, len(rows), f"{level:.4f}", f"{shares[0]:.3f}", verdict]
+        out.append([*cells, f"{shares[1]:.3f}"])
+    head = ["groups", "truth", "simulations", "attainable level", "groups rejected", "holds"]
+    return markdown([*head, "dispersion rejected"], out)
+
+
+def network_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{share:.3f}" for share in np.mean(rows <= LEVEL + 1e-9, axis=0))]
+        for name, rows in rows_of(results, "networks").items()
+    ]
+    return markdown(["groups", "simulations", "distances", "angles", "norms", "dispersion"], out)
 
 
 def interval_table(results: dict[str, Any]) -> str:
@@ -128,9 +142,11 @@ def interval_table(results: dict[str, Any]) -> str:
             cells += [f"{estimate.mean() - truth:+.2f} ± {error:.2f}"]
             cells += [f"{np.sqrt(np.mean((estimate - truth) ** 2)):.2f}"]
             cells += [f"{np.mean((low <= truth) & (truth <= high)):.2f}"]
-            out.append([*cells, f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"])
+            cells += [f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"]
+            claimed = np.mean(high - low) / 2 / QUANTILE
+            out.append([*cells, f"{claimed / estimate.std():.2f}"])
     head = ["setting", "method", "simulations", "true d²", "plug-in bias", "bias", "RMS error"]
-    return markdown([*head, "coverage", "wholly above", "wholly below"], out)
+    return markdown([*head, "coverage", "wholly above", "wholly below", "error ratio"], out)
 
 
 def floor_table(results: dict[str, Any]) -> str:

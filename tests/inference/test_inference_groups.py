@@ -185,7 +185,7 @@ def nested(rng: np.random.Generator) -> tuple[FloatArray, list[str], list[str]]:
 
 @pytest.mark.parametrize("draw", [mild, nested])
 def test_size_with_unequal_spread_and_with_whole_blocks(draw: Callable[..., Any]) -> None:
-    """Nominally 5 %; pseudo-F rejects half of the first, free permutations most of the second.
+    """Nominally 5 %; pseudo-F rejects 22 of the first, free permutations 62 of the second.
 
     A binomial with 150 draws at 5 % exceeds 17 in fewer than 1 of 1000 cases.
     """
