@@ -35,8 +35,8 @@ def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) 
     """Estimate squared distances; see `repshape.inference.distance`."""
     exact = {id(metric): unbiased(metric) for metric in metrics}
     terms = make_terms(pairs, [exact[id(metric)] for metric in metrics])
+    found = replicates(terms, settings)  # which also checks the numbers of trials
     plug_in = np.array([one.distance for one in make_terms(pairs, metrics).sample().align()])
-    found = replicates(terms, settings)
     moments = Moments(found[0], *jackknife_error(found[1:], settings.level))
     return Resampled(moments, plug_in * np.abs(plug_in), "matched halves", len(found) - 1)
 
