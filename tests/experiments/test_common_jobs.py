@@ -21,7 +21,7 @@ def environment() -> dict[str, str]:
 
 
 WAITING = """
-import os, sys, threading
+import os, signal, sys, threading
 from experiments.common.jobs import run_jobs
 
 def job(item):
@@ -29,6 +29,8 @@ def job(item):
     threading.Event().wait()
 
 if __name__ == "__main__":
+    # Processes that a script starts in the background ignore Ctrl-C unless they say otherwise.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         list(run_jobs(job, ["first", "second"], 2))
     except KeyboardInterrupt:
