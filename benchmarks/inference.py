@@ -15,6 +15,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -203,7 +204,7 @@ def run(parts: list[str], target: int) -> None:
         for name in FLOOR_CELLS:
             simulate("floor", name, lambda k, name=name: floor_cell(name, k), target)
     if "macaque" in parts and workloads.macaque_file() is not None:
-        save(RESULTS, "macaque_v1", inference_v1.study())
+        inference_v1.study(load(RESULTS), partial(save, RESULTS))
 
 
 def main() -> None:

@@ -41,11 +41,10 @@ def write_tables(results: dict[str, Any]) -> None:
         ("networks", network_table(results)),
         ("intervals", interval_table(results)),
         ("floors", floor_table(results)),
+        ("macaque", inference_v1.tables(results)),
     ):
         if table.count("\n") > 1:
             replace_table(name, table)
-    if "macaque_v1" in results:
-        replace_table("macaque", inference_v1.table(results["macaque_v1"]))
 
 
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:

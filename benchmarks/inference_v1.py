@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import squareform
 
 import repshape as rs
 from benchmarks import workloads
@@ -16,100 +19,81 @@ COMPONENTS = (6, 16)
 GROUPS = 6
 SPLITS = 4
 LEVEL = 0.9
+COLUMNS = ("estimate", "low", "high", "plug_in", "floor")
+
+Matrices = dict[str, Any]  # the labels, and a list over pairs for each of the columns
 
 
-def study() -> list[dict[str, Any]]:
-    return [study_of(count) for count in COMPONENTS]
+def keys() -> dict[str, tuple[int, str, str]]:
+    """The name of each matrix of the study, by components, category and distance."""
+    cells = product(COMPONENTS, CATEGORIES, ALPHAS)
+    return {f"macaque: {k} components, {c}, {d}": (k, c, d) for k, c, d in cells}
 
 
-def study_of(components: int) -> dict[str, Any]:
-    """Both distances of all pairs for both categories, and their paired comparison."""
-    found = {
-        (category, name): estimates(category, components, alpha)
-        for category in CATEGORIES
-        for name, alpha in ALPHAS.items()
-    }
-    some = found["natural", "d_0"].matrix
-    monkeys = [label.split("_")[0] for label in some.labels]
-    return {
-        "n_components": components,
-        "populations": list(some.labels),
-        "monkeys": monkeys,
-        "distances": [
-            summary(category, name, matrix) for (category, name), matrix in found.items()
-        ],
-        "comparisons": comparisons(found, monkeys),
-    }
+def study(known: dict[str, Any], keep: Callable[[str, Matrices], None]) -> None:
+    """Estimate the matrices that are not known yet, and keep each of them."""
+    for key, cell in keys().items():
+        if key not in known:
+            keep(key, estimates(*cell))
+            print(key, flush=True)
 
 
-def estimates(category: str, components: int, alpha: float) -> rs.inference.EstimatedMatrix:
+def estimates(components: int, category: str, distance: str) -> Matrices:
     phi = rs.Preprocess(n_components=components)
-    metric = rs.GaussianShapeMetric(alpha, preprocess=phi, tol=1e-5, max_iter=200)
+    metric = rs.GaussianShapeMetric(ALPHAS[distance], preprocess=phi, tol=1e-5, max_iter=200)
     populations = workloads.macaque_populations(category, components)
-    return rs.inference.matrix(populations, metric, n_groups=GROUPS, n_splits=SPLITS, level=LEVEL)
+    found = rs.inference.matrix(populations, metric, n_groups=GROUPS, n_splits=SPLITS, level=LEVEL)
+    frame = found.to_frame()
+    numbers = {name: [float(f"{v:.6g}") for v in frame[name]] for name in COLUMNS}
+    return {"labels": list(found.matrix.labels), "overlap": found.overlap, **numbers}
 
 
-def summary(category: str, name: str, found: rs.inference.EstimatedMatrix) -> dict[str, Any]:
-    """Medians over pairs, and how many distances are above 0."""
-    table = found.to_frame()
-    return {
-        "category": category,
-        "distance": name,
-        "pairs": len(table),
-        "above_zero": int((table["low"] > 0).sum()),
-        "overlap": found.overlap,
-        **{column: float(table[column].median()) for column in ("estimate", "plug_in", "floor")},
-    }
+def tables(results: dict[str, Any]) -> str:
+    """The tables of the study, or nothing unless it is complete."""
+    if not all(key in results for key in keys()):
+        return ""
+    found = {cell: results[key] for key, cell in keys().items()}
+    return f"{distance_table(found)}\n\n{comparison_table(found)}"
 
 
-def comparisons(found: dict[tuple[str, str], Any], monkeys: list[str]) -> list[dict[str, Any]]:
-    """Log ratios of natural to synthetic, for each distance and for d_0 / d_2."""
-    rows = []
-    for kind in ("matrix", "plug_in"):
-        values = {key: getattr(one, kind).values for key, one in found.items()}
-        for what in (*ALPHAS, "d_0 / d_2"):
-            first, second = (_values(values, category, what) for category in CATEGORIES)
-            upper = np.triu_indices(len(first), 1)
-            if min(first[upper].min(), second[upper].min()) <= 0:
-                continue
-            for unit, blocks in (("population", None), ("monkey", monkeys)):
-                test = rs.inference.paired(first, second, blocks, relative=True, level=LEVEL)
-                row = {"estimates": "corrected" if kind == "matrix" else "plug-in", "of": what}
-                row |= {"unit": unit, "units": test.n_blocks, "log_ratio": test.estimate}
-                row |= {"low": test.interval[0], "high": test.interval[1]}
-                smaller = int(np.sum(first[upper] < second[upper]))
-                row |= {"p_value": test.p_value, "smallest_p_value": test.smallest_p_value}
-                rows.append(row | {"natural_smaller": smaller, "pairs": len(upper[0])})
-    return rows
-
-
-def _values(values: dict[tuple[str, str], np.ndarray], category: str, what: str) -> np.ndarray:
-    if what in ALPHAS:
-        return values[category, what]
-    top, bottom = (values[category, name] for name in ALPHAS)
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom != 0)
-
-
-def table(studies: list[dict[str, Any]]) -> str:
+def distance_table(found: dict[tuple[int, str, str], Matrices]) -> str:
     head = "| components | images | distance | pairs | plug-in | floor | corrected | above 0 |"
     lines = [head, "|" + "---|" * 8]
-    for s in studies:
-        for r in s["distances"]:
-            cells = [s["n_components"], r["category"], r["distance"], r["pairs"]]
-            cells += [f"{r[key]:.2f}" for key in ("plug_in", "floor", "estimate")]
-            lines.append("| " + " | ".join(map(str, [*cells, r["above_zero"]])) + " |")
-    return "\n".join(lines) + "\n\n" + comparison_table(studies)
+    for cell, one in found.items():
+        cells = [*cell, len(one["low"])]
+        cells += [f"{np.median(one[name]):.2f}" for name in ("plug_in", "floor", "estimate")]
+        cells += [int(np.sum(np.array(one["low"]) > 0))]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
 
 
-def comparison_table(studies: list[dict[str, Any]]) -> str:
+def comparison_table(found: dict[tuple[int, str, str], Matrices]) -> str:
+    """Log ratios of natural to synthetic, for each distance and for d_0 / d_2."""
     head = "| components | comparison | estimates | natural smaller | units | log ratio | "
     head += "90 % interval | p | smallest possible p |"
     lines = [head, "|" + "---|" * 9]
-    for s in studies:
-        for r in s["comparisons"]:
-            cells = [s["n_components"], r["of"], r["estimates"]]
-            cells += [f"{r['natural_smaller']} of {r['pairs']}", f"{r['units']} {r['unit']}s"]
-            cells += [f"{r['log_ratio']:+.3f}", f"[{r['low']:+.2f}, {r['high']:+.2f}]"]
-            cells += [f"{r['p_value']:.3f}", f"{r['smallest_p_value']:.3f}"]
+    for k, what, column in product(COMPONENTS, (*ALPHAS, "d_0 / d_2"), ("estimate", "plug_in")):
+        sides = [values(found, k, category, what, column) for category in CATEGORIES]
+        if min(side.min() for side in sides) <= 0:
+            continue
+        monkeys = [name.split("_")[0] for name in found[k, "natural", "d_0"]["labels"]]
+        smaller = f"{int(np.sum(sides[0] < sides[1]))} of {len(sides[0])}"
+        word = "corrected" if column == "estimate" else "plug-in"
+        for unit, blocks in (("populations", None), ("monkeys", monkeys)):
+            matrices = [squareform(side) for side in sides]
+            test = rs.inference.paired(*matrices, blocks, relative=True, level=LEVEL)
+            cells = [k, what, word, smaller, f"{test.n_blocks} {unit}", f"{test.estimate:+.3f}"]
+            cells += ["[{:+.2f}, {:+.2f}]".format(*test.interval)]
+            cells += [f"{test.p_value:.3f}", f"{test.smallest_p_value:.3f}"]
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
+
+
+def values(
+    found: dict[tuple[int, str, str], Matrices], k: int, category: str, what: str, column: str
+) -> np.ndarray:
+    """A distance, or the ratio of both, over pairs; negative where an estimate is."""
+    if what in ALPHAS:
+        return np.array(found[k, category, what][column])
+    top, bottom = (np.array(found[k, category, name][column]) for name in ALPHAS)
+    return np.where((top > 0) & (bottom > 0), top / np.where(bottom == 0, 1.0, bottom), -1.0)
