@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 # Arrays and sequences up to this length are written out.
 SHORT = 6
+# Significant digits of a number; the attribute itself has them all.
+DIGITS = 6
 # No value of a result takes more characters than this.
 WIDEST = 160
 
@@ -68,6 +70,8 @@ def describe_value(value: Any) -> str:
     """
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
     if isinstance(value, np.ndarray):
         if value.ndim == 1 and len(value) <= SHORT and value.dtype.kind in "fiub":
             form = "{:.4g}" if value.dtype.kind == "f" else "{}"

@@ -217,6 +217,20 @@ def shared_labels(labels: Mapping[str, Sequence[str] | None]) -> list[str]:
     return common
 
 
+def left_out(
+    labels: Mapping[str, Sequence[str] | None], kept: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the conditions of each network that are not kept; networks that lose none are absent.
+
+    >>> left_out({"x": ["a", "b"], "y": ["a"]}, ["a"])
+    {'x': ('b',)}
+    """
+    gone = {
+        name: tuple(one for one in own or () if one not in kept) for name, own in labels.items()
+    }
+    return {name: conditions for name, conditions in gone.items() if conditions}
+
+
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> list[int]:
     """Return the rows of a table that match a value, one of several, or a function, per column."""
     keep = np.ones(len(table), dtype=bool)

@@ -1,26 +1,61 @@
-"""Preprocessing (phi in the paper): one affine map per network, fitted once."""
+"""Preprocessing (phi in the paper): one affine map per network, fitted once.
+
+A transform of every single response, such as a square root, may come first.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import FloatArray, Labels, condition_weights, count, frozen, symmetrized
-from repshape.errors import InputError, check_boolean, check_integer, check_real
+from repshape._arrays import (
+    FloatArray,
+    Labels,
+    check_finite,
+    condition_weights,
+    count,
+    frozen,
+    real_array,
+    symmetrized,
+)
+from repshape.errors import (
+    InputError,
+    InputTypeError,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_optional,
+    check_real,
+)
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 RANK_TOLERANCE = 1e-12
 """The variance of a direction below this fraction of the largest is rounding."""
 
 
+def _anscombe(x: FloatArray) -> FloatArray:
+    return np.asarray(2.0 * np.sqrt(x + 0.375))
+
+
+ResponseTransform: TypeAlias = str | Callable[[FloatArray], npt.ArrayLike] | None
+# Each name with its function, and the smallest response that it takes.
+TRANSFORMS: dict[str, tuple[Callable[[FloatArray], FloatArray], float]] = {
+    "sqrt": (np.sqrt, 0.0),
+    "anscombe": (_anscombe, -0.375),
+    "log1p": (np.log1p, 0.0),
+}
+
+
 @dataclass(frozen=True)
 class Preprocess:
-    """How to centre, reduce, whiten and scale each network before networks are compared.
+    """How to transform, centre, reduce, whiten and scale networks before they are compared.
 
-    All steps are based on the grand mean and the total covariance of the network,
+    The ``transform`` comes first, and is applied to every response of every trial. All other steps
+    are based on the grand mean and the total covariance of the network,
 
         c = sum_m w_m mu_m,    C = sum_m w_m [ S_m + (mu_m - c)(mu_m - c)' ],
 
@@ -48,6 +83,12 @@ class Preprocess:
         A variance v becomes v^(1 - whitening): 0 keeps the covariance, and 1 makes it the
         identity. Unlike the mixture a I + (1 - a) C^(-1/2) of Williams et al. (2021), this does
         not depend on the units of the responses.
+    transform : {"sqrt", "anscombe", "log1p"} or function, optional
+        For spike counts, whose variance grows with their mean: x becomes sqrt(x),
+        2 sqrt(x + 3/8) (Anscombe), or log(1 + x). A function takes an array (responses, neurons)
+        and returns one of the same shape, entry by entry. To be used with a store it must be
+        importable from a module, whose name identifies it. The network must have trials, or no
+        noise at all: a transformed Gaussian is not a Gaussian.
 
     Examples
     --------
@@ -58,12 +99,16 @@ class Preprocess:
     FittedPreprocess(3 neurons to 2, 71.7 % of the variance)
     >>> phi.apply(network)
     Trials(5 conditions, 20 trials each, 2 neurons)
+    >>> counts = np.array([[[4.0], [16.0]]])
+    >>> Preprocess(center=False, transform="sqrt").fit(counts).apply(counts).means
+    array([[3.]])
     """
 
     center: bool = True
     scale: bool = False
     n_components: int | None = None
     whitening: float = 0.0
+    transform: ResponseTransform = None
 
     def fit(self, network: NetworkLike, weights: npt.ArrayLike | None = None) -> FittedPreprocess:
         """Fit the map to one network.
@@ -75,7 +120,8 @@ class Preprocess:
             Non-negative weights of the conditions, which are normalised to sum to one.
         """
         checked = as_network(network)
-        self._check(checked.n_neurons)
+        self.check(checked.n_neurons)
+        checked = transform_responses(checked, self.transform)
         w = condition_weights(weights, checked.n_conditions)
         grand_mean = w @ checked.means
         linear, kept, variance = self._linear(checked, w, grand_mean)
@@ -88,17 +134,21 @@ class Preprocess:
             linear=None if linear is None else frozen(np.ascontiguousarray(linear)),
             gain=1.0 / float(np.sqrt(variance)) if self.scale else 1.0,
             explained_variance=kept,
+            transform=self.transform,
         )
 
-    def _check(self, n_neurons: int) -> None:
+    def check(self, n_neurons: int | None = None) -> None:
+        """Raise if a parameter is outside its range, for a network of this many neurons."""
         owner = "Preprocess"
         check_boolean("center", self.center, owner=owner)
         check_boolean("scale", self.scale, owner=owner)
         check_real("whitening", self.whitening, 0, 1, owner=owner)
+        if self.transform is not None and not callable(self.transform):
+            check_choice("transform", self.transform, TRANSFORMS, owner=owner)
         if self.n_components is None:
             return
         check_integer("n_components", self.n_components, 1, owner=owner)
-        if self.n_components > n_neurons:
+        if n_neurons is not None and self.n_components > n_neurons:
             raise InputError(
                 f"The 'n_components' parameter of Preprocess must not exceed the number of "
                 f"neurons. Got {self.n_components} for a network of {count(n_neurons, 'neuron')}."
@@ -129,24 +179,27 @@ class Preprocess:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPreprocess:
-    """The map x -> gain (x - offset) linear of one network, where rows are responses.
+    """The map x -> gain (f(x) - offset) linear of one network, where rows are responses.
 
     Attributes
     ----------
     offset : array of shape (n,)
-        The grand mean of the network that it was fitted to, or zeros.
+        The grand mean of the transformed network that it was fitted to, or zeros.
     linear : array of shape (n, n_out), or None
         PCA and whitening; None if there is neither.
     gain : float
         The scale factor.
     explained_variance : float
         Fraction of the total variance that PCA keeps.
+    transform : str, function or None
+        The function f of single responses; None stands for the identity.
     """
 
     offset: FloatArray
     linear: FloatArray | None
     gain: float
     explained_variance: float
+    transform: ResponseTransform = None
 
     @property
     def n_neurons(self) -> int:
@@ -159,8 +212,11 @@ class FittedPreprocess:
         return self.n_neurons if self.linear is None else int(self.linear.shape[1])
 
     def __repr__(self) -> str:
-        sizes = f"{count(self.n_neurons, 'neuron')} to {self.n_outputs}"
-        return f"FittedPreprocess({sizes}, {100 * self.explained_variance:.1f} % of the variance)"
+        words = f"{count(self.n_neurons, 'neuron')} to {self.n_outputs}"
+        words += f", {100 * self.explained_variance:.1f} % of the variance"
+        if self.transform is not None:
+            words += f", after {transform_name(self.transform)}"
+        return f"FittedPreprocess({words})"
 
     def apply(self, network: NetworkLike) -> Trials | Gaussians:
         """Map a network: the one it was fitted to, or held-out responses of the same neurons.
@@ -175,6 +231,7 @@ class FittedPreprocess:
                 f"The preprocessing was fitted to {count(self.n_neurons, 'neuron')}. "
                 f"Got a network of {count(checked.n_neurons, 'neuron')}."
             )
+        checked = transform_responses(checked, self.transform)
         if isinstance(checked, Trials):
             return Trials._trusted(
                 self._map(checked.pooled - self.offset),
@@ -212,6 +269,83 @@ class FittedPreprocess:
     def _neurons(self, network: Trials | Gaussians) -> Labels:
         """Return the labels of the neurons, unless they are mixed."""
         return network.neurons if self.linear is None else None
+
+
+def transform_responses(
+    network: Trials | Gaussians, transform: ResponseTransform
+) -> Trials | Gaussians:
+    """Return a network whose responses are transformed, one by one.
+
+    >>> transform_responses(Trials([[[4.0], [9.0]]]), "sqrt").pooled
+    array([[2.],
+           [3.]])
+    """
+    if transform is None:
+        return network
+    if isinstance(network, Trials):
+        rows = frozen(_transformed(network.pooled, transform))
+        counts = network.n_trials, network.n_dropped
+        return Trials._trusted(rows, *counts, network.conditions, network.neurons)
+    if network.stored.any():
+        raise InputTypeError(
+            "The 'transform' parameter of Preprocess needs trials: a transformed Gaussian is not a "
+            f"Gaussian. Got {network!r} instead."
+        )
+    points = _transformed(network.means, transform)
+    return Gaussians.points(points, conditions=network.conditions, neurons=network.neurons)
+
+
+def _transformed(responses: FloatArray, transform: ResponseTransform) -> FloatArray:
+    """Return f of responses (rows, n), or raise one clear sentence if it cannot be used."""
+    what = f"responses after {transform_name(transform)}"
+    if isinstance(transform, str):
+        function, lowest = TRANSFORMS[transform]
+        if responses.min() < lowest:
+            row, neuron = np.unravel_index(int(np.argmin(responses)), responses.shape)
+            raise InputError(
+                f"The transform {transform!r} needs responses of at least {lowest:g}. "
+                f"Got {responses[row, neuron]:g} at neuron {neuron}."
+            )
+        found: FloatArray = function(responses)
+    else:
+        assert callable(transform)
+        found = real_array(transform(responses), what).astype(np.float64)
+    if found.shape != responses.shape:
+        raise InputError(
+            f"The {what} must have the same shape. Got {found.shape} for {responses.shape}."
+        )
+    check_finite(found, what, ("row", "neuron"))
+    return found
+
+
+def transform_name(transform: ResponseTransform) -> str:
+    """Return the name of a transform, for messages and reports.
+
+    >>> transform_name("sqrt"), transform_name(np.tanh)
+    ('sqrt', 'tanh')
+    """
+    return transform if isinstance(transform, str) else str(getattr(transform, "__name__", "f"))
+
+
+def check_preprocess(name: str, value: Any, *, owner: str = "") -> None:
+    """Raise unless a parameter is None or a `Preprocess` with valid settings."""
+    check_optional(name, value, Preprocess, owner=owner)
+    if value is not None:
+        value.check()
+
+
+def check_sizes(metrics: Iterable[Any], sizes: Iterable[tuple[str, int]]) -> None:
+    """Raise if a network, given by its name and number of neurons, is too small for a metric."""
+    given = [getattr(metric, "preprocess", None) for metric in metrics]
+    steps = [one for one in given if isinstance(one, Preprocess)]
+    for one in steps:
+        one.check()  # an error about the settings concerns no network
+    for name, n_neurons in sizes:
+        for one in steps:
+            try:
+                one.check(n_neurons)
+            except InputError as error:
+                raise InputError(f"In network {name!r}: {error}") from None
 
 
 def _thin(factors: FloatArray) -> FloatArray:

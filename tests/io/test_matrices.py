@@ -57,14 +57,37 @@ def test_csv_holds_no_formula_and_negative_numbers_stay_numbers(tmp_path: Path) 
     with open(tmp_path / "d.csv", newline="", encoding="utf-8") as handle:
         header, *rows = list(csv.reader(handle))
     written = ["'=cmd|' /C calc'!A0", "'+1+1", "-1", "'-x", "'@SUM(A1)", "'\ttab", "'\rreturn"]
-    assert header == ["", *written, "''=1", "NA", ""]
-    assert [row[0] for row in rows] == header[1:]
+    labels = [*written, "''=1", "NA", ""]
+    assert header == ["", *labels, "note", "rate"]
+    assert [row[0] for row in rows] == [row[-2] for row in rows] == labels
     assert rows[0][2] == "-0.25"
+
+
+def test_csv_keeps_metadata(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "a": [1, 2, 3],  # a column may have the name of a network
+            "rate": [0.1, np.nan, -np.inf],
+            "area": ["V1", None, "=IT"],
+            "mouse": ["007", "7", "nan?"],
+            "left": [True, False, True],
+        }
+    )
+    D = DistanceMatrix([[0, 1, 2], [1, 0, 3], [2, 3, 0]], list("abc"), frame)
+    D.save(tmp_path / "d.csv")
+    back = DistanceMatrix.load(tmp_path / "d.csv")
+    np.testing.assert_array_equal(back.values, D.values)
+    pd.testing.assert_frame_equal(back.metadata, D.metadata)
 
 
 def test_csv_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_bytes("\ufeff,é,b\r\né,0,1\r\nb,1,0\r\n".encode())
     assert DistanceMatrix.load(tmp_path / "d.csv").labels == ("é", "b")
+    (tmp_path / "d.csv").write_text(",a,b,age\na,0,1,7\nb,1,0,\n")
+    assert DistanceMatrix.load(tmp_path / "d.csv").metadata["age"].iloc[0] == 7.0
+    (tmp_path / "d.csv").write_text(",a,b,age\na,0,1,7\nb,1,0\n")
+    with pytest.raises(InputError, match="is not a matrix of distances"):
+        DistanceMatrix.load(tmp_path / "d.csv")
 
 
 def test_metadata_with_gaps_of_every_kind_comes_back(tmp_path: Path) -> None:

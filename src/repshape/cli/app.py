@@ -16,8 +16,9 @@ import typer
 from repshape._version import package_version
 from repshape.cli.cohorts import import_, info
 from repshape.cli.demo import demo
+from repshape.cli.embed import embed
 from repshape.cli.groups import groups
-from repshape.cli.matrices import embed, neighbors, repair
+from repshape.cli.matrices import neighbors, repair
 from repshape.cli.pairwise import pairwise
 from repshape.cli.report import report
 

@@ -1,4 +1,4 @@
-"""The commands that read a saved matrix of distances: repair, embed, neighbors."""
+"""The commands that repair a matrix of distances and find neighbours in it: repair, neighbors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, number, option, tell
+from repshape.cli.shared import AsJson, Metadata, Quiet, Seed, check_tables, number, option, tell
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.analysis.protocol import NeighborScore
@@ -24,13 +24,6 @@ Matrix = Annotated[
         show_default=False,
     ),
 ]
-
-
-class Method(StrEnum):
-    """Kinds of multi-dimensional scaling."""
-
-    metric = "metric"
-    classical = "classical"
 
 
 class TargetKind(StrEnum):
@@ -65,65 +58,6 @@ def repair(
     tell(lines, result.summary() | {"files": [str(out)]}, as_json=as_json, quiet=quiet)
 
 
-def embed(
-    matrix: Matrix,
-    out: Annotated[Path, option("FILE", "The points: .csv, .npz or .json.", "--out", "-o")],
-    components: Annotated[int, number("Dimension of the points.", min=1)] = 2,
-    method: Annotated[Method, typer.Option(help="Kind of multi-dimensional scaling.")] = (
-        Method.metric
-    ),
-    pca_from: Annotated[
-        int | None,
-        number("Embed in this many dimensions first, then keep the principal components.", min=1),
-    ] = None,
-    starts: Annotated[int, number("Starting points of metric scaling.", min=1)] = 4,
-    align_to: Annotated[
-        Path | None, option("FILE", "Rotate the points onto these, from an earlier embed.")
-    ] = None,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Also scale the points to those of --align-to.")
-    ] = False,
-    curve: Annotated[
-        Path | None, option("FILE", "Also write the distortion in 1 to 20 dimensions to this file.")
-    ] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Embed networks as points whose distances resemble the matrix.
-
-    \b
-    Examples:
-      repshape embed distances.npz -o plane.csv
-      repshape embed other.npz -o other.csv --align-to plane.csv --scale
-    """  # noqa: D301
-    from repshape.analysis.distortion import distortion, distortion_curve
-    from repshape.analysis.embedding import embed as embed_matrix
-    from repshape.analysis.panels import align_embeddings
-    from repshape.io.tables import read_points, with_metadata, write_table
-    from repshape.matrix.distances import DistanceMatrix
-
-    files = [out, *([curve] if curve else [])]
-    check_tables(files, inputs=[matrix, *([align_to] if align_to else [])])
-    D = DistanceMatrix.load(matrix)
-    found = embed_matrix(
-        D, components, method=method.value, pca_from=pca_from, n_init=starts, random_state=seed
-    )
-    summary, table = found.summary(), found.to_frame()
-    summary["distortion_percentiles"] = distortion(D, found).summary() if len(D) > 1 else {}
-    if align_to is not None:
-        aligned = align_embeddings(found, read_points(align_to, D.labels), scaling=scale)
-        summary |= {"align_scale": aligned.scale, "align_residual": aligned.residual}
-        table.loc[:, :] = aligned.points
-    write_table(out, with_metadata(table, D), summary)
-    if curve:
-        frame = distortion_curve(D, method=method.value, random_state=seed).to_frame()
-        write_table(curve, frame, {"method": method.value})
-    lines = [found.words(), *(f"Wrote {file}" for file in files)]
-    data = summary | {"files": [str(file) for file in files]}
-    tell(lines, data, as_json=as_json, quiet=quiet)
-
-
 def neighbors(
     matrix: Matrix,
     of: Annotated[
@@ -131,22 +65,23 @@ def neighbors(
     ] = None,
     count: Annotated[int, number("Number of neighbours to list.", "-k", min=1)] = 5,
     target: Annotated[
-        str | None, option("COLUMN", "Predict this column of the metadata instead.")
+        str | None, option("COLUMN", "Predict this column of the metadata from nearest neighbours.")
     ] = None,
     kind: Annotated[
         TargetKind,
-        typer.Option(help="How to read the target; auto reads whole numbers as classes."),
+        typer.Option(help="Predict classes or numbers; auto predicts numbers as numbers."),
     ] = TargetKind.auto,
-    metadata: Annotated[
-        Path | None, option("FILE", "CSV of metadata; its first column names the networks.")
-    ] = None,
+    metadata: Metadata = None,
     groups: Annotated[
-        str | None, option("COLUMN", "Leave out each group of this column in turn.")
+        str | None,
+        option("COLUMN", "Hold out each group of networks in turn, such as those of one animal."),
     ] = None,
-    repeats: Annotated[int, number("Number of random test sets.", min=1)] = 20,
-    permutations: Annotated[int, number("Number of permutations for a p-value.", min=0)] = 0,
+    repeats: Annotated[int, number("Number of random test sets for --target.", min=1)] = 20,
+    permutations: Annotated[
+        int, number("Number of permutations for the p-value of --target.", min=0)
+    ] = 0,
     out: Annotated[
-        Path | None, option("FILE", "A table: .csv, .npz or .json.", "--out", "-o")
+        Path | None, option("FILE", "Table to write: .csv, .npz or .json.", "--out", "-o")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -198,10 +133,11 @@ def neighbors(
 def _predictor(D: DistanceMatrix, target: str, kind: TargetKind) -> Callable[..., NeighborScore]:
     """Return the function that predicts a column of the metadata, as classes or as numbers."""
     from repshape.analysis.neighbors import knn_classify, knn_regress
+    from repshape.io.tables import is_numeric
 
     numbers = kind is TargetKind.numbers
     if kind is TargetKind.auto and target in D.metadata:
-        numbers = D.metadata[target].dtype.kind == "f"
+        numbers = is_numeric(D.metadata[target])
     return knn_regress if numbers else knn_classify
 
 

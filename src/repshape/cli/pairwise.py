@@ -41,7 +41,8 @@ def pairwise(
         Path,
         option(
             "PATH",
-            "A file to write (.npz or .csv), or a directory, whose computation can resume.",
+            "File to write (.npz or .csv), or directory. A computation into a directory can be "
+            "resumed.",
             "--out",
             "-o",
         ),
@@ -51,61 +52,88 @@ def pairwise(
     ] = "gaussian",
     alpha: Annotated[
         list[float] | None,
-        number("Weight of the means, from 0 to 2. Repeat the option for several matrices."),
+        number(
+            "Weight of the means in the gaussian metric, from 0 (covariances only) to 2 (means "
+            "only); 1 by default. Repeat the option to compute several matrices."
+        ),
     ] = None,
-    q: Annotated[float | None, number("Exponent of the energy metric.")] = None,
-    p: Annotated[float | None, number("Exponent of the Wasserstein metric.")] = None,
+    q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None,
+    p: Annotated[float | None, number("Exponent of the wasserstein metric; 2 by default.")] = None,
     group: Annotated[
         Text,
         option(
-            "NAME", "Transforms to minimise over: orthogonal, rotation, permutation or identity."
+            "NAME",
+            "Transforms to minimise over: orthogonal (the default), rotation, permutation or "
+            "identity.",
         ),
     ] = None,
     covariance: Annotated[
-        Text, option("NAME", "Estimator of covariances, such as ledoit-wolf.")
+        Text,
+        option("NAME", "Estimator of the covariances, such as ledoit-wolf; mle by default."),
     ] = None,
-    components: Annotated[int | None, number("Keep this many principal components.", min=1)] = None,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Scale each network to unit total variance.")
-    ] = False,
+    transform: Annotated[
+        Text,
+        option("NAME", "Transform every response first: sqrt, anscombe or log1p, for counts."),
+    ] = None,
+    center: Annotated[
+        bool | None,
+        typer.Option(
+            help="Subtract the grand mean of each network. By default, only together with another "
+            "step of preprocessing.",
+            show_default=False,
+        ),
+    ] = None,
+    components: Annotated[
+        int | None, number("Number of principal components to keep; all by default.", min=1)
+    ] = None,
     whitening: Annotated[
         float, number("Strength of whitening, from 0 (none) to 1 (full).", min=0, max=1)
     ] = 0.0,
-    starts: Annotated[Text, number("Starting points of the solver, or auto.")] = None,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Scale each network to unit total variance.")
+    ] = False,
+    starts: Annotated[
+        Text, number("Number of starting points of the solver; auto by default.")
+    ] = None,
     tol: Annotated[float | None, number("Tolerance of the solver.")] = None,
     max_iter: Annotated[
         int | None, number("Maximum number of gradient evaluations per starting point.")
     ] = None,
     seed: Annotated[int | None, number("Seed of the random starting points.")] = None,
     polish: Annotated[
-        bool, typer.Option(help="Improve each pair from compositions of other alignments.")
+        bool,
+        typer.Option(help="Improve each alignment by starting from combinations of others."),
     ] = True,
     workers: Annotated[
         int | None, number("Number of threads or Dask workers; all cores by default.", min=1)
     ] = None,
     memory: Annotated[
-        Text, option("SIZE", "Memory to use, such as 2G; a quarter of the RAM by default.")
+        Text, option("SIZE", "Memory to use, such as 2G; a quarter of the total by default.")
     ] = None,
     shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None,
     engine: Annotated[str, option("NAME", "Where to compute: threads or dask.")] = "threads",
     scheduler: Annotated[Text, option("ADDRESS", "Address of a Dask scheduler.")] = None,
     alignments: Annotated[
-        Text, option("TYPE", "Store all alignments as float32 or float64.")
+        Text, option("TYPE", "Also store the alignments, as float32 or float64.")
     ] = None,
     tile: Annotated[
-        int | None, number("Networks per side of a tile, the unit that is stored.", min=1)
+        int | None, number("Number of networks along each side of a stored tile.", min=1)
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compute the distances between all networks of a cohort.
 
-    An interrupted run resumes when you repeat the command, if the output is a directory. Several
-    shards can work on one directory at the same time; a last run without --shard completes it.
+    If the output is a directory, an interrupted run resumes when you repeat the command, and
+    several shards can work on it at the same time; a final run without --shard completes it.
+
+    The steps of preprocessing are --transform, --center, --components, --whitening and --scale, in
+    this order, for each network by itself.
 
     \b
     Examples:
       repshape pairwise mice.zarr -o d.zarr --covariance ledoit-wolf --components 20
+      repshape pairwise mice.zarr -o d.npz --transform sqrt --no-center
       repshape pairwise mice.zarr -o sweep --alpha 0 --alpha 1 --alpha 2
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
@@ -122,7 +150,7 @@ def pairwise(
     else:
         check_output_folder(out, inputs=[cohort])
     with usage():
-        parameters["preprocess"] = _preprocess(components, scale, whitening)
+        parameters["preprocess"] = _preprocess(transform, center, components, whitening, scale)
         metrics = _metrics(metric, alpha or [], parameters)
         _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
@@ -136,12 +164,19 @@ def _starts(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
-def _preprocess(components: int | None, scale: bool, whitening: float) -> Any:
+def _preprocess(
+    transform: str | None,
+    center: bool | None,
+    components: int | None,
+    whitening: float,
+    scale: bool,
+) -> Any:
+    """Return the preprocessing that the options ask for, or None if there is none."""
     from repshape.preprocess import Preprocess
 
-    if components is None and not scale and not whitening:
+    if not (transform is not None or center or components is not None or whitening or scale):
         return None
-    return Preprocess(scale=scale, n_components=components, whitening=whitening)
+    return Preprocess(center is not False, scale, components, whitening, transform)
 
 
 def _metrics(

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, Seed, check_output_files, number, option, tell
+from repshape.cli.shared import (
+    AsJson,
+    Metadata,
+    Quiet,
+    Seed,
+    check_output_files,
+    number,
+    option,
+    tell,
+)
 
 
 def report(
@@ -15,7 +24,8 @@ def report(
         list[Path],
         typer.Argument(
             metavar="MATRIX",
-            help="Matrices of the same networks: .npz, .csv, stores or directories of stores.",
+            help="Matrices of the same networks: .npz or .csv files, directories that "
+            "repshape pairwise wrote, or directories of these.",
             show_default=False,
         ),
     ],
@@ -24,10 +34,11 @@ def report(
         list[Path] | None,
         option(
             "COHORT",
-            "The cohort, to draw pairs of networks. Repeat the option to give each matrix its own, "
-            "in the same order.",
+            "The cohort, which is needed to draw pairs of networks. Repeat the option to give each "
+            "matrix its own, in the same order.",
         ),
     ] = None,
+    metadata: Metadata = None,
     title: Annotated[str | None, option("TEXT", "Title of the page.")] = None,
     max_pairs: Annotated[
         int,
@@ -47,14 +58,17 @@ def report(
     Examples:
       repshape report distances.npz -o report.html
       repshape report sweep energy.zarr --cohort mice.zarr -o report.html
+      repshape report distances.csv --metadata mice.csv -o report.html
     """  # noqa: D301 (click reads the backspace)
     from repshape.report.write import write_report
 
-    check_output_files([out], inputs=[*matrices, *(cohort or [])])
+    inputs = [*matrices, *(cohort or []), *([metadata] if metadata else [])]
+    check_output_files([out], inputs=inputs)
     found = write_report(
         matrices,
         out,
         cohort=cohort or None,
+        metadata=metadata,
         title=title,
         max_pairs=max_pairs,
         random_state=seed,

@@ -25,7 +25,7 @@ def number(help: str, *names: str, **limits: Any) -> Any:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages to stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.")]
 
 
 def _check_seed(seed: int | None) -> int | None:
@@ -34,6 +34,14 @@ def _check_seed(seed: int | None) -> int | None:
     return seed
 
 
+Metadata = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "CSV table of further metadata. Its first column names the networks, and its other columns "
+        "replace those of the same name.",
+    ),
+]
 Seed = Annotated[int, number("Seed of the random numbers.", callback=_check_seed)]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer
 from repshape.inference.estimates import Moments, Settings, distance_interval
 from repshape.inference.floor import split_distances
@@ -26,6 +27,7 @@ from repshape.responses import Trials, as_trials
 FloatArray = npt.NDArray[np.float64]
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class EstimatedMatrix:
     """Distances between all networks of a cohort, with their intervals and noise floors.

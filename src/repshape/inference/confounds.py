@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import condition_weights
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer
 from repshape.inference.columns import text_column
 from repshape.inference.floor import split_distances
@@ -33,6 +34,7 @@ TRIALS_PER_DIMENSION = 2
 TRIAL_RATIO = 1.2
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Confounds:
     """What else could explain distances: gain, noise and numbers of trials.

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.errors import check_integer
 from repshape.inference.columns import text_column
 from repshape.inference.group_statistics import (
@@ -31,6 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 DISPERSION_LEVEL = 0.05
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class GroupTest:
     """Result of a test of whether groups of networks differ.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
 from repshape.inference.columns import text_column
 from repshape.inference.permutations import N_PERMUTATIONS, ROUNDING
@@ -26,6 +27,7 @@ CAVEAT = (
 )
 
 
+@compact_repr
 @dataclass(frozen=True)
 class MantelTest:
     """Result of a Mantel test.
@@ -168,6 +170,7 @@ def same_networks(*given: MatrixLike) -> list[DistanceMatrix]:
     return out
 
 
+@compact_repr
 @dataclass(frozen=True)
 class PairedTest:
     """Result of a comparison of two matrices of distances between the same networks.

@@ -12,9 +12,9 @@ import pandas as pd
 
 from repshape._arrays import count
 from repshape._labels import (
-    find_difference,
     find_label,
     find_labels,
+    left_out,
     select_rows,
     shared_labels,
 )
@@ -22,6 +22,7 @@ from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.records import (
     Network,
     Record,
+    check_same_conditions,
     load_network,
     network_folders,
     read_record,
@@ -142,13 +143,12 @@ class Cohort(Sequence[Network]):
             (name, as_network(network, f"network {name!r}"), row)
             for name, network, row in _rows(self, None, None)
         ]
-        common = shared_labels({name: network.conditions for name, network, _ in rows})
+        own = {name: network.conditions for name, network, _ in rows}
+        common = shared_labels(own)
         cohort = Cohort()
         for name, network, row in rows:
             cohort.add(name, network.select(common), **row)
-            left_out = tuple(one for one in network.conditions or () if one not in common)
-            if left_out:
-                cohort.dropped[name] = left_out
+        cohort.dropped = left_out(own, common)
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> Cohort:
@@ -357,9 +357,7 @@ def save_networks(
     Only one network is in memory at a time. The conditions must be the same for all networks, and
     the names unique.
     """
-    target = Path(path)
-    if target.exists():  # before any network is read; checked again when the folder is named
-        raise StorageError(f"{target} exists already; choose another name for the cohort.")
+    target = check_new(path)  # before any network is read; checked again when the folder is named
     try:
         with writable(target), atomic_folder(target) as folder:
             create_group(folder, {"format": FORMAT, "version": FORMAT_VERSION})
@@ -368,20 +366,21 @@ def save_networks(
                 growing._add(name, network, metadata, save_network)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
-            raise StorageError(
-                f"{target} exists already; choose another name for the cohort."
-            ) from None
+            raise _exists(target) from None
         raise
     return Cohort.open(target)
 
 
-def check_same_conditions(first: Record, second: Record) -> None:
-    """Raise unless two networks have the same conditions, by number and by name."""
-    difference = find_difference(first, second, (repr(first.name), repr(second.name)))
-    if difference is not None:
-        raise InputError(
-            f"All networks must have the same conditions in the same order. {difference}"
-        )
+def check_new(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a cohort to make, or raise if there is something already."""
+    target = Path(path)
+    if target.exists():
+        raise _exists(target)
+    return target
+
+
+def _exists(target: Path) -> StorageError:
+    return StorageError(f"{target} exists already; choose another name for the cohort.")
 
 
 def _write_atomically(target: Path, network: Network, record: Record) -> Record:

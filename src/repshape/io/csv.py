@@ -11,12 +11,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from repshape.errors import InputError
 
+# Text that is a number: neither "007", which is a name, nor "1_000", which Python would accept.
+WRITTEN_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?|-?inf|nan", re.ASCII)
+TRUTHS = {"True": True, "False": False}
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
@@ -57,3 +60,20 @@ def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
 def csv_cells(text: str) -> list[list[str]]:
     """Return the cells of a CSV file as the text that was written into them."""
     return [[unescape(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+
+
+def typed_cells(cells: Sequence[str]) -> list[Any]:
+    """Return the cells of a column as integers, floats or truth values if all of them are such.
+
+    Empty cells are None, and do not count. All other columns are text.
+
+    >>> typed_cells(["1", "", "3"]), typed_cells(["1", "2.5"]), typed_cells(["007", "8"])
+    ([1, None, 3], [1.0, 2.5], ['007', '8'])
+    """
+    filled = [cell for cell in cells if cell]
+    read: Callable[[str], Any] = str
+    if filled and all(cell in TRUTHS for cell in filled):
+        read = TRUTHS.__getitem__
+    elif filled and all(map(WRITTEN_NUMBER.fullmatch, filled)):
+        read = int if all(cell.lstrip("+-").isdecimal() for cell in filled) else float
+    return [read(cell) if cell else None for cell in cells]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from repshape.errors import InputError, MissingDependencyError, RepshapeError
-from repshape.io.cohort import Cohort, save_networks
+from repshape._labels import left_out, shared_labels
+from repshape.errors import InputError, MissingDependencyError, RepshapeError, check_boolean
+from repshape.io.cohort import Cohort, check_new, save_networks
 from repshape.io.mat import read_mat
 from repshape.io.paths import check_input_file, open_file, read_text
 from repshape.io.tables import parse_csv
@@ -72,10 +73,14 @@ def import_cohort(
     sources: Sequence[PathLike],
     out: PathLike,
     *,
+    common_conditions: bool = False,
     name_column: str = "name",
     file_column: str = "file",
 ) -> Cohort:
     """Build a cohort on disk, whole or not at all.
+
+    All networks must have the same conditions in the same order, unless ``common_conditions`` is
+    True. Only one network is in memory at a time.
 
     Parameters
     ----------
@@ -85,6 +90,10 @@ def import_cohort(
         metadata.
     out : path
         The cohort to make; it must not exist.
+    common_conditions : bool
+        Whether to keep only the conditions that all networks have, in the order of the first
+        network. Conditions are matched by label. The attribute ``dropped`` of the result lists
+        what was left out, by network. Every file is read twice.
     name_column, file_column : str
         The columns of the manifests that hold the name and the file of a network.
 
@@ -103,7 +112,16 @@ def import_cohort(
     rows = [row for source in sources for row in _rows(Path(source), name_column, file_column)]
     if not rows:
         raise InputError("There is nothing to import: the manifest has no rows.")
-    return save_networks(((name, read_network(file), meta) for name, file, meta in rows), out)
+    check_boolean("common_conditions", common_conditions)
+    if not common_conditions:
+        return save_networks(((name, read_network(file), meta) for name, file, meta in rows), out)
+    check_new(out)
+    own = {name: read_network(file).conditions for name, file, _ in rows}
+    common = shared_labels(own)
+    networks = ((name, read_network(file).select(common), meta) for name, file, meta in rows)
+    cohort = save_networks(networks, out)
+    cohort.dropped = left_out(own, common)
+    return cohort
 
 
 def _rows(

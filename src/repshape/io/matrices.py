@@ -1,4 +1,4 @@
-"""Matrices of distances on disk: NPZ with a JSON header, or plain CSV."""
+"""Matrices of distances on disk: NPZ with a JSON header, or CSV with the metadata on the right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from repshape.errors import InputError, RepshapeError
-from repshape.io.csv import csv_bytes, csv_cells
+from repshape.io.csv import csv_bytes, csv_cells, typed_cells
 from repshape.io.json import json_text, plain
 from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
 from repshape.io.tables import column_cells
@@ -27,8 +27,9 @@ SUFFIXES = (".npz", ".csv")
 def write_matrix(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
     """Write the fields of a matrix, whole or not at all, in the format that the name ends in.
 
-    CSV has labels on both sides, by the rule of `repshape.io.csv` for text that a spreadsheet would
-    take for a formula, and numbers that read back to the same bits.
+    CSV has labels on both sides and columns of metadata on the right, by the rule of
+    `repshape.io.csv` for text that a spreadsheet would take for a formula, and numbers that read
+    back to the same bits.
     """
     write = _write_npz if check_suffix(path, SUFFIXES) == ".npz" else _write_csv
     with open_output(check_output_file(path)) as handle:
@@ -88,8 +89,13 @@ def _write_npz(handle: IO[bytes], fields: dict[str, Any]) -> None:
 
 def _write_csv(handle: IO[bytes], fields: dict[str, Any]) -> None:
     labels, values = list(fields["labels"]), fields["values"].tolist()
-    rows = [[label, *row] for label, row in zip(labels, values, strict=True)]
-    handle.write(csv_bytes([["", *labels], *rows]))
+    metadata = fields["metadata"]
+    columns = [column_cells(metadata.iloc[:, k]) for k in range(metadata.shape[1])]
+    rows = [
+        [label, *distances, *(cells[k] for cells in columns)]
+        for k, (label, distances) in enumerate(zip(labels, values, strict=True))
+    ]
+    handle.write(csv_bytes([["", *labels, *map(str, metadata.columns)], *rows]))
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
@@ -114,11 +120,18 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 def _read_csv(path: Path) -> dict[str, Any]:
     header, *rows = csv_cells(read_text(path))
-    labels = header[1:]
-    values = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    end = len(rows) + 1  # columns of metadata come after those of distances
+    labels = header[1:end]
+    values = np.array([[float(cell) for cell in row[1:end]] for row in rows])
     if [row[0] for row in rows] != labels:
         raise InputError(f"{path} must have the same labels on its rows and columns.")
-    return {"values": values, "labels": labels}
+    columns = zip(*(row[end:] for row in rows), strict=True)
+    metadata = pd.DataFrame(index=labels)
+    for name, cells in zip(header[end:], columns, strict=True):
+        typed = typed_cells(cells)
+        words = any(isinstance(cell, str) for cell in typed)  # what is absent stays None
+        metadata[name] = pd.Series(typed, index=labels, dtype=object if words else None)
+    return {"values": values, "labels": labels, "metadata": metadata}
 
 
 def _foreign(path: Path) -> InputError:

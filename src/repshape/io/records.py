@@ -16,7 +16,9 @@ import numpy as np
 import zarr
 
 from repshape._arrays import frozen
-from repshape.errors import InputTypeError
+from repshape._compact import compact_repr
+from repshape._labels import find_difference
+from repshape.errors import InputError, InputTypeError
 from repshape.io.writing import TEMPORARY_SUFFIX
 from repshape.io.zarr import add_array, create_group, read_array, read_attributes, readable
 from repshape.responses import Gaussians, Kind, Trials
@@ -36,6 +38,7 @@ STALE_SECONDS = 86400.0
 CHECKSUM_BYTES = 4
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Record:
     """What a cohort knows about a network without reading its responses.
@@ -182,3 +185,12 @@ def read_record(folder: Path) -> Record:
     """Read the record of one network on disk."""
     with readable(folder):
         return Record.from_attributes(read_attributes(folder) or {})
+
+
+def check_same_conditions(first: Record, second: Record) -> None:
+    """Raise unless two networks have the same conditions, by number and by name."""
+    difference = find_difference(first, second, (repr(first.name), repr(second.name)))
+    if difference is not None:
+        raise InputError(
+            f"All networks must have the same conditions in the same order. {difference}"
+        )

@@ -52,6 +52,15 @@ def column_cells(column: pd.Series[Any]) -> list[Any]:
     return [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
 
 
+def is_numeric(column: pd.Series[Any]) -> bool:
+    """Whether a column holds numbers, integers included; truth values are not numbers.
+
+    >>> is_numeric(pd.Series([4, 8])), is_numeric(pd.Series([True, False]))
+    (True, False)
+    """
+    return column.dtype.kind in "iuf"
+
+
 def read_points(path: Path, labels: Sequence[str]) -> npt.NDArray[np.float64]:
     """Return the columns ``x0``, ``x1``, ... of an embedding, with its rows in a given order."""
     readers = {".csv": _read_csv, ".npz": _read_npz, ".json": _read_json}
@@ -81,13 +90,18 @@ def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
             raise
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as a table: {reason}") from None
-    table = table.set_index(table.columns[0])
+    return rows_of(table.set_index(table.columns[0]), labels, str(path))
+
+
+def rows_of(table: pd.DataFrame, labels: Sequence[str], what: str) -> pd.DataFrame:
+    """Return the rows of a table, whose index names networks, in the order of the labels."""
+    names = table.index.astype(str)
     for name in labels:
-        rows = int((table.index == name).sum())
+        rows = int((names == name).sum())
         if rows != 1:
             found = "no row" if rows == 0 else f"{rows} rows"
-            raise InputError(f"{path} has {found} for network {name!r}.")
-    return table.loc[list(labels)]
+            raise InputError(f"{what} has {found} for network {name!r}.")
+    return table.set_index(names).loc[list(labels)]
 
 
 def join_metadata(D: DistanceMatrix, path: Path | None) -> DistanceMatrix:

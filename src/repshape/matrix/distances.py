@@ -192,10 +192,11 @@ class DistanceMatrix:
         """Write to ``path``, whole or not at all.
 
         A name that ends in ``.npz`` keeps everything and holds no pickle. One that ends in
-        ``.csv`` keeps the labels and every bit of the distances, and nothing else: write
-        ``D.metadata.to_csv(...)`` beside it if you need the metadata too. A label that a
-        spreadsheet would take for a formula, because it begins with ``=``, ``+``, ``-``, ``@``, a
-        tab or a line break, gets an apostrophe in front in CSV, which `load` removes again.
+        ``.csv`` keeps the labels, every bit of the distances and, in columns on the right, the
+        metadata; bounds and settings are left out. Dates come back as text, and text that reads
+        as a number as a number. Text that a spreadsheet would take for a formula, because it
+        begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break, gets an apostrophe in front
+        in CSV, which `load` removes again.
         """
         from repshape.io.matrices import write_matrix
 

@@ -22,13 +22,12 @@ from repshape.errors import (
     check_choice,
     check_integer,
     check_integer_or_auto,
-    check_optional,
     check_parameters,
     check_real,
 )
 from repshape.groups import FREE_COORDINATES, GROUPS, Transform, nearest_orthogonal
 from repshape.metrics.registry import describe
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 from repshape.solvers.starts import count_starts, make_starts
 
@@ -338,7 +337,7 @@ def signed_root(squared: float) -> float:
     return float(np.copysign(np.sqrt(abs(squared)), squared))
 
 
-PREPROCESS_RULE: Rule = partial(check_optional, kind=Preprocess)
+PREPROCESS_RULE: Rule = check_preprocess
 # Rules of the parameters that every search has.
 SEARCH_RULES: Mapping[str, Rule] = {
     "group": partial(check_choice, choices=GROUPS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,7 +20,7 @@ from repshape.metrics.base import (
     ShapeMetric,
     prepared_transform,
 )
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess, Preprocess, transform_responses
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -171,13 +171,17 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         )
 
     def _prepare_checked(self, network: Trials | Gaussians) -> PreparedMeans:
+        transform = None if self.preprocess is None else self.preprocess.transform
+        network = transform_responses(network, transform)
         self._check_varies(network.means)
         phi = self._fit_phi(network)
         points = Gaussians.points(network.means, conditions=network.conditions)
-        return self._prepare(phi.apply(points), phi)
+        return self._prepare(phi.apply(points), replace(phi, transform=transform))
 
     def _fit_phi(self, network: Trials | Gaussians) -> FittedPreprocess:
         """Fit the user's preprocessing, then centring and whitening, as one affine map.
+
+        The network is transformed already.
 
         The grand mean of g (X - 1 o') L is the image of the grand mean c of X. So centring after
         the first map is the same as subtracting c before it.
@@ -186,7 +190,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         own = Preprocess(center=self.center, whitening=self.whitening)
         if self.preprocess is None:
             return own.fit(Gaussians.points(network.means), weights)
-        first = self.preprocess.fit(network, self.weights)
+        first = replace(self.preprocess, transform=None).fit(network, self.weights)
         second = own.fit(Gaussians.points(first.apply(network).means), weights)
         return FittedPreprocess(
             offset=weights @ network.means if self.center else first.offset,

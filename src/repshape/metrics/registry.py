@@ -111,6 +111,11 @@ def check_identity(metric: Any, name: str | None = None) -> None:
     try:
         _identity(metric, strict=True)
     except _AnonymousError:
+        if _is_shape_metric(metric):
+            raise InputError(
+                "A store must be able to recognise its metric when it is continued, and a function "
+                f"among the parameters of {metric!r} cannot be imported. Define it in a module."
+            ) from None
         raise InputError(
             "A store must be able to recognise its metric when it is continued, and "
             f"{metric!r} has no name to recognise it by. Give it one, as in "

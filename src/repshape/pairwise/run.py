@@ -28,6 +28,7 @@ from repshape.pairwise.polish import can_polish, keeps_transforms, polish_layers
 from repshape.pairwise.store import Identity, Store, check_store_path
 from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
+from repshape.preprocess import check_sizes
 
 PathLike = str | os.PathLike[str]
 # Transforms that only the polish needs are starting points: seven digits are plenty.
@@ -309,6 +310,8 @@ def _job(
     items = as_sequence(networks, "networks")
     own_labels = check_labels(_own(networks, "labels", labels), len(items))
     frame = check_metadata(_own(networks, "metadata", metadata), own_labels)
+    if isinstance(items, Cohort):  # the sizes of others are known once they are read
+        check_sizes(metrics.values(), [(one.name, one.n_neurons) for one in items.records])
     on_disk = isinstance(items, Cohort) and items.path is not None
     if settings.engine == "dask" and not on_disk:
         raise InputError(

@@ -12,6 +12,7 @@ import pandas as pd
 
 from repshape.analysis.distortion import DistortionCurve
 from repshape.analysis.panels import align_embeddings
+from repshape.io.tables import is_numeric
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL, Quality
 from repshape.report.sources import Inputs, Source
@@ -83,7 +84,7 @@ def _packed(array: npt.ArrayLike, kind: str) -> dict[str, str]:
 
 def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     """Return a column as numbers, or as levels and the level of each network (-1: unknown)."""
-    if column.dtype.kind in "iuf":
+    if is_numeric(column):
         numbers = column.to_numpy(dtype=np.float64)
         known = np.where(np.isfinite(numbers), numbers, np.nan)
         return {"name": name, "kind": "number", "values": _packed(known, "f8")}

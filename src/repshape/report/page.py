@@ -11,7 +11,7 @@ from typing import Any
 from repshape._version import package_version
 from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
-from repshape.preprocess import Preprocess
+from repshape.preprocess import Preprocess, transform_name
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, Quality, many
@@ -174,7 +174,11 @@ def what_was_measured(
 def _preprocess_words(preprocess: Preprocess | None) -> str:
     if preprocess is None:
         return "None: the responses are compared as they are."
-    steps = ["centred"] if preprocess.center else []
+    steps = []
+    if preprocess.transform is not None:
+        steps.append(f"transformed by {transform_name(preprocess.transform)}")
+    if preprocess.center:
+        steps.append("centred")
     if preprocess.n_components is not None:
         steps.append(f"reduced to {preprocess.n_components} principal components")
     if preprocess.whitening:

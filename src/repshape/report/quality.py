@@ -17,6 +17,7 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.analysis.protocol import NeighborScore
 from repshape.errors import InputError
+from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
@@ -304,7 +305,8 @@ def _score(source: Source, column: pd.Series[Any], seed: int) -> NeighborScore:
     distinct = column.nunique()
     if distinct < 2:
         raise InputError("All networks have the same value.")
-    if column.dtype.kind != "f" and distinct > len(column) / 2:
+    numbers = is_numeric(column)
+    if not numbers and distinct > len(column) / 2:
         raise InputError(f"{distinct} classes are too many for {len(column)} networks.")
-    predict = knn_regress if column.dtype.kind == "f" else knn_classify
+    predict = knn_regress if numbers else knn_classify
     return predict(source.matrix, column.to_numpy(), n_permutations=PERMUTATIONS, random_state=seed)

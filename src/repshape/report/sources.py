@@ -15,6 +15,7 @@ import pandas as pd
 
 from repshape.errors import InputError, InputTypeError
 from repshape.io.cohort import Cohort
+from repshape.io.tables import read_metadata, rows_of
 from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
@@ -26,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 MatrixLike = DistanceMatrix | PathLike
 CohortLike = Cohort | PathLike
+TableLike = pd.DataFrame | PathLike
 # The page holds a number for each pair of networks; with more networks it would be too large for
 # a laptop to open.
 MOST_NETWORKS = 5000
@@ -102,8 +104,9 @@ class Inputs:
 def read_inputs(
     matrices: MatrixLike | Sequence[MatrixLike] | Mapping[str, MatrixLike],
     cohort: CohortLike | Sequence[CohortLike] | None = None,
+    metadata: TableLike | None = None,
 ) -> Inputs:
-    """Read and check the matrices and their responses.
+    """Read and check the matrices, their responses and further metadata.
 
     A folder of stores, as `pairwise_many` leaves it, stands for all of them. One cohort serves
     all matrices; several cohorts belong to one matrix each.
@@ -116,7 +119,7 @@ def read_inputs(
     if not found:
         raise InputError("The 'matrices' parameter must hold at least one matrix. Got none.")
     for other in found[1:]:
-        _check_same(found[0].matrix.labels, other.matrix.labels)
+        check_same_networks(found[0].matrix.labels, other.matrix.labels)
     if len(found[0].matrix.labels) > MOST_NETWORKS:
         raise InputError(
             "The 'matrices' parameter must hold at most "
@@ -131,7 +134,8 @@ def read_inputs(
     for source in sources:
         if source.cohort is not None:
             _check_cohort(source, source.cohort)
-    return Inputs(sources, sources[0].matrix.labels, _joint_metadata(sources))
+    labels = sources[0].matrix.labels
+    return Inputs(sources, labels, _joint_metadata(sources, _read_table(metadata, labels)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,22 +172,31 @@ def _read(name: str, given: Any) -> list[_Read]:
     path = Path(given)
     if not path.exists():
         raise InputError(f"There is nothing at {path}.")
-    if path.is_dir() and (read_attributes(path) or {}).get("format") is None:
-        inside = [one for one in sorted(path.iterdir()) if _is_store(one)]
-        if not inside:
-            raise InputError(f"{path} contains no distance store.")
-        return [
-            _Read(f"{name}: {one.name}" if name else "", DistanceMatrix.load(one), one)
-            for one in inside
-        ]
-    return [_Read(name, DistanceMatrix.load(path), path)]
+    inside = stores_in(path)
+    if inside is None:
+        return [_Read(name, DistanceMatrix.load(path), path)]
+    return [
+        _Read(f"{name}: {one.name}" if name else "", DistanceMatrix.load(one), one)
+        for one in inside
+    ]
+
+
+def stores_in(path: Path) -> list[Path] | None:
+    """Return the stores in a folder, in the order of their names; None if it is no such folder."""
+    if not path.is_dir() or (read_attributes(path) or {}).get("format") is not None:
+        return None
+    inside = [one for one in sorted(path.iterdir()) if _is_store(one)]
+    if not inside:
+        raise InputError(f"{path} contains no distance store.")
+    return inside
 
 
 def _is_store(path: Path) -> bool:
     return path.is_dir() and (read_attributes(path) or {}).get("format") == STORE
 
 
-def _check_same(mine: tuple[str, ...], theirs: tuple[str, ...]) -> None:
+def check_same_networks(mine: tuple[str, ...], theirs: tuple[str, ...]) -> None:
+    """Raise unless two matrices have the same networks in the same order."""
     if mine == theirs:
         return
     words = "All matrices must have the same networks in the same order."
@@ -218,10 +231,24 @@ def short_name(description: Mapping[str, Any], path: Path | None = None) -> str:
     return (short_title(description) or (path.stem if path is not None else "matrix")) + repaired
 
 
-def _joint_metadata(sources: Sequence[Source]) -> pd.DataFrame:
-    """Return the columns of all matrices and cohorts; of equal names, the first is used."""
+def _read_table(metadata: TableLike | None, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the row of each network in a table or CSV file; no columns without one."""
+    if metadata is None:
+        return pd.DataFrame(index=list(labels))
+    if isinstance(metadata, pd.DataFrame):
+        return rows_of(metadata, labels, "The 'metadata' parameter")
+    if isinstance(metadata, str | os.PathLike):
+        return read_metadata(Path(metadata), labels)
+    raise InputTypeError(
+        "The 'metadata' parameter must be a table or the path of a CSV file. "
+        f"Got {type(metadata).__name__} instead."
+    )
+
+
+def _joint_metadata(sources: Sequence[Source], given: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of a given table, all matrices and cohorts; of equal names, the first."""
     frame = pd.DataFrame(index=list(sources[0].matrix.labels))
-    tables = [source.matrix.metadata for source in sources]
+    tables = [given, *(source.matrix.metadata for source in sources)]
     cohorts = [source.cohort for source in sources]
     for table in [*tables, *(one.metadata for one in cohorts if one is not None)]:
         for at, column in enumerate(table.columns):

@@ -15,7 +15,7 @@ from repshape.io.writing import open_output
 from repshape.report.page import render_page, simplifications
 from repshape.report.pairs import view_pairs
 from repshape.report.quality import assess
-from repshape.report.sources import CohortLike, MatrixLike, read_inputs
+from repshape.report.sources import CohortLike, MatrixLike, TableLike, read_inputs
 
 # Number of pairs of each matrix that are drawn; a pair takes a few hundred bytes of the page.
 MAX_PAIRS = 1000
@@ -62,6 +62,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     cohort: CohortLike | Sequence[CohortLike] | None = None,
+    metadata: TableLike | None = None,
     title: str | None = None,
     max_pairs: int = MAX_PAIRS,
     random_state: int = 0,
@@ -85,6 +86,9 @@ def write_report(
     cohort : Cohort or path, or one for each matrix, optional
         The responses, which are needed to draw pairs. Alignments are read from the store if it
         kept them, and computed again otherwise.
+    metadata : pandas.DataFrame or path of a CSV file, optional
+        Further columns about the networks, which replace those of the same name. The index of the
+        table, or the first column of the file, names the networks.
     title : str, optional
         The heading of the page.
     max_pairs : int
@@ -115,7 +119,7 @@ def write_report(
     check_output_file(target)
     check_integer("max_pairs", max_pairs, 0)
     check_integer("random_state", random_state, 0)
-    inputs = read_inputs(matrices, cohort)
+    inputs = read_inputs(matrices, cohort, metadata)
     qualities = assess(inputs, random_state, progress)
     views = [view_pairs(source, max_pairs, progress) for source in inputs.sources]
     left_out = simplifications(inputs, max_pairs if cohort is not None else None)
