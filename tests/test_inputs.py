@@ -35,23 +35,32 @@ from repshape.io import import_cohort, read_network
 class Tensor:
     """What PyTorch's tensors have that matters here."""
 
-    def __init__(self, array: np.ndarray, device: int = 1, grad: bool = False) -> None:
-        self.array, self._device, self.grad = array, device, grad
+    def __init__(
+        self, array: np.ndarray, device: int = 1, grad: bool = False, dtype: str = "torch.float64"
+    ) -> None:
+        self.array, self._device, self.grad, self.dtype = array, device, grad, dtype
         self.device = "cpu" if device == 1 else "cuda:0"
         self.shape, self.ndim = array.shape, array.ndim
 
     def __dlpack_device__(self) -> tuple[int, int]:
+        if self._device < 0:
+            raise ValueError("Unknown device type meta for Dlpack")
         return (self._device, 0)
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.array.__dlpack__(**options)
 
     def detach(self) -> Tensor:
+        return Tensor(self.array, self._device, dtype=self.dtype)
+
+    def float(self) -> Tensor:
         return Tensor(self.array, self._device)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self.grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return np.asarray(self.array, dtype=dtype)
 
 
@@ -77,6 +86,7 @@ WAYS: dict[str, Any] = {
     "frame": lambda a: rs.Trials.from_frame(frame_of(a), condition="image", neurons=NEURONS),
     "tensor": Tensor,
     "tensor with gradients": lambda a: Tensor(a, grad=True),
+    "tensor in 16 bits": lambda a: Tensor(a, dtype="torch.bfloat16"),
     "list of tensors": lambda a: [Tensor(one) for one in a],
     "only DLPack": OnlyDLPack,
     "list of only DLPack": lambda a: [OnlyDLPack(one) for one in a],
@@ -113,6 +123,35 @@ def test_every_way_in_memory_gives_the_same_bits(way: str) -> None:
     assert METRIC.distance(WAYS[way](X), WAYS[way](Y)) == EXPECTED
     D = rs.pairwise([WAYS[way](X), WAYS[way](Y)], METRIC)
     assert D.values[0, 1] == EXPECTED
+
+
+@pytest.mark.parametrize("dims", [("trial", "unit"), ("repeat", "neuron"), ("row", "column")])
+@pytest.mark.parametrize("turned", [False, True])
+def test_labels_of_a_labelled_array_in_any_order(dims: tuple[str, str], turned: bool) -> None:
+    """A dimension called trial or neuron is found by its name; other names are in order."""
+    if dims == ("row", "column") and turned:
+        return
+    arrays = [xr.DataArray(rows(a)[0], {dims[1]: NEURONS}, dims) for a in (X, Y)]
+    if turned:
+        arrays = [one.T for one in arrays]
+    found = [rs.Trials.from_labels(one, rows(X)[1]) for one in arrays]
+    assert METRIC.distance(*found) == EXPECTED
+    assert found[0].neurons == tuple(NEURONS)
+
+
+def test_neurons_before_trials_are_refused() -> None:
+    array = xr.DataArray(np.zeros((3, 3)), dims=("unit_id", "presentation"))
+    with pytest.raises(InputError, match=r'da.transpose\("presentation", "unit_id"\)'):
+        rs.Trials.from_labels(array, ["a", "b", "b"])
+
+
+def test_trials_of_a_table_or_of_other_dimensions_name_the_call() -> None:
+    with pytest.raises(InputTypeError, match=r"Trials.from_frame\(frame, condition"):
+        rs.Trials(frame_of(X))
+    with pytest.raises(InputError, match=r'from_xarray\(da, condition="image", trial="repeat"'):
+        rs.Trials(dataarray_of(X).rename(condition="image", trial="repeat"))
+    with pytest.raises(InputError, match=r"Gaussians.points\(da\)"):
+        rs.Trials(dataarray_of(X).mean("trial"))
 
 
 def test_a_dict_gives_the_labels() -> None:
@@ -182,6 +221,7 @@ def test_every_file_gives_the_same_bits(pattern: str, tmp_path: Path) -> None:
     assert read_network(paths[0]).conditions == tuple(CONDITIONS)
     cohort = import_cohort(paths, tmp_path / "cohort")
     assert rs.pairwise(cohort, METRIC).values[0, 1] == EXPECTED
+    assert rs.pairwise(rs.Cohort.open(tmp_path / "cohort"), METRIC).values[0, 1] == EXPECTED
 
 
 def test_a_struct_and_a_variable_of_a_matlab_file(tmp_path: Path) -> None:
@@ -209,6 +249,8 @@ class TestTensors:
             rs.as_network(Tensor(X, device=2))
         with pytest.raises(InputTypeError, match="on cuda:0"):
             rs.as_network((Tensor(X[:, 0], device=2), X[:, 0]))
+        with pytest.raises(InputTypeError, match="must be in the memory of the CPU"):
+            rs.as_network(Tensor(X, device=-1))
 
     def test_memory_that_others_may_change_is_copied(self) -> None:
         array = X.copy()

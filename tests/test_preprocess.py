@@ -1,9 +1,21 @@
 """Preprocessing: each step by its definition, and the same map for means and covariances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+from repshape import (
+    Cohort,
+    EnergyShapeMetric,
+    GaussianShapeMetric,
+    ProcrustesShapeMetric,
+    WassersteinShapeMetric,
+    pairwise,
+)
+from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.metrics.registry import describe, restore
 from repshape.moments import estimate_moments
 from repshape.preprocess import Preprocess
 from repshape.responses import Gaussians, Trials
@@ -253,3 +265,110 @@ def test_estimator_and_shrinkage_are_kept():
     mapped = Preprocess(n_components=2).fit(x).apply(x)
     assert mapped.estimator == "oas"
     assert mapped.shrinkage is x.shrinkage
+
+
+COUNTS = np.random.default_rng(3).poisson(6.0, size=(M, L, N)).astype(float)
+TRANSFORMED = {
+    "sqrt": np.sqrt(COUNTS),
+    "anscombe": 2 * np.sqrt(COUNTS + 3 / 8),
+    "log1p": np.log(1 + COUNTS),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+@pytest.mark.parametrize("steps", STEPS)
+def test_a_transform_comes_before_all_other_steps(name, steps):
+    """Transforming the trials by hand gives the same bits."""
+    transformed = replace(steps, transform=name)
+    phi = transformed.fit(Trials(COUNTS))
+    by_hand = steps.fit(Trials(TRANSFORMED[name])).apply(Trials(TRANSFORMED[name]))
+    np.testing.assert_allclose(phi.apply(Trials(COUNTS)).pooled, by_hand.pooled, rtol=1e-13)
+    assert f"after {name})" in repr(phi)
+
+
+METRICS = [
+    GaussianShapeMetric(),
+    EnergyShapeMetric(n_starts=1),
+    WassersteinShapeMetric(n_starts=1),
+    ProcrustesShapeMetric(),
+    ProcrustesShapeMetric(whitening=0.5, distance="angular"),
+]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: type(metric).__name__)
+@pytest.mark.parametrize("steps", [Preprocess(), Preprocess(scale=True, n_components=3)])
+def test_every_metric_transforms_trials_and_not_their_means(metric, steps):
+    """The mean of square roots is not the root of the mean."""
+    x, y = COUNTS, np.random.default_rng(4).poisson(3.0, size=(M, L, N)).astype(float)
+    rooted = metric.with_parameters(preprocess=replace(steps, transform="sqrt"))
+    plain = metric.with_parameters(preprocess=steps)
+    assert rooted.distance(x, y) == pytest.approx(plain.distance(np.sqrt(x), np.sqrt(y)), rel=1e-9)
+    assert rooted.distance(x, y) != pytest.approx(plain.distance(x, y), rel=1e-5)
+    held_out = COUNTS[:, ::-1] + 1.0
+    found, expected = rooted.align(x, y), plain.align(np.sqrt(x), np.sqrt(y))
+    assert rooted.score(found, held_out, y) == pytest.approx(
+        plain.score(expected, np.sqrt(held_out), np.sqrt(y)), rel=1e-7
+    )
+
+
+def test_a_function_of_ones_own():
+    x = Trials(COUNTS, conditions=range(M), neurons=list("abcde"))
+    phi = Preprocess(center=False, transform=np.cbrt).fit(x)
+    np.testing.assert_array_equal(phi.apply(x).pooled, np.cbrt(x.pooled))
+    assert phi.apply(x).conditions == x.conditions
+    assert phi.apply(x).neurons == x.neurons
+
+
+def test_points_are_transformed_and_noise_is_not():
+    points = Gaussians.points(COUNTS[:, 0])
+    phi = Preprocess(center=False, transform="sqrt").fit(points)
+    np.testing.assert_array_equal(phi.apply(points).means, np.sqrt(COUNTS[:, 0]))
+    with pytest.raises(InputTypeError, match="needs trials: a transformed Gaussian"):
+        Preprocess(transform="sqrt").fit(network("diagonal"))
+
+
+@pytest.mark.parametrize(
+    ("transform", "sentence"),
+    [
+        ("root", "must be one of 'sqrt', 'anscombe', 'log1p'. Got 'root' instead"),
+        ({"numpy.sqrt": {}}, "must be one of 'sqrt'"),
+        ("sqrt", r"'sqrt' needs responses of at least 0. Got -1 at neuron 2"),
+        (lambda x: x[:, :1], r"after <lambda> must have the same shape. Got \(84, 1\)"),
+        (lambda x: x + np.inf, "after <lambda> must be finite. Got inf at row 0, neuron 0"),
+    ],
+)
+def test_transforms_that_cannot_be_used(transform, sentence):
+    negative = COUNTS.copy()
+    negative[3, 2, 2] = -1.0
+    with pytest.raises(InputError, match=sentence):
+        Preprocess(transform=transform).fit(negative)
+
+
+def test_the_transform_is_part_of_the_identity_of_a_metric(tmp_path):
+    cohort = Cohort.from_networks([COUNTS, COUNTS + 1.0])
+
+    def metric(transform):
+        return GaussianShapeMetric(preprocess=Preprocess(transform=transform))
+
+    D = pairwise(cohort, metric("sqrt"), store=tmp_path / "d")
+    assert D["0", "1"] > 0
+    assert restore(D.description).preprocess == Preprocess(transform="sqrt")
+    with pytest.raises(StorageError):
+        pairwise(cohort, metric(None), store=tmp_path / "d")
+    pairwise(cohort, metric(np.cbrt), store=tmp_path / "e")
+    with pytest.raises(StorageError):
+        pairwise(cohort, metric(np.arcsinh), store=tmp_path / "e")
+    with pytest.raises(InputError, match=r"cannot be imported\. Define it in a module"):
+        pairwise(cohort, metric(lambda x: x), store=tmp_path / "f")
+    # A file must not make us import what it names.
+    assert restore(describe(metric(np.cbrt))) is None
+
+
+def test_settings_are_checked_before_any_network_is_read(tmp_path):
+    cohort = Cohort.from_networks({"large": COUNTS, "small": COUNTS[:, :, :3]})
+    metric = GaussianShapeMetric(preprocess=Preprocess(n_components=4))
+    with pytest.raises(InputError, match=r"In network 'small': .* 4 for a network of 3 neurons"):
+        pairwise(cohort.save(tmp_path / "cohort"), metric, store=tmp_path / "d")
+    assert not (tmp_path / "d").exists()
+    with pytest.raises(InputError, match=r"^The 'whitening' parameter of Preprocess"):
+        GaussianShapeMetric(preprocess=Preprocess(whitening=2.0)).distance(COUNTS, COUNTS)

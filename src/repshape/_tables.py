@@ -73,11 +73,16 @@ def arranged(array: Any, roles: Sequence[str], what: str) -> Labelled:
     return Labelled(ordered.values, _coordinate(array, "condition"), _coordinate(array, "neuron"))
 
 
-def read_dataarray(array: Any) -> Labelled:
+def read_dataarray(array: Any, *, points: bool = True) -> Labelled:
     """Return trials (conditions, trials, neurons) or points (conditions, neurons) by name."""
     names = dimension_names(array)
-    if set(names) in (set(ROLES), {"condition", "neuron"}):
+    if set(names) == set(ROLES) or (points and set(names) == {"condition", "neuron"}):
         return arranged(array, [role for role in ROLES if role in names], "array")
+    if set(names) == {"condition", "neuron"}:
+        raise InputError(
+            "Trials need a dimension named trial. Got 'condition' and 'neuron' only: a network "
+            "without noise is Gaussians.points(da)"
+        )
     raise _refusal(array, names)
 
 
@@ -224,9 +229,28 @@ def read_rows(values: Any) -> Labelled:
     if not is_xarray(values):
         return Labelled(values, None, None)
     names = dimension_names(values)
-    if set(names) == {"trial", "neuron"}:
-        return arranged(values, ("trial", "neuron"), "trials")
-    return Labelled(values.values, None, _coordinate(values, names[-1]))
+    if len(names) != 2:
+        return Labelled(values.values, None, None)
+    trial, neuron = _trial_and_neuron(names)
+    return Labelled(values.transpose(trial, neuron).values, None, _coordinate(values, neuron))
+
+
+def _trial_and_neuron(names: list[Any]) -> tuple[Any, Any]:
+    """Return which of two dimensions holds trials: by name, or else the first.
+
+    Other names decide nothing, but an order that contradicts them is refused.
+    """
+    first, second = names
+    if second == "trial" or first == "neuron":
+        return second, first
+    if first != "trial" and second != "neuron":
+        swapped = _is_like(first, HINTS["neuron"]) and not _is_like(first, HINTS["trial"])
+        if swapped and not _is_like(second, HINTS["neuron"]):
+            raise InputError(
+                f"The trials must come first. Got the dimensions {_named(names)}: transpose the "
+                f'array, as in da.transpose("{second}", "{first}").'
+            )
+    return first, second
 
 
 def frame_columns(frame: Any, names: Sequence[Any]) -> npt.NDArray[Any]:

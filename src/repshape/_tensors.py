@@ -29,6 +29,8 @@ def to_numpy(value: Any) -> Any:
     _check_device(value)
     if hasattr(value, "detach"):  # PyTorch
         value = value.detach()
+        if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # NumPy has no such type
+            value = value.float()
     try:
         if hasattr(value, "__array__"):
             return np.asarray(value)
@@ -45,7 +47,10 @@ def to_numpy(value: Any) -> Any:
 def _check_device(value: Any) -> None:
     if not hasattr(value, "__dlpack_device__"):
         return
-    device = int(value.__dlpack_device__()[0])
+    try:
+        device = int(value.__dlpack_device__()[0])
+    except (RuntimeError, TypeError, ValueError):  # such as PyTorch's device "meta"
+        device = -1
     if device not in READABLE_DEVICES:
         where = getattr(value, "device", f"device type {device}")
         raise InputTypeError(

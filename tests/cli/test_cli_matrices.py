@@ -166,9 +166,12 @@ def test_predict_numbers_and_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     summary = summary_of(["neighbors", "d.npz", "--target", "depth"], capsys)
     assert summary["estimate"] == knn_regress(example(), "depth").estimate
     assert summary["score"] == "R2"
-    whole = ["neighbors", "d.npz", "--target", "day"]
-    assert summary_of(whole, capsys)["score"] == "accuracy"
-    assert summary_of([*whole, "--kind", "numbers"], capsys)["score"] == "R2"
+    whole = ["neighbors", "d.csv", "--target", "day"]
+    assert summary_of(whole, capsys)["estimate"] == knn_regress(example(), "day").estimate
+    classes = summary_of([*whole, "--kind", "classes"], capsys)
+    assert classes["estimate"] == knn_classify(example(), "day").estimate
+    text = summary_of(["neighbors", "d.csv", "--target", "kind"], capsys)
+    assert text["estimate"] == classes["estimate"]
     assert summary_of([*whole, "--groups", "animal"], capsys)["splits"] == 6
 
 

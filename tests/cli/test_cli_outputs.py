@@ -111,6 +111,7 @@ def inputs(folder: Path) -> Path:
         ["neighbors", "d.npz", "--metadata", "m.csv", "-o", "m.csv"],
         ["neighbors", "d.npz", "-o", "d.npz"],
         ["report", "d.npz", "d.csv", "-o", "p.html"],
+        ["report", "d.npz", "--metadata", "p.html", "-o", "p.html"],
     ],
     ids=" ".join,
 )

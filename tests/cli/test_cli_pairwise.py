@@ -39,6 +39,31 @@ def test_options_reach_the_metric(cohort: Cohort) -> None:
     assert found.description == expected.description
 
 
+@pytest.mark.parametrize(
+    ("options", "preprocess"),
+    [
+        ([], None),
+        (["--no-center"], None),
+        (["--center"], Preprocess()),
+        (["--transform", "sqrt"], Preprocess(transform="sqrt")),
+        (["--transform", "log1p", "--no-center"], Preprocess(center=False, transform="log1p")),
+        (["--scale", "--no-center"], Preprocess(center=False, scale=True)),
+        (["--components", "2", "--center"], Preprocess(n_components=2)),
+    ],
+)
+@pytest.mark.usefixtures("cohort")
+def test_options_of_preprocessing(options: list[str], preprocess: Preprocess | None) -> None:
+    counts = Cohort()
+    for k in range(3):
+        counts.add(f"n{k}", np.random.default_rng(k).poisson(4.0, size=(5, 8, 3)))
+    saved = counts.save("counts.zarr")
+    assert run(["pairwise", "counts.zarr", "-o", "d.npz", "--quiet", *options]) == 0
+    found = DistanceMatrix.load("d.npz")
+    expected = pairwise(saved, GaussianShapeMetric(preprocess=preprocess))
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.description == expected.description
+
+
 @pytest.mark.usefixtures("cohort")
 def test_alphas_that_are_close_have_matrices_of_their_own(
     capsys: pytest.CaptureFixture[str],
@@ -62,6 +87,7 @@ def test_alphas_that_are_close_have_matrices_of_their_own(
         (["--components", "x"], "--components"),
         (["--whitening", "1.5"], "--whitening"),
         (["--whitening", "nan"], "--whitening"),
+        (["--transform", "root"], "'transform' parameter of Preprocess must be one of 'sqrt'"),
         (["--workers", "0"], "--workers"),
         (["--starts", "²"], "'n_starts' parameter of GaussianShapeMetric must be"),
         (["--starts", "٣"], "'n_starts' parameter of GaussianShapeMetric must be"),
@@ -101,5 +127,10 @@ def test_a_tile_may_hold_all_networks(tile: str) -> None:
 
 @pytest.mark.usefixtures("cohort")
 def test_what_is_wrong_with_the_data_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["pairwise", "c.zarr", "-o", "d.npz", "--components", "9", "--quiet"]) == 1
-    assert "must not exceed the number of neurons" in capsys.readouterr().err
+    assert run(["pairwise", "c.zarr", "-o", "d.zarr", "--components", "9", "--quiet"]) == 1
+    words = capsys.readouterr().err
+    assert "In network 'n0': " in words
+    assert "must not exceed the number of neurons. Got 9 for a network of 3 neurons" in words
+    assert not Path("d.zarr").exists()
+    assert run(["pairwise", "c.zarr", "-o", "d.zarr", "--transform", "sqrt", "--quiet"]) == 1
+    assert "In network 'n0': The transform 'sqrt' needs responses" in capsys.readouterr().err

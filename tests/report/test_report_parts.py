@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import repshape as rs
@@ -81,6 +82,19 @@ class TestSources:
         first, second = line([0, 1], area=["a", "b"]), line([0, 1], depth=[1.0, 2.0])
         frame = read_inputs([first, second]).metadata
         assert frame.columns.tolist() == ["area", "depth"]
+
+    def test_given_metadata_comes_first_and_is_matched_by_name(self, tmp_path: Path) -> None:
+        D = line([0, 1], area=["a", "b"], age=[7, 8])
+        table = pd.DataFrame({"area": ["z", "y", "x"]}, index=[1, 0, 2])
+        frame = read_inputs(D, metadata=table).metadata
+        assert frame["area"].tolist() == ["y", "z"]
+        assert frame["age"].tolist() == [7, 8]
+        table.rename_axis("network").to_csv(tmp_path / "m.csv")
+        pd.testing.assert_frame_equal(read_inputs(D, metadata=tmp_path / "m.csv").metadata, frame)
+        with pytest.raises(InputError, match="'metadata' parameter has no row for network '1'"):
+            read_inputs(D, metadata=table.drop(index=1))
+        with pytest.raises(InputTypeError, match="must be a table or the path of a CSV file"):
+            read_inputs(D, metadata=[1, 2])  # type: ignore[arg-type]
 
 
 class TestWords:

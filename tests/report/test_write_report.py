@@ -69,6 +69,15 @@ class TestQuality:
             assert group.found.score == "accuracy"
             assert (same.found, same.reason) == (None, "All networks have the same value.")
 
+    def test_integers_are_numbers_and_truth_values_are_classes(self) -> None:
+        places = [0.0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]
+        D = line(places, age=list(range(12)), left=[True, False] * 6)
+        age, left = assess(read_inputs(D), 0, False)[0].predictions
+        assert age.found is not None
+        assert age.found.estimate == rs.analysis.knn_regress(D, np.arange(12)).estimate
+        assert left.found is not None
+        assert left.found.score == "accuracy"
+
 
 class TestData:
     def test_distances_keep_every_bit(self, cohort: rs.Cohort, tmp_path: Path) -> None:
@@ -218,6 +227,16 @@ class TestCommand:
         assert summary["matrices"] == ["Gaussian, α = 1"]
         assert summary["bytes"] == out.stat().st_size
         assert f"Wrote {out}" in captured.err
+
+    def test_metadata_of_a_file(self, tmp_path: Path) -> None:
+        line([0, 1, 3]).save(tmp_path / "d.csv")
+        (tmp_path / "m.csv").write_text("network,age\n2,9\n0,7\n1,8\n")
+        out = tmp_path / "r.html"
+        command = ["report", str(tmp_path / "d.csv"), "-o", str(out), "-q"]
+        assert run([*command, "--metadata", str(tmp_path / "m.csv")]) == 0
+        (column,) = read_data(out.read_text(encoding="utf-8"))["columns"]
+        assert (column["name"], column["kind"]) == ("age", "number")
+        assert unpack(column["values"]).tolist() == [7.0, 8.0, 9.0]
 
     def test_failure_is_one_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["report", str(tmp_path / "a.npz"), "-o", str(tmp_path / "r.html")]) == 1

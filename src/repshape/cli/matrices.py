@@ -77,9 +77,7 @@ def neighbors(
         option("COLUMN", "Hold out each group of networks in turn, such as those of one animal."),
     ] = None,
     repeats: Annotated[int, number("Number of random test sets for --target.", min=1)] = 20,
-    permutations: Annotated[
-        int, number("Number of permutations for the p-value of --target.", min=0)
-    ] = 0,
+    permutations: Annotated[int, number("Number of permutations for a p-value.", min=0)] = 0,
     out: Annotated[
         Path | None, option("FILE", "Table to write: .csv, .npz or .json.", "--out", "-o")
     ] = None,

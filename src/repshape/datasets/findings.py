@@ -37,6 +37,7 @@ ALPHAS = (1.0, 2.0, 0.0)
 LARGEST_COUNT = 1e9  # larger numbers are not counts, and are shown with three digits
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Check:
     """A measured number, and a bound that it must satisfy. NaN never satisfies it.

@@ -128,9 +128,7 @@ def _read_csv(path: Path) -> dict[str, Any]:
     columns = zip(*(row[end:] for row in rows), strict=True)
     metadata = pd.DataFrame(index=labels)
     for name, cells in zip(header[end:], columns, strict=True):
-        typed = typed_cells(cells)
-        words = any(isinstance(cell, str) for cell in typed)  # what is absent stays None
-        metadata[name] = pd.Series(typed, index=labels, dtype=object if words else None)
+        metadata[name] = pd.Series(typed_cells(cells), index=labels)
     return {"values": values, "labels": labels, "metadata": metadata}
 
 

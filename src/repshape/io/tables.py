@@ -69,7 +69,8 @@ def read_points(path: Path, labels: Sequence[str]) -> npt.NDArray[np.float64]:
         table = read(path).set_index("network")
         axes = [name for name in table.columns if name[:1] == "x" and name[1:].isdecimal()]
         points = table.loc[list(labels), axes].to_numpy(dtype=np.float64)
-        if points.size and np.isfinite(points).all():
+        # A table of several embeddings has several rows for a network.
+        if points.size and len(points) == len(labels) and np.isfinite(points).all():
             return points
     except RepshapeError:
         raise

@@ -30,6 +30,7 @@ from repshape._tables import (
     is_frame,
     is_xarray,
     map_dataarray,
+    read_dataarray,
     read_frame,
     read_rows,
 )
@@ -297,7 +298,13 @@ class Trials(Network):
 def _read(responses: Any) -> Labelled:
     """Return trials as `pool_trials` takes them, with the labels that they carry."""
     if is_xarray(responses):
-        return arranged(responses, ("condition", "trial", "neuron"), "trials")
+        return read_dataarray(responses, points=False)
+    if is_frame(responses):
+        raise InputTypeError(
+            "A table needs to be told which column holds the conditions: call "
+            "Trials.from_frame(frame, condition=..., neurons=[...]), or "
+            "Trials.from_labels(frame, labels) if all columns are neurons."
+        )
     if not isinstance(responses, list | tuple):
         return Labelled(responses, None, None)
     parts = [
