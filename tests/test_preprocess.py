@@ -14,7 +14,9 @@ from repshape import (
     WassersteinShapeMetric,
     pairwise,
 )
+from repshape.analysis import frechet_mean
 from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.inference import distance, floor
 from repshape.metrics.registry import describe, restore
 from repshape.moments import estimate_moments
 from repshape.preprocess import Preprocess
@@ -372,3 +374,23 @@ def test_settings_are_checked_before_any_network_is_read(tmp_path):
     assert not (tmp_path / "d").exists()
     with pytest.raises(InputError, match=r"^The 'whitening' parameter of Preprocess"):
         GaussianShapeMetric(preprocess=Preprocess(whitening=2.0)).distance(COUNTS, COUNTS)
+
+
+def test_resamples_and_means_transform_single_trials():
+    rooted = GaussianShapeMetric(preprocess=Preprocess(n_components=2, transform="sqrt"))
+    plain = GaussianShapeMetric(preprocess=Preprocess(n_components=2))
+    other = COUNTS[:, :, ::-1] + 2.0
+    for found, expected in (
+        (floor(COUNTS, rooted, n_splits=2), floor(np.sqrt(COUNTS), plain, n_splits=2)),
+        (distance(COUNTS, other, rooted), distance(np.sqrt(COUNTS), np.sqrt(other), plain)),
+    ):
+        assert found.estimate == pytest.approx(expected.estimate, rel=1e-6)
+        assert found.interval == pytest.approx(expected.interval, rel=1e-6)
+    means = [
+        frechet_mean(pair, metric).mean.means
+        for pair, metric in (
+            ([COUNTS, other], rooted),
+            ([np.sqrt(COUNTS), np.sqrt(other)], plain),
+        )
+    ]
+    np.testing.assert_allclose(*means, atol=1e-6)

@@ -151,7 +151,8 @@ def _in_notebook() -> bool:
     """Whether the code runs in the kernel of a notebook; without loading IPython to find out."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    return type(shell).__name__ == "ZMQInteractiveShell"
+    # Google Colab has a subclass of it.
+    return any(one.__name__ == "ZMQInteractiveShell" for one in type(shell).__mro__)
 
 
 class _NotebookBar:

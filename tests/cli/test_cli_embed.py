@@ -70,3 +70,13 @@ def test_other_directories_are_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert run(["embed", "sweep", "-o", "e.csv"]) == 1
     assert "All matrices must have the same networks" in capsys.readouterr().err
     assert not Path("e.csv").exists()
+
+
+@pytest.mark.parametrize("command", [["repair", "-o", "r.npz"], ["neighbors"]])
+@pytest.mark.usefixtures("folder")
+def test_other_commands_ask_for_one_matrix(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command[0], "sweep", *command[1:]]) == 1
+    words = capsys.readouterr().err
+    assert "sweep holds several matrices: alpha-0, alpha-1, alpha-2. Choose one, as in" in words

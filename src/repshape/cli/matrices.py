@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repshape.cli.shared import AsJson, Metadata, Quiet, Seed, check_tables, number, option, tell
+from repshape.cli.shared import (
+    AsJson,
+    Metadata,
+    Quiet,
+    Seed,
+    check_tables,
+    load_matrix,
+    number,
+    option,
+    tell,
+)
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.analysis.protocol import NeighborScore
@@ -48,11 +58,10 @@ def repair(
     Example:
       repshape repair distances.npz -o repaired.npz
     """  # noqa: D301 (click reads the backspace)
-    from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import repair as repair_matrix
 
     check_tables([out], inputs=[matrix])
-    result = repair_matrix(DistanceMatrix.load(matrix))
+    result = repair_matrix(load_matrix(matrix))
     _save_repaired(result, out)
     lines = [result.words(), f"Wrote {out}"]
     tell(lines, result.summary() | {"files": [str(out)]}, as_json=as_json, quiet=quiet)
@@ -69,7 +78,7 @@ def neighbors(
     ] = None,
     kind: Annotated[
         TargetKind,
-        typer.Option(help="Predict classes or numbers; auto predicts numbers as numbers."),
+        typer.Option(help="What to predict; auto predicts numbers if the column holds numbers."),
     ] = TargetKind.auto,
     metadata: Metadata = None,
     groups: Annotated[
@@ -96,7 +105,6 @@ def neighbors(
 
     from repshape.analysis.neighbors import nearest_neighbors
     from repshape.io.tables import join_metadata, write_table
-    from repshape.matrix.distances import DistanceMatrix
 
     if target is not None and of is not None:
         raise typer.BadParameter("--of lists neighbours and --target predicts: use one of them.")
@@ -104,7 +112,7 @@ def neighbors(
         raise typer.BadParameter("--groups needs --target.")
     files = [out] if out else []
     check_tables(files, inputs=[matrix, *([metadata] if metadata else [])])
-    D = join_metadata(DistanceMatrix.load(matrix), metadata)
+    D = join_metadata(load_matrix(matrix), metadata)
     if target is None:
         found = [nearest_neighbors(D, name, count) for name in (D.labels if of is None else [of])]
         table = pd.concat([one.to_frame() for one in found])

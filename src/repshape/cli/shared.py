@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repshape.errors import RepshapeError
+from repshape.errors import InputError, RepshapeError
+
+if TYPE_CHECKING:  # slow to import: not for --help
+    from repshape.matrix.distances import DistanceMatrix
 
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 
@@ -43,6 +46,18 @@ Metadata = Annotated[
     ),
 ]
 Seed = Annotated[int, number("Seed of the random numbers.", callback=_check_seed)]
+
+
+def load_matrix(path: Path) -> DistanceMatrix:
+    """Read a matrix of distances; a directory that holds several of them is refused by name."""
+    from repshape.matrix.distances import DistanceMatrix
+    from repshape.report.sources import stores_in
+
+    inside = stores_in(path)
+    if inside is not None:
+        names = ", ".join(one.name for one in inside)
+        raise InputError(f"{path} holds several matrices: {names}. Choose one, as in {inside[0]}")
+    return DistanceMatrix.load(path)
 
 
 def tell(lines: Iterable[str], data: Mapping[str, Any], *, as_json: bool, quiet: bool) -> None:
