@@ -377,8 +377,8 @@ def test_settings_are_checked_before_any_network_is_read(tmp_path):
 
 
 def test_resamples_and_means_transform_single_trials():
-    rooted = GaussianShapeMetric(preprocess=Preprocess(n_components=2, transform="sqrt"))
-    plain = GaussianShapeMetric(preprocess=Preprocess(n_components=2))
+    rooted = GaussianShapeMetric(preprocess=Preprocess(scale=True, transform="sqrt"))
+    plain = GaussianShapeMetric(preprocess=Preprocess(scale=True))
     other = COUNTS[:, :, ::-1] + 2.0
     for found, expected in (
         (floor(COUNTS, rooted, n_splits=2), floor(np.sqrt(COUNTS), plain, n_splits=2)),
