@@ -169,7 +169,8 @@ ANONYMOUS: dict[str, Any] = {
 
 @pytest.mark.parametrize("metric", ANONYMOUS.values(), ids=ANONYMOUS)
 def test_what_cannot_be_recognised_needs_a_name(metric: Any) -> None:
-    with pytest.raises(InputError, match=r"has no name to recognise it by.*name='my metric'"):
+    advice = "a module" if isinstance(metric, rs.GaussianShapeMetric) else "name='my metric'"
+    with pytest.raises(InputError, match=rf"has no name to recognise it by.*{advice}"):
         check_identity(metric)
     check_identity(metric, "mine")
     assert describe(metric, "mine")["metric"] == "mine"

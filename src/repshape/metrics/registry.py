@@ -113,8 +113,9 @@ def check_identity(metric: Any, name: str | None = None) -> None:
     except _AnonymousError:
         if _is_shape_metric(metric):
             raise InputError(
-                "A store must be able to recognise its metric when it is continued, and a function "
-                f"among the parameters of {metric!r} cannot be imported. Define it in a module."
+                "A store must be able to recognise its metric when it is continued, and a "
+                f"parameter of {metric!r} has no name to recognise it by. Define functions in a "
+                "module, from which they can be imported."
             ) from None
         raise InputError(
             "A store must be able to recognise its metric when it is continued, and "
