@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from repshape.io.allen import ALLEN_FILTERS, read_allen
-    from repshape.io.importing import import_cohort, read_network
+    from repshape.io.importing import import_cohort, import_nwb, read_network
     from repshape.io.nwb import open_nwb, read_nwb
     from repshape.io.nwb_recording import Recording, SpikeCounts
 
@@ -14,6 +14,7 @@ __all__ = [
     "Recording",
     "SpikeCounts",
     "import_cohort",
+    "import_nwb",
     "open_nwb",
     "read_allen",
     "read_network",
@@ -27,6 +28,7 @@ if not TYPE_CHECKING:  # imported when they are first used: to save a matrix, Za
         "Recording": "nwb_recording",
         "SpikeCounts": "nwb_recording",
         "import_cohort": "importing",
+        "import_nwb": "importing",
         "open_nwb": "nwb",
         "read_allen": "allen",
         "read_network": "importing",

@@ -133,8 +133,8 @@ def read_allen(
 
 def count_allen(
     recording: Recording,
-    stimulus: str,
-    area: str | Sequence[str] | None,
+    stimulus: str = "natural_scenes",
+    area: str | Sequence[str] | None = "VISp",
     *,
     condition: str | Sequence[str] | None = None,
     filters: Mapping[str, Any] | str | None = "default",

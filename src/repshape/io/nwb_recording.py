@@ -27,7 +27,7 @@ from repshape.io.nwb_presentations import (
     unobserved,
 )
 from repshape.io.nwb_rules import check_rules
-from repshape.io.nwb_tables import Table, damaged, open_nwb_file, read_scalar
+from repshape.io.nwb_tables import Table, damaged, is_plain, open_nwb_file, read_scalar
 from repshape.io.nwb_units import Units, choose_units, find_units
 from repshape.moments import OneTrialWarning
 from repshape.responses import Trials
@@ -149,8 +149,7 @@ class Recording:
         """Return the table of a stimulus, with its columns of one value per row."""
         table = self._stimulus(stimulus)
         found = {name: table[name] for name in table.columns}
-        plain = {name: one for name, one in found.items() if one.ndim == 1 and one.dtype.kind != "V"}
-        return pd.DataFrame(plain)
+        return pd.DataFrame({name: one for name, one in found.items() if is_plain(one)})
 
     def count_spikes(
         self,

@@ -39,7 +39,7 @@ def _open_hdf5(path: Path) -> tuple[Any, Callable[[], None]]:
         import h5py
     except ImportError:
         raise MissingDependencyError(
-            "NWB files need pynwb and h5py: pip install 'repshape[nwb]'."
+            "NWB files need h5py and pynwb: pip install 'repshape[nwb]'."
         ) from None
     file = h5py.File(path, "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
     return file, file.close
@@ -142,6 +142,11 @@ def read_scalar(array: Any) -> Any:
     """Return the only value of a dataset: HDF5 has scalars, Zarr arrays of length 1."""
     value = np.ravel(_read(array))[0]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def is_plain(column: Column) -> bool:
+    """Whether a column has a number or a text in each row, and not a reference or an array."""
+    return column.ndim == 1 and column.dtype.kind in "fiubO"
 
 
 def _read(array: Any, part: slice = slice(None)) -> Column:

@@ -102,7 +102,7 @@ def in_area(locations: Sequence[str], area: str | Sequence[str]) -> Mask:
     >>> in_area(["LGd-sh", "LGd", "LGv", ""], "LGd")
     array([ True,  True, False, False])
     """
-    wanted = [area] if isinstance(area, str) else list(area)
+    wanted = list(area) if isinstance(area, Sequence) and not isinstance(area, str) else [area]
     if not wanted or not all(isinstance(one, str) for one in wanted):
         raise InputTypeError(
             f"The 'area' parameter must be a name, a list of names or None. Got {area!r} instead."

@@ -62,7 +62,9 @@ FAILS = {2: "quality", 3: "amplitude_cutoff", 4: "amplitude_cutoff", 5: "presenc
     8: "area",
     9: "area",
 }
-VISP = [k for k, s in enumerate(SPECIAL) if k not in FAILS and s.get("peak", 0) in range(10)]
+VISP = [
+    k for k, s in enumerate(SPECIAL) if k not in FAILS and LOCATIONS[s.get("peak", 0)] == "VISp"
+]
 VISP_C = 13
 
 N_IMAGES, N_REPEATS = 6, 8
@@ -155,7 +157,8 @@ def _add_electrodes(file: NWBFile, channel_number: str) -> None:
     for name in columns:
         file.add_electrode_column(name, description=name)
     for row in range(N_ELECTRODES):
-        values = dict(zip(columns, (row // 16, row != INVALID_ELECTRODE, row, 20 * row, 43), strict=True))
+        cells = (row // 16, row != INVALID_ELECTRODE, row, 20 * row, 43)
+        values = dict(zip(columns, cells, strict=True))
         file.add_electrode(
             id=FIRST_ELECTRODE + 2 * row,
             location=LOCATIONS[row],
@@ -249,7 +252,7 @@ def _spikes(session: Session, unit: int) -> Iterator[np.ndarray]:
 
 
 def _add_invalid_times(session: Session) -> None:
-    """One interval during scene 3, one of probe C during scenes 10 and 11, and two that do nothing."""
+    """One interval in scene 3, one of probe C in scenes 10 and 11, and two without effect."""
     onsets = session.onsets["natural_scenes"]
     rows = [
         (onsets[3] + 0.1, onsets[3] + 0.2, ["EcephysSession", "715093703", "stimulus"]),

@@ -1,10 +1,10 @@
-"""Write the session of `nwb_support.py` as NWB in Zarr, zipped: nwb_zarr_session.zip.
+"""Write the session of `nwb_support.py` as NWB in Zarr, zipped: nwb_session.zarr.zip.
 
 hdmf-zarr needs Zarr below 3, so this runs in an environment of its own:
 
     python -m venv elsewhere
     elsewhere/bin/pip install pynwb hdmf-zarr 'zarr<3' h5py
-    elsewhere/bin/python tests/io/write_nwb_zarr.py
+    elsewhere/bin/python tests/write_nwb_zarr.py
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-TARGET = Path(__file__).parent / "nwb_zarr_session.zip"
-TIME = (2020, 1, 1, 0, 0, 0)  # of every entry, so that the same session gives the same archive
+TARGET = Path(__file__).parent / "nwb_session.zarr.zip"
 
 
 def main() -> None:
@@ -29,8 +28,7 @@ def main() -> None:
             io.write(session.file, cache_spec=False)
         with zipfile.ZipFile(TARGET, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(one for one in path.rglob("*") if one.is_file()):
-                name = str(Path(path.name) / file.relative_to(path))
-                archive.writestr(zipfile.ZipInfo(name, TIME), file.read_bytes())
+                archive.write(file, Path(path.name) / file.relative_to(path))
 
 
 if __name__ == "__main__":
