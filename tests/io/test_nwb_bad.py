@@ -151,9 +151,7 @@ def test_a_condition_in_invalid_times_only(edited: Any) -> None:
         times = file["intervals/invalid_times"]
         times["start_time"][0], times["stop_time"][0] = 0.0, 1000.0
 
-    with pytest.raises(
-        InputError, match=r"Every presentation of condition '0' .* invalid times"
-    ):
+    with pytest.raises(InputError, match=r"Every presentation of condition '0' .* invalid times"):
         rs.io.read_allen(edited(spoil))
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from repshape._arrays import FloatArray, IntArray
 from repshape._labels import group_labels
 from repshape.errors import InputError, InputTypeError
-from repshape.io.nwb_rules import Mask, has_no_value, matches, value_text
-from repshape.io.nwb_tables import Column, Table
+from repshape.io.nwb_rules import Mask, matches, value_text
+from repshape.io.nwb_tables import Column, Table, by_distinct
 
 BLANK = "blank"
 SUFFIX = "_presentations"
@@ -97,31 +98,36 @@ def _conditions(
     They are sorted by the first column, then by the second, and so on; the blank is the last.
     """
     shown = rows[~blank]
-    ranks, values = [], []
+    key, texts = np.zeros(len(shown), dtype=np.intp), []  # a number for each combination
     for name in columns:
-        texts = _condition_texts(table, name, shown)
-        sorted_texts = group_labels(texts, len(texts))[0] if texts else ()
-        rank = {text: k for k, text in enumerate(sorted_texts)}
-        ranks.append([rank[text] for text in texts])
-        values.append(sorted_texts)
-    keys = list(zip(*ranks, strict=True))
-    place = {key: m for m, key in enumerate(sorted(set(keys)))}
-    names = [_join(columns, [v[k] for v, k in zip(values, key, strict=True)]) for key in place]
+        rank, sorted_texts = _ranks(table, name, shown)
+        key = key * len(sorted_texts) + rank
+        texts.append(sorted_texts)
+    keys, place = np.unique(key, return_inverse=True)
+    ranks = np.unravel_index(keys, [len(one) for one in texts]) if len(keys) else ()
+    names = [
+        _join(columns, [t[k] for t, k in zip(texts, one, strict=True)])
+        for one in zip(*ranks, strict=True)
+    ]
     condition = np.full(len(rows), len(names), dtype=np.intp)
-    condition[~blank] = [place[key] for key in keys]
+    condition[~blank] = place
     return (*names, *([BLANK] if blank.any() else [])), condition
 
 
-def _condition_texts(table: Table, column: str, rows: IntArray) -> list[str]:
-    values = table[column][rows].tolist()
-    texts = {value: value_text(value) for value in set(values) if not has_no_value(value)}
-    for row, value in zip(rows, values, strict=True):
-        if value not in texts:
-            raise InputError(
-                f"Presentation {row} of {table.name!r} has no {column!r}, but it is not blank. "
-                "Choose presentations with 'where', or other columns."
-            )
-    return [texts[value] for value in values]
+def _ranks(table: Table, column: str, rows: IntArray) -> tuple[IntArray, tuple[str, ...]]:
+    """Return the rank of the value of each row, and the sorted values as text."""
+    values = table[column][rows]
+    empty = matches(values, np.nan, column)
+    if empty.any():
+        raise InputError(
+            f"Presentation {rows[np.argmax(empty)]} of {table.name!r} has no {column!r}, but it is "
+            "not blank. Choose presentations with 'where', or other columns."
+        )
+    texts = by_distinct(values, value_text, object)
+    distinct = pd.unique(texts).tolist()
+    names = group_labels(distinct, len(distinct))[0] if distinct else ()
+    rank = {text: k for k, text in enumerate(names)}
+    return by_distinct(texts, rank.__getitem__, np.intp), names
 
 
 def _join(columns: tuple[str, ...], values: Sequence[str]) -> str:
@@ -137,7 +143,7 @@ def invalid_presentations(
     *,
     probes: Set[str],
     chosen: Set[str],
-) -> list[str]:
+) -> Column:
     """Return what makes each presentation invalid; empty for those that are valid.
 
     An interval that is tagged with probes matters if units of theirs are chosen. Times that are
@@ -156,7 +162,7 @@ def invalid_presentations(
         low, high = (begin, end) if recording else (first, last)
         label = next(iter(sorted(named))) if named else "all_probes" if recording else "stimulus"
         reasons[(low <= stop) & (high > start) & (reasons == "")] = label
-    return [str(reason) for reason in reasons]
+    return reasons
 
 
 def unobserved(table: Table, row: int, window: tuple[FloatArray, FloatArray]) -> Mask:

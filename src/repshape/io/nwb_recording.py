@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from repshape._arrays import FloatArray, IntArray, count
 from repshape.errors import InputError, check_boolean, check_choice
+from repshape.io.nwb_counts import Windows
 from repshape.io.nwb_presentations import (
     INVALID,
     SUFFIX,
@@ -27,7 +28,7 @@ from repshape.io.nwb_presentations import (
     unobserved,
 )
 from repshape.io.nwb_rules import check_rules
-from repshape.io.nwb_tables import Table, damaged, is_plain, open_nwb_file, read_scalar
+from repshape.io.nwb_tables import Column, Table, damaged, is_plain, open_nwb_file, read_scalar
 from repshape.io.nwb_units import Units, choose_units, find_units
 from repshape.moments import OneTrialWarning
 from repshape.responses import Trials
@@ -48,6 +49,7 @@ METADATA = {
 }
 """What is known about a session, and where it is in the file."""
 
+UNITS_AT_ONCE = 16  # whose counts are written to the trials together, which is faster
 NOT_OBSERVED = "not observed"
 
 
@@ -184,9 +186,11 @@ class Recording:
         )
         units = self._units
         reasons = choose_units(units, area, check_rules("filters", filters), str(self.path))
-        chosen = np.flatnonzero(np.array(reasons, dtype=object) == "")
+        chosen = np.flatnonzero(reasons == "")
         times = (shown.start + edges[0], shown.start + edges[1])
-        dropped = self._dropped(shown, times, chosen) if drop_invalid else [""] * len(times[0])
+        dropped = np.full(len(shown.start), "", dtype=object)
+        if drop_invalid:
+            dropped = self._dropped(shown, times, chosen)
         trials = self._count(shown, times, chosen, dropped, closed)
         return SpikeCounts(
             trials,
@@ -200,27 +204,27 @@ class Recording:
         shown: Presentations,
         times: tuple[FloatArray, FloatArray],
         chosen: IntArray,
-        dropped: Sequence[str],
+        dropped: Column,
         closed: str,
     ) -> Trials:
-        """Count the spikes of one unit after another, so that only its spikes are in memory."""
-        valid = np.array([not reason for reason in dropped])
+        """Count the spikes of one unit after another, so that only one has its spikes in memory."""
+        valid = dropped == ""
         totals, kept = (
             np.bincount(which, minlength=len(shown.names)).astype(np.intp)
             for which in (shown.condition, shown.condition[valid])
         )
         self._check_repeats(shown, kept)
         begin, end = times[0][valid], times[1][valid]
-        by_time = np.argsort(begin, kind="stable")  # sorted needles are found faster
+        by_time = np.argsort(begin, kind="stable")
         place = np.empty(len(begin), dtype=np.intp)  # trials of a condition keep their order
         place[np.argsort(shown.condition[valid], kind="stable")] = np.arange(len(begin))
-        begin, end, place = begin[by_time], end[by_time], place[by_time]
-        side: Literal["left", "right"] = "right" if closed == "both" else "left"
+        place = place[by_time]
+        windows = Windows.of(begin[by_time], end[by_time], closed=closed == "both")
         counts = np.empty((len(begin), len(chosen)))
-        for k, row in enumerate(chosen):
-            spikes = self._units.spikes(int(row))
-            found = np.searchsorted(spikes, end, side=side) - np.searchsorted(spikes, begin)
-            counts[place, k] = found
+        for block in range(0, len(chosen), UNITS_AT_ONCE):
+            rows = chosen[block : block + UNITS_AT_ONCE]
+            found = [windows.count(self._units.spikes(int(row))) for row in rows]
+            counts[place, block : block + len(rows)] = np.stack(found, axis=1)
         neurons = tuple(str(one) for one in self._units.table["id"][chosen])
         return Trials._trusted(counts, kept, totals - kept, shown.names, neurons)
 
@@ -242,21 +246,18 @@ class Recording:
 
     def _dropped(
         self, shown: Presentations, times: tuple[FloatArray, FloatArray], chosen: IntArray
-    ) -> list[str]:
+    ) -> Column:
         """Return why each presentation is dropped; empty for those that are valid."""
         probes = self._units.text("group_name")
-        reasons = [""] * len(shown.start)
+        reasons = np.full(len(shown.start), "", dtype=object)
         if (table := self._table(f"intervals/{INVALID}", INVALID)) is not None:
-            known, used = set(probes) - {""}, {probes[row] for row in chosen}
+            known, used = set(probes) - {""}, set(probes[chosen])
             reasons = invalid_presentations(table, shown, times, probes=known, chosen=used)
         if "obs_intervals" in self._units.table:
             gone = np.zeros(len(reasons), dtype=bool)
             for row in chosen:
                 gone |= unobserved(self._units.table, int(row), times)
-            reasons = [
-                reason or (NOT_OBSERVED if missing else "")
-                for reason, missing in zip(reasons, gone, strict=True)
-            ]
+            reasons[gone & (reasons == "")] = NOT_OBSERVED
         return reasons
 
     @cached_property
@@ -284,20 +285,20 @@ class Recording:
         return self._tables[place]
 
 
-def _unit_table(units: Units, reasons: Sequence[str]) -> pd.DataFrame:
+def _unit_table(units: Units, reasons: Column) -> pd.DataFrame:
     columns = {
         "area": units.text("location"),
         "probe": units.text("group_name"),
-        "dropped_by": list(reasons),
+        "dropped_by": reasons,
     }
     return pd.DataFrame(columns, index=pd.Index(units.table["id"], name="unit"))
 
 
-def _presentation_table(shown: Presentations, dropped: Sequence[str]) -> pd.DataFrame:
+def _presentation_table(shown: Presentations, dropped: Column) -> pd.DataFrame:
     columns = {
         "start_time": shown.start,
-        "condition": [shown.names[m] for m in shown.condition],
-        "dropped_by": list(dropped),
+        "condition": np.array(shown.names, dtype=object)[shown.condition],
+        "dropped_by": dropped,
     }
     return pd.DataFrame(columns, index=pd.Index(shown.rows, name="presentation"))
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from repshape._labels import NUMBER, is_missing, label_text
 from repshape.errors import InputError, InputTypeError
+from repshape.io.nwb_tables import by_distinct
 
 Mask = npt.NDArray[np.bool_]
 Rules: TypeAlias = Mapping[str, Any]
@@ -50,7 +51,7 @@ def matches(values: npt.NDArray[Any], rule: Any, column: str) -> Mask:
     array([ True, False])
     """
     if callable(rule):
-        return np.array([bool(rule(value)) for value in values.tolist()], dtype=bool)
+        return by_distinct(values, rule, bool)
     if isinstance(rule, tuple):
         return _in_range(values, rule, column)
     several = isinstance(rule, Sequence | set | frozenset | np.ndarray) and not isinstance(
@@ -59,9 +60,8 @@ def matches(values: npt.NDArray[Any], rule: Any, column: str) -> Mask:
     wanted = list(rule) if several else [rule]
     texts = {value_text(one) for one in wanted if not has_no_value(one)}
     empty = any(has_no_value(one) for one in wanted)
-    return np.array(
-        [empty if has_no_value(one) else value_text(one) in texts for one in values.tolist()],
-        dtype=bool,
+    return by_distinct(
+        values, lambda one: empty if has_no_value(one) else value_text(one) in texts, bool
     )
 
 

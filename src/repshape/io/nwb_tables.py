@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from repshape._arrays import IntArray
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, StorageError
@@ -72,6 +73,7 @@ class Table:
         self._group = group
         self._path = path
         self._kept: dict[str, Column] = {}
+        self._ragged: dict[str, Any] = {}  # datasets, opened once
         with damaged(path):
             self._members = set(group.keys())
 
@@ -135,7 +137,9 @@ class Table:
         ends = self.ends(name)
         start = int(ends[row - 1]) if row else 0
         with damaged(self._path):
-            return _read(self._group[name], slice(start, int(ends[row])))
+            if name not in self._ragged:
+                self._ragged[name] = self._group[name]
+            return _read(self._ragged[name], slice(start, int(ends[row])))
 
 
 def read_scalar(array: Any) -> Any:
@@ -153,5 +157,20 @@ def _read(array: Any, part: slice = slice(None)) -> Column:
     values = np.asarray(array[part] if array.shape else array[()])
     if values.dtype.kind not in "OSUT":
         return values
-    texts = [one.decode() if isinstance(one, bytes) else str(one) for one in values.ravel()]
-    return np.array(texts, dtype=object).reshape(values.shape)
+    flat = values.astype(object).ravel()
+    return by_distinct(flat, _text, object).reshape(values.shape)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def by_distinct(values: Column, function: Callable[[Any], Any], dtype: Any) -> Column:
+    """Return a function of every value, which is called once for each distinct one.
+
+    Columns have thousands of rows and a few distinct values.
+    """
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    found = np.empty(len(distinct), dtype=dtype)
+    found[:] = [function(value) for value in np.asarray(distinct).tolist()]
+    return found[codes]

@@ -12,7 +12,7 @@ import numpy as np
 from repshape._arrays import FloatArray, IntArray, count
 from repshape.errors import InputError, InputTypeError
 from repshape.io.nwb_rules import Mask, has_no_value, matches
-from repshape.io.nwb_tables import Column, Table
+from repshape.io.nwb_tables import Column, Table, by_distinct
 
 NO_ELECTRODE = -1
 
@@ -38,13 +38,14 @@ class Units:
             return found.astype(np.float64)
         return found
 
-    def text(self, name: str) -> list[str]:
+    def text(self, name: str) -> Column:
         """Return a column of the electrodes as text, empty for units without a value."""
         if self.electrodes is None or name not in self.electrodes:
-            return [""] * len(self.electrode)
-        values = self.electrodes[name]
-        texts = ["" if has_no_value(value) else str(value) for value in values.tolist()]
-        return [texts[row] if row != NO_ELECTRODE else "" for row in self.electrode]
+            return np.full(len(self.electrode), "", dtype=object)
+        texts = by_distinct(
+            self.electrodes[name], lambda one: "" if has_no_value(one) else str(one), object
+        )
+        return np.where(self.electrode == NO_ELECTRODE, "", texts[self.electrode])
 
     def spikes(self, row: int) -> FloatArray:
         """Return the sorted spike times of a unit."""
@@ -96,10 +97,10 @@ def _only_electrode(table: Table, electrodes: Table, unit: int) -> int:
     return int(rows[0]) if len(areas) == 1 else NO_ELECTRODE
 
 
-def in_area(locations: Sequence[str], area: str | Sequence[str]) -> Mask:
+def in_area(locations: Column, area: str | Sequence[str]) -> Mask:
     """Return which locations are an area, or a part of it that is written after a hyphen.
 
-    >>> in_area(["LGd-sh", "LGd", "LGv", ""], "LGd")
+    >>> in_area(np.array(["LGd-sh", "LGd", "LGv", ""], dtype=object), "LGd")
     array([ True,  True, False, False])
     """
     wanted = list(area) if isinstance(area, Sequence) and not isinstance(area, str) else [area]
@@ -107,14 +108,14 @@ def in_area(locations: Sequence[str], area: str | Sequence[str]) -> Mask:
         raise InputTypeError(
             f"The 'area' parameter must be a name, a list of names or None. Got {area!r} instead."
         )
-    return np.array(
-        [one in wanted or one.partition("-")[0] in wanted for one in locations], dtype=bool
+    return by_distinct(
+        locations, lambda one: one in wanted or one.partition("-")[0] in wanted, bool
     )
 
 
 def choose_units(
     units: Units, area: str | Sequence[str] | None, filters: Mapping[str, Any], file: str
-) -> list[str]:
+) -> Column:
     """Return, for every unit, the first filter that it fails; empty for those that are chosen."""
     reasons = np.full(len(units.electrode), "", dtype=object)
     if area is not None:
@@ -124,7 +125,7 @@ def choose_units(
         failed = ~matches(units.column(column), rule, column)
         reasons[failed & (reasons == "")] = column
     if (reasons == "").any():
-        return [str(reason) for reason in reasons]
+        return reasons
     failed_by = Counter(reason for reason in reasons if reason != "area")
     listed = ", ".join(f"{number} by {column!r}" for column, number in failed_by.items())
     where = "" if area is None else f" of area {area!r}"
@@ -148,7 +149,7 @@ def _check_area(units: Units, area: str | Sequence[str], file: str) -> Mask:
     return inside
 
 
-def list_areas(locations: Sequence[str]) -> str:
+def list_areas(locations: Column) -> str:
     """Return the areas with their numbers of units, for a sentence."""
     found = Counter(one for one in locations if one)
     listed = [f"{one!r} ({count(number, 'unit')})" for one, number in sorted(found.items())]
