@@ -63,7 +63,8 @@ with rs.io.open_nwb(path) as recording:
 print(json.dumps({
     "neurons": trials.n_neurons, "trials": int(trials.n_trials.sum()), "spikes": n_spikes,
     "added_MB": added / 1e6, "spikes_MB": n_spikes * 8 / 1e6,
-    "spikes_alone_cpu_s": alone, "read_cpu_s": whole, "read_again_cpu_s": again, "ratio": whole / alone,
+    "spikes_alone_cpu_s": alone, "read_cpu_s": whole, "read_again_cpu_s": again,
+    "ratio": whole / alone,
 }))
 """
 

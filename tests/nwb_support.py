@@ -203,6 +203,7 @@ def _add_table(
 ) -> None:
     table = TimeIntervals(name=f"{name}_presentations", description=name)
     columns = {**columns, "stimulus_name": [name] * len(onsets), "color": ["[1, 1]"] * len(onsets)}
+    columns["stimulus_index"] = [float(len(session.counts))] * len(onsets)
     for column in columns:
         table.add_column(column, description=column)
     for k, onset in enumerate(onsets):

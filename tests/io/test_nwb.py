@@ -348,7 +348,8 @@ class TestRecording:
         assert table["phase"].tolist()[:2] == [
             one[2] for one in allen[1].labels["static_gratings"][:2]
         ]
-        assert "tags" not in table.columns
+        assert {"stimulus_block", "stimulus_index"} <= set(table.columns)
+        assert set(table.columns).isdisjoint({"tags", "tags_index"})
 
     def test_metadata_go_into_a_cohort(self, allen: Allen) -> None:
         cohort = rs.Cohort()

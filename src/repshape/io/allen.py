@@ -23,7 +23,7 @@ ALLEN_FILTERS: Mapping[str, Any] = {
     "amplitude_cutoff": (None, 0.1),
     "presence_ratio": (0.95, None),
     "isi_violations": (None, 0.5),
-    "valid_data": True,
+    "valid_data": [True, 1],
     "location": has_location,
 }
 """The default quality filter of the AllenSDK. Limits are included."""

@@ -29,9 +29,9 @@ class OnsetTable:
     @classmethod
     def of(cls, onsets: FloatArray, last: float) -> OnsetTable | None:
         """Make a table for times up to ``last``; None if it would be large."""
-        spacing = float(np.diff(onsets).min(initial=last - onsets[0]))
-        n_cells = 2 * (last - onsets[0]) / spacing if spacing > 0 else np.inf
-        if not n_cells < CELLS_PER_WINDOW * len(onsets):
+        length = last - float(onsets[0])
+        spacing = float(np.diff(onsets).min(initial=length))
+        if not 2 * length < spacing * CELLS_PER_WINDOW * len(onsets):
             return None
         scale = 2 / spacing  # two cells from one onset to the next
         cells = _cells(onsets, onsets[0], scale)

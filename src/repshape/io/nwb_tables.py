@@ -80,13 +80,8 @@ class Table:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns with one value per row, in alphabetical order."""
-        return tuple(
-            sorted(
-                name
-                for name in self._members
-                if f"{name}_index" not in self._members and not name.endswith("_index")
-            )
-        )
+        ragged = {name for name in self._members if f"{name}_index" in self._members}
+        return tuple(sorted(self._members - ragged - {f"{name}_index" for name in ragged}))
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
