@@ -13,6 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from pynwb import NWBHDF5IO
 
 import repshape as rs
 from nwb_support import (
@@ -112,6 +113,25 @@ class TestAllen:
         everything = rs.io.read_allen(path, drop_invalid=False)
         assert_equal(everything, expect(session, "natural_scenes", frame, VISP))
         assert everything.n_dropped.sum() == 0
+
+    @pytest.mark.parametrize(
+        ("tag", "dropped"),
+        [
+            ("probeA", INVALID_STIMULUS | {10, 11}),
+            ("probeF", INVALID_STIMULUS),  # it has no electrodes
+            ("all_probes", INVALID_STIMULUS | {10, 11}),
+            ("unheard of", INVALID_STIMULUS | {10, 11}),
+        ],
+    )
+    def test_tags_of_invalid_times(
+        self, tag: str, dropped: set[int], allen: Allen, tmp_path: Path
+    ) -> None:
+        path = shutil.copy(allen[0], tmp_path / "a.nwb")
+        with h5py.File(path, "a") as file:
+            file["intervals/invalid_times/tags"][5] = tag  # of the interval of probe C
+        assert_equal(
+            rs.io.read_allen(path), expect(allen[1], "natural_scenes", frame, VISP, dropped)
+        )
 
     def test_gratings_by_orientation(self, allen: Allen) -> None:
         found = rs.io.read_allen(allen[0], "static_gratings")
@@ -309,6 +329,23 @@ class TestCounting:
         dropped = INVALID_STIMULUS | INVALID_PROBE | set(range(5))
         found = rs.io.read_allen(path)
         assert_equal(found, expect(allen[1], "natural_scenes", frame, VISP, dropped))
+
+    def test_the_same_as_a_loop_over_what_pynwb_reads(self, allen: Allen) -> None:
+        """An independent reader of the file, and one count at a time."""
+        with NWBHDF5IO(allen[0], "r") as io:
+            file = io.read()
+            shown = file.intervals["natural_scenes_presentations"].to_dataframe()
+            where = file.electrodes.to_dataframe()["location"]
+            peaks = file.units["peak_channel_id"][:]
+            rows = [k for k, peak in enumerate(peaks) if where.get(peak) == "VISp"]
+            spikes = [file.units["spike_times"][row] for row in rows]
+        found = rs.io.read_allen(allen[0], filters=None, drop_invalid=False)
+        for label, part in shown.groupby("frame"):
+            wanted = [
+                [((times >= start) & (times < start + 0.25)).sum() for times in spikes]
+                for start in part["start_time"]
+            ]
+            np.testing.assert_array_equal(found[frame(int(label))], wanted)
 
 
 class TestElectrodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from repshape.io.nwb_tables import Column, Table, by_distinct
 BLANK = "blank"
 SUFFIX = "_presentations"
 INVALID = "invalid_times"
+PROBE = re.compile("probe[A-Z]")  # also a probe that has no electrodes in the file
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def invalid_presentations(
     table.require("start_time", "stop_time")
     for row, (start, stop) in enumerate(zip(table["start_time"], table["stop_time"], strict=True)):
         tags = set(table.cells("tags", row).tolist()) if "tags_index" in table else set()
-        named = tags & probes
+        named = {tag for tag in tags if tag in probes or PROBE.fullmatch(tag)}
         if "optotagging" in tags or (named and not named & chosen):
             continue
         recording = bool(named) or "all_probes" in tags

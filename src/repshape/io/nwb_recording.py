@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from repshape._arrays import FloatArray, IntArray, count
+from repshape._labels import check_labels
 from repshape.errors import InputError, check_boolean, check_choice
 from repshape.io.nwb_counts import Windows
 from repshape.io.nwb_presentations import (
@@ -225,7 +226,7 @@ class Recording:
             rows = chosen[block : block + UNITS_AT_ONCE]
             found = [windows.count(self._units.spikes(int(row))) for row in rows]
             counts[place, block : block + len(rows)] = np.stack(found, axis=1)
-        neurons = tuple(str(one) for one in self._units.table["id"][chosen])
+        neurons = check_labels(self._units.table["id"][chosen].tolist(), len(chosen), "neuron")
         return Trials._trusted(counts, kept, totals - kept, shown.names, neurons)
 
     def _check_repeats(self, shown: Presentations, kept: IntArray) -> None:
@@ -251,8 +252,10 @@ class Recording:
         probes = self._units.text("group_name")
         reasons = np.full(len(shown.start), "", dtype=object)
         if (table := self._table(f"intervals/{INVALID}", INVALID)) is not None:
-            known, used = set(probes) - {""}, set(probes[chosen])
-            reasons = invalid_presentations(table, shown, times, probes=known, chosen=used)
+            used = set(probes[chosen])
+            reasons = invalid_presentations(
+                table, shown, times, probes=self._units.probes, chosen=used
+            )
         if "obs_intervals" in self._units.table:
             gone = np.zeros(len(reasons), dtype=bool)
             for row in chosen:

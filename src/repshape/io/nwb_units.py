@@ -47,6 +47,13 @@ class Units:
         )
         return np.where(self.electrode == NO_ELECTRODE, "", texts[self.electrode])
 
+    @property
+    def probes(self) -> set[str]:
+        """Names of all probes, also of those without units."""
+        if self.electrodes is None or "group_name" not in self.electrodes:
+            return set()
+        return set(self.electrodes["group_name"].tolist())
+
     def spikes(self, row: int) -> FloatArray:
         """Return the sorted spike times of a unit."""
         times = self.table.cells("spike_times", row)
