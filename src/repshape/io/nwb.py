@@ -95,6 +95,27 @@ def read_nwb(
     -----
     OneTrialWarning
         If a condition has a single trial.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import datetime, timezone
+    >>> import pynwb
+    >>> file = pynwb.NWBFile(
+    ...     session_description="example",
+    ...     identifier="a",
+    ...     session_start_time=datetime(2024, 1, 1, tzinfo=timezone.utc),
+    ... )
+    >>> file.add_trial_column(name="image", description="what was shown")
+    >>> for k, image in enumerate(["dog", "cat", "cat", "dog"]):
+    ...     file.add_trial(start_time=float(k), stop_time=k + 0.5, image=image)
+    >>> file.add_unit(id=7, spike_times=[0.1, 1.1, 1.2, 1.25, 2.2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with pynwb.NWBHDF5IO(f"{folder}/a.nwb", "w") as io:
+    ...         io.write(file)
+    ...     trials = read_nwb(f"{folder}/a.nwb", "trials", "image")
+    >>> trials["cat"].ravel(), trials.neurons
+    (array([2., 1.]), ('7',))
     """
     with opened(path) as recording:
         return recording.count_spikes(
