@@ -1,9 +1,9 @@
-"""Cohorts from files: NumPy arrays, HDF5, MATLAB files and a manifest that names them."""
+"""Cohorts from files: NumPy arrays, HDF5, MATLAB, NWB and a manifest that names them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import pandas as pd
 
 from repshape._labels import left_out, shared_labels
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, check_boolean
+from repshape.io.allen import count_allen
 from repshape.io.cohort import Cohort, check_new, save_networks
 from repshape.io.mat import read_mat
+from repshape.io.nwb_recording import Recording, SpikeCounts
 from repshape.io.paths import check_input_file, open_file, read_text
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -21,6 +23,7 @@ from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 PathLike = str | os.PathLike[str]
 HDF5 = (".h5", ".hdf5")
 MATLAB = ".mat"
+NWB = ".nwb"
 SUFFIXES = (".npz", ".npy", *HDF5, MATLAB)
 LABELS = ("conditions", "neurons")
 COVARIANCES = ("covariances", "variances", "factors")
@@ -57,7 +60,11 @@ def read_network(path: PathLike) -> Trials | Gaussians:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         listed = ", ".join(SUFFIXES)
-        raise InputError(f"{file.name} must be one of {listed}. Got {file.suffix!r} instead.")
+        hint = " NWB files are read by read_nwb, or by `repshape import --nwb`."
+        raise InputError(
+            f"{file.name} must be one of {listed}. Got {file.suffix!r} instead."
+            f"{hint if NWB in file.suffixes else ''}"
+        )
     check_input_file(file)
     try:
         read = read_mat if suffix == MATLAB else _read_hdf5 if suffix in HDF5 else _read_numpy
@@ -109,18 +116,101 @@ def import_cohort(
     ...     import_cohort([f"{folder}/mouse.npy"], f"{folder}/mice.zarr").labels
     ('mouse',)
     """
+    rows = _all_rows(sources, name_column, file_column)
+    return _save_rows(rows, lambda file: (read_network(file), {}), out, common_conditions)
+
+
+def import_nwb(
+    sources: Sequence[PathLike],
+    out: PathLike,
+    *,
+    stimulus: str,
+    condition: str | Sequence[str] | None = None,
+    allen: bool = False,
+    common_conditions: bool = False,
+    name_column: str = "name",
+    file_column: str = "file",
+    **options: Any,
+) -> Cohort:
+    """Build a cohort of spike counts from NWB files on disk, whole or not at all.
+
+    Parameters
+    ----------
+    sources : sequence of paths
+        NWB files, each named after its file; and manifests as in `import_cohort`.
+    out : path
+        The cohort to make; it must not exist.
+    stimulus : str
+        A table of intervals that all files have.
+    condition : str or list of str
+        Columns of that table. With ``allen``, they have a default.
+    allen : bool
+        Whether to read the files by `read_allen`, which has a quality filter, or by `read_nwb`.
+    common_conditions : bool
+        Whether to keep only the conditions that all files have; see `import_cohort`.
+    name_column, file_column : str
+        The columns of the manifests that hold the name and the file of a network.
+    **options
+        As in `read_nwb` or `read_allen`: area, window, filters, where and others.
+
+    Returns
+    -------
+    Cohort
+        What a file says about its session and subject goes into the metadata, unless a manifest
+        has a column of that name.
+    """
+    if condition is None and not allen:
+        raise InputError("The 'condition' parameter must name the columns that tell conditions.")
+    rows = _all_rows(sources, name_column, file_column)
+
+    def read(file: str) -> tuple[Trials, Mapping[str, Any]]:
+        with Recording(file) as recording:
+            counts = _count_spikes(recording, stimulus, condition, allen, options)
+        return counts.trials, counts.metadata
+
+    return _save_rows(rows, read, out, common_conditions)
+
+
+def _count_spikes(
+    recording: Recording,
+    stimulus: str,
+    condition: str | Sequence[str] | None,
+    allen: bool,
+    options: Mapping[str, Any],
+) -> SpikeCounts:
+    if allen:
+        return count_allen(recording, stimulus, condition=condition, **options)
+    assert condition is not None
+    return recording.count_spikes(stimulus, condition, **options)
+
+
+def _all_rows(
+    sources: Sequence[PathLike], name_column: str, file_column: str
+) -> list[tuple[str, str, dict[str, Any]]]:
     rows = [row for source in sources for row in _rows(Path(source), name_column, file_column)]
     if not rows:
         raise InputError("There is nothing to import: the manifest has no rows.")
+    return rows
+
+
+def _save_rows(
+    rows: Sequence[tuple[str, str, dict[str, Any]]],
+    read: Callable[[str], tuple[Trials | Gaussians, Mapping[str, Any]]],
+    out: PathLike,
+    common_conditions: bool,
+) -> Cohort:
+    """Write the networks that ``read`` finds in files, with their metadata."""
     check_boolean("common_conditions", common_conditions)
+    found = ((name, *read(file), meta) for name, file, meta in rows)
     if not common_conditions:
-        return save_networks(((name, read_network(file), meta) for name, file, meta in rows), out)
+        return save_networks(((name, net, {**own, **meta}) for name, net, own, meta in found), out)
     check_new(out)
-    own = {name: read_network(file).conditions for name, file, _ in rows}
-    common = shared_labels(own)
-    networks = ((name, read_network(file).select(common), meta) for name, file, meta in rows)
-    cohort = save_networks(networks, out)
-    cohort.dropped = left_out(own, common)
+    conditions = {name: read(file)[0].conditions for name, file, _ in rows}
+    common = shared_labels(conditions)
+    cohort = save_networks(
+        ((name, net.select(common), {**own, **meta}) for name, net, own, meta in found), out
+    )
+    cohort.dropped = left_out(conditions, common)
     return cohort
 
 
@@ -130,7 +220,7 @@ def _rows(
     """Return name, file and metadata of every network of a manifest, or of the file itself."""
     if source.suffix.lower() != ".csv":
         file, _, inside = str(source).partition("#")
-        return [(inside or Path(file).stem, str(source), {})]
+        return [(inside or Path(file).stem.removesuffix(NWB), str(source), {})]
     text = read_text(source)
     try:
         table = parse_csv(text, (name_column, file_column))

@@ -24,7 +24,7 @@ def count_spikes(
     array([[2.],
            [1.]])
     """
-    start, stop = _check_window(window)
+    start, stop = check_window(window)
     times = _vector(onsets, "onsets")
     neurons = list(spike_times) if isinstance(spike_times, Mapping) else None
     trains = list(spike_times.values()) if isinstance(spike_times, Mapping) else spike_times
@@ -44,7 +44,8 @@ def count_spikes(
     return np.stack(counts, axis=1).astype(np.float64), neurons
 
 
-def _check_window(window: Any) -> tuple[float, float]:
+def check_window(window: Any) -> tuple[float, float]:
+    """Return the start and the stop of a window in seconds, or raise one clear sentence."""
     try:
         start, stop = (float(edge) for edge in window)
     except (TypeError, ValueError):

@@ -1,0 +1,171 @@
+"""Tables of NWB files, in HDF5 and in Zarr, read column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from repshape._arrays import IntArray
+from repshape.errors import InputError, MissingDependencyError, RepshapeError, StorageError
+from repshape.io.nwb_zarr import ZarrGroup
+
+Column = npt.NDArray[Any]
+
+# Neighbouring units share chunks of the spike times. With room for one large chunk, HDF5 does not
+# decompress it again for each unit.
+CHUNK_CACHE_BYTES = 2**26
+
+
+def open_nwb_file(path: Path) -> tuple[Any, Callable[[], None]]:
+    """Return the root group of a file or folder, and the function that closes it."""
+    if not path.exists():
+        raise StorageError(f"There is no file {path}.")
+    with damaged(path):
+        root, close = (ZarrGroup(path), _nothing) if path.is_dir() else _open_hdf5(path)
+        version = root.attrs.get("nwb_version")
+    if version is None:
+        close()
+        raise InputError(f"{path} is not an NWB file: it has no 'nwb_version'.")
+    return root, close
+
+
+def _open_hdf5(path: Path) -> tuple[Any, Callable[[], None]]:
+    try:
+        import h5py
+    except ImportError:
+        raise MissingDependencyError(
+            "NWB files need h5py and pynwb: pip install 'repshape[nwb]'."
+        ) from None
+    file = h5py.File(path, "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
+    return file, file.close
+
+
+def _nothing() -> None:
+    """Zarr keeps no file open."""
+
+
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """Turn whatever a file that cannot be read makes h5py or Zarr raise into one sentence."""
+    try:
+        yield
+    except (RepshapeError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path} cannot be read as an NWB file: {reason}") from None
+
+
+class Table:
+    """A dynamic table, of which a column is read when it is first used, and then kept.
+
+    Columns with several values per row are read row by row, and not kept: `cells`.
+    """
+
+    def __init__(self, group: Any, name: str, path: Path) -> None:
+        self.name = name
+        self._group = group
+        self._path = path
+        self._kept: dict[str, Column] = {}
+        self._ragged: dict[str, Any] = {}  # datasets, opened once
+        with damaged(path):
+            self._members = set(group.keys())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns with one value per row, in alphabetical order."""
+        ragged = {name for name in self._members if f"{name}_index" in self._members}
+        return tuple(sorted(self._members - ragged - {f"{name}_index" for name in ragged}))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def __len__(self) -> int:
+        return len(self["id"])
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a column with one value per row; text is decoded."""
+        if name not in self._kept:
+            self.require(name)
+            if f"{name}_index" in self._members:
+                raise InputError(
+                    f"The column {name!r} of {self.name!r} in {self._path} has several values per "
+                    "row, and cannot be used here."
+                )
+            with damaged(self._path):
+                self._kept[name] = _read(self._group[name])
+        return self._kept[name]
+
+    def require(self, *names: str) -> None:
+        """Raise one sentence that lists the columns, unless all of these are among them."""
+        for name in names:
+            if name not in self._members:
+                raise InputError(
+                    f"{self._path} has no column {name!r} in {self.name!r}. The columns are "
+                    f"{', '.join(map(repr, self.columns))}."
+                )
+
+    def ends(self, name: str) -> IntArray:
+        """Return where the values of each row end in a column with several values per row."""
+        self.require(name, f"{name}_index")
+        key = f"{name}_index"
+        if key not in self._kept:
+            with damaged(self._path):
+                ends = _read(self._group[key]).astype(np.intp)
+            total = self._group[name].shape[0]
+            if len(ends) and ((np.diff(ends, prepend=0) < 0).any() or ends[-1] > total):
+                raise InputError(
+                    f"{self._path} is damaged: {key!r} of {self.name!r} must increase up to the "
+                    f"{total} values of {name!r}."
+                )
+            self._kept[key] = ends
+        return self._kept[key]
+
+    def cells(self, name: str, row: int) -> Column:
+        """Return the values of one row, in a column with several values per row."""
+        ends = self.ends(name)
+        start = int(ends[row - 1]) if row else 0
+        with damaged(self._path):
+            if name not in self._ragged:
+                self._ragged[name] = self._group[name]
+            return _read(self._ragged[name], slice(start, int(ends[row])))
+
+
+def read_scalar(array: Any) -> Any:
+    """Return the only value of a dataset: HDF5 has scalars, Zarr arrays of length 1."""
+    value = np.ravel(_read(array))[0]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_plain(column: Column) -> bool:
+    """Whether a column has a number or a text in each row, and not a reference or an array."""
+    return column.ndim == 1 and column.dtype.kind in "fiubO"
+
+
+def _read(array: Any, part: slice = slice(None)) -> Column:
+    values = np.asarray(array[part] if array.shape else array[()])
+    if values.dtype.kind not in "OSUT":
+        return values
+    flat = values.astype(object).ravel()
+    return by_distinct(flat, _text, object).reshape(values.shape)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def by_distinct(values: Column, function: Callable[[Any], Any], dtype: Any) -> Column:
+    """Return a function of every value, which is called once for each distinct one.
+
+    Columns have thousands of rows and a few distinct values.
+    """
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    found = np.empty(len(distinct), dtype=dtype)
+    found[:] = [function(value) for value in np.asarray(distinct).tolist()]
+    return found[codes]
