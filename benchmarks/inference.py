@@ -31,7 +31,7 @@ from benchmarks.inference_models import NETWORK_CELLS, Model, clouds, groups_of_
 from benchmarks.inference_tables import load, save, write_tables
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
-PARTS = ("equality", "groups", "networks", "intervals", "floors", "macaque", "tables")
+PARTS = ("equality", "power", "groups", "networks", "intervals", "floors", "macaque", "tables")
 # Results are saved after this many seconds of simulations.
 SAVE_SECONDS = 20.0
 # A looser tolerance than the default saves half of the time and changes no digit that is shown.
@@ -194,6 +194,7 @@ def run(parts: list[str], target: int) -> None:
     if "equality" in parts:
         for name in EQUALITY_CELLS:
             simulate("size", name, lambda k, name=name: equality_cell(name, False, k), target)
+    if "power" in parts:
         for name in POWER_CELLS:
             simulate("power", name, lambda k, name=name: equality_cell(name, True, k), target)
     if "intervals" in parts:

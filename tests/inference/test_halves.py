@@ -8,7 +8,7 @@ import pytest
 
 import repshape as rs
 from repshape.inference.estimates import Settings
-from repshape.inference.halves import contrasts, replicates
+from repshape.inference.halves import contrasts, half_estimates
 from repshape.inference.subspaces import subspace_overlap
 from repshape.inference.terms import make_terms
 
@@ -71,8 +71,8 @@ def test_networks_with_more_trials_are_cut_to_the_fewest() -> None:
     x, y = poisson(8, 0, n=3), poisson(40, 1, n=3)
     metric = rs.GaussianShapeMetric(group="identity")
     settings = Settings("halves", 0.9, 0, 1, False)
-    found = replicates(make_terms([(x, y)], [metric]), settings)
-    assert found.shape == (9, 1)  # all trials, and without each of eight groups
+    found = half_estimates(make_terms([(x, y)], [metric]), settings)
+    assert found.values.shape == (9, 6, 1)  # all trials, and without each of eight groups
 
 
 @unstable

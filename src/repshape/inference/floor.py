@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,13 +109,20 @@ def split_distances(
     progress: bool | None = None,
 ) -> FloatArray:
     """Return the squared distances between random halves of a network's trials."""
+    check_floor(network)
+    seeds = np.random.SeedSequence(random_state).spawn(n_splits)
+    run = partial(run_all, what="splits", workers=workers, progress=progress)
+    return np.array(run(partial(split_square, network, metric), seeds))
+
+
+def check_floor(network: Trials) -> None:
+    """Raise one clear sentence unless a network can be split into halves."""
     if network.n_trials.min() < 2:
         raise InputError("A noise floor needs at least two trials in every condition. Got one.")
 
-    def split(seed: np.random.SeedSequence) -> float:
-        halves = split_trials(network, 2, np.random.default_rng(seed))
-        found = metric.distance(*(take_trials(network, half) for half in halves))
-        return found * abs(found)
 
-    seeds = np.random.SeedSequence(random_state).spawn(n_splits)
-    return np.array(run_all(split, seeds, what="splits", workers=workers, progress=progress))
+def split_square(network: Trials, metric: ShapeMetric[Any], seed: np.random.SeedSequence) -> float:
+    """Return the squared distance between random halves of a network's trials."""
+    halves = split_trials(network, 2, np.random.default_rng(seed))
+    found = metric.distance(*(take_trials(network, half) for half in halves))
+    return found * abs(found)
