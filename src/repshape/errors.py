@@ -36,6 +36,10 @@ class StorageError(RepshapeError, OSError):
     """Something on disk cannot be read, written or continued."""
 
 
+class NotConvergedWarning(UserWarning):
+    """An iteration stopped before it converged; its result may still improve."""
+
+
 class MissingDependencyError(RepshapeError, ImportError):
     """An optional dependency is needed but not installed."""
 

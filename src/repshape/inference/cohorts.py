@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, check_integer
+from repshape.errors import check_integer
+from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
 from repshape.inference.floor import check_floor, split_square
 from repshape.inference.halves import METHOD, HalfEstimates, plan_halves, unbiased
@@ -23,7 +24,7 @@ from repshape.io.cohort import Cohort
 from repshape.io.json import plain
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
-from repshape.metrics.base import ShapeMetric, check_same_conditions
+from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import describe
 from repshape.pairwise.run import pairwise
 from repshape.responses import Trials, as_trials
@@ -172,7 +173,8 @@ def matrix(
     )
     check_integer("n_splits", n_splits, 1)
     chosen = check_metric(metric)
-    networks, names = read_cohort(cohort)
+    given, names = read_networks(cohort)
+    networks = [as_trials(one, f"network {k}") for k, one in enumerate(given)]
     folder = store_folder(store, "halves")
     for one in networks:
         check_floor(one)
@@ -244,25 +246,6 @@ def _with_bars(
     pair_floors = (floors[:, None] + floors[None, :]) / 2 * ~np.eye(K, dtype=bool)
     bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, METHOD)
     return plug_in.replace(values=values, lower_bounds=None, converged=None, error_bars=bars)
-
-
-def read_cohort(cohort: Cohort | Iterable[Any]) -> tuple[list[Trials], dict[str, Any]]:
-    """Return the networks of a cohort with trials, and their labels and metadata if any."""
-    names = {
-        "labels": getattr(cohort, "labels", None),
-        "metadata": getattr(cohort, "metadata", None),
-    }
-    items: Sequence[Any]
-    if isinstance(cohort, Mapping):
-        names, items = {"labels": [str(key) for key in cohort]}, list(cohort.values())
-    else:
-        items = list(cohort)
-    networks = [as_trials(one, f"network {k}") for k, one in enumerate(items)]
-    if len(networks) < 2:
-        raise InputError(f"There must be at least two networks. Got {len(networks)}.")
-    for one in networks[1:]:
-        check_same_conditions(networks[0], one)
-    return networks, names
 
 
 def _square(

@@ -109,8 +109,10 @@ def run_rows(
 
 
 def store_folder(store: str | os.PathLike[str] | None, name: str) -> Path | None:
-    """Return the folder of a part of the results inside the user's store, or None without one."""
+    """Return the folder of some results inside the user's store, which is made; None without."""
     if store is None:
         return None
     check_store_path(Path(store))
+    with writable(Path(store)):
+        Path(store).mkdir(exist_ok=True)
     return Path(store, name)

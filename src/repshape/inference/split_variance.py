@@ -58,7 +58,7 @@ class SplitDesign:
         forms = weights.reshape(n_groups + 1, R, -1)
         rows = weights.sum(axis=-1)
         linear, quadratic = 4 * statistics(rows), 2 * statistics(forms)
-        independent = [(n_groups - 1) / R, (n_groups - 1) * (R - 1), 1.0]
+        independent = [(n_groups - 1) ** 2 / (n_groups * R), (n_groups - 1) * (R - 1), 1.0]
         whole = [4 * np.sum(rows[0].mean(axis=0) ** 2), 2 * np.sum(forms[0].mean(axis=0) ** 2)]
         expected = np.stack([linear, quadratic, np.array(independent)], axis=1)
         return cls(expected, np.array([*whole, 1 / R]))
