@@ -72,6 +72,16 @@ def test_variance_is_nearly_unbiased_where_the_jackknife_is_not(
     assert 0.95 < np.sqrt(ours / truth) < 1.3
 
 
+def test_caution_ignores_that_splits_average_noise_out() -> None:
+    design = SplitDesign.of(SPLITS, 10)
+    noise = np.random.default_rng(5).normal(size=(11, 5, 300))
+    plain, cautious = (design.variances(noise, cautious=one).mean() for one in (False, True))
+    assert cautious > 2 * plain > 2 / 5
+    smooth = products(0.0, 300, seed=6)
+    plain, cautious = (design.variances(smooth, cautious=one).mean() for one in (False, True))
+    assert cautious == pytest.approx(plain, rel=0.2)
+
+
 def test_correlated_estimates_keep_their_correlation() -> None:
     """Two terms that are the same have a difference without error."""
     one = products(1.0, 1, seed=4)

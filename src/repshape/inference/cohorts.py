@@ -182,7 +182,7 @@ def matrix(
     exact = unbiased(chosen)
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
-    plan = plan_halves(Terms(tuple(networks), terms), settings, stacklevel=3)
+    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap), stacklevel=3)
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
     kept = None
     if folder is not None:

@@ -226,4 +226,5 @@ def _estimate(
     overlap = check_subspaces(
         terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
     )
-    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings, overlap)
+    found = ESTIMATORS[settings.method](pairs, metrics, settings.for_overlap(overlap))
+    return found.summarise(rule, settings, overlap)

@@ -58,11 +58,13 @@ class HalfEstimates:
     """Squared distances (1 + G, R, terms) of R splits: of all trials, and without each group.
 
     With halves x1, x2 and y1, y2, an estimate is
-    [d^2(x1, y2) + d^2(x2, y1) - d^2(x1, x2) - d^2(y1, y2)] / 2.
+    [d^2(x1, y2) + d^2(x2, y1) - d^2(x1, x2) - d^2(y1, y2)] / 2. If the principal components are
+    unstable, ``cautious`` makes the variances larger.
     """
 
     values: FloatArray
     splits: list[tuple[int, ...]]
+    cautious: bool = False
 
     @property
     def n_groups(self) -> int:
@@ -82,7 +84,8 @@ class HalfEstimates:
 
     def variances(self) -> FloatArray:
         """Return the variance of the mean over splits of each term."""
-        return SplitDesign.of(self.splits, self.n_groups).variances(self.values)
+        design = SplitDesign.of(self.splits, self.n_groups)
+        return design.variances(self.values, cautious=self.cautious)
 
     def each(self, level: float) -> list[Moments]:
         """Return the moments of each term by itself."""
@@ -101,6 +104,7 @@ class HalfPlan:
     terms: Terms
     groups: list[Rows]
     splits: list[tuple[int, ...]]
+    cautious: bool
 
     @property
     def tasks(self) -> list[Task]:
@@ -119,10 +123,10 @@ class HalfPlan:
         ]
         return contrasts(self.terms, halves)
 
-    def collect(self, found: Sequence[FloatArray]) -> HalfEstimates:
+    def collect(self, found: Sequence[FloatArray] | FloatArray) -> HalfEstimates:
         """Return the estimates of all tasks together."""
         shape = (len(self.groups[0]) + 1, len(self.splits), -1)
-        return HalfEstimates(np.array(found).reshape(shape), self.splits)
+        return HalfEstimates(np.array(found).reshape(shape), self.splits, self.cautious)
 
 
 def plan_halves(terms: Terms, settings: Settings, stacklevel: int) -> HalfPlan:
@@ -134,7 +138,8 @@ def plan_halves(terms: Terms, settings: Settings, stacklevel: int) -> HalfPlan:
         _groups(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
         for k, network in enumerate(terms.networks)
     ]
-    return HalfPlan(terms, groups, _splits(n_groups, np.random.default_rng(settings.random_state)))
+    splits = _splits(n_groups, np.random.default_rng(settings.random_state))
+    return HalfPlan(terms, groups, splits, settings.cautious)
 
 
 def half_estimates(terms: Terms, settings: Settings) -> HalfEstimates:

@@ -112,13 +112,13 @@ def held_out(
 
     pairs = list(combinations(range(len(networks)), 2))
     values = np.array(run_all(solve, pairs, what="pairs", workers=workers, progress=progress))
-    matrices = []
+    matrices = {}
     for column, part in zip(values.T, ("train", "test"), strict=True):
         square = np.zeros((len(networks), len(networks)))
         square[tuple(np.array(pairs).T)] = column
         about = describe(chosen, None) | {"held_out": part}
-        matrices.append(DistanceMatrix(square + square.T, description=about, **names))
-    return HeldOut(*matrices, train_set, test_set)
+        matrices[part] = DistanceMatrix(square + square.T, description=about, **names)
+    return HeldOut(matrices["train"], matrices["test"], train_set, test_set)
 
 
 def _divide(network: Trials | Gaussians, test: Any, random_state: int) -> tuple[IntArray, IntArray]:

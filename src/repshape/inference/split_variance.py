@@ -63,16 +63,29 @@ class SplitDesign:
         expected = np.stack([linear, quadratic, np.array(independent)], axis=1)
         return cls(expected, np.array([*whole, 1 / R]))
 
-    def variances(self, estimates: FloatArray) -> FloatArray:
+    def variances(self, estimates: FloatArray, *, cautious: bool = False) -> FloatArray:
         """Return the variance of the mean over splits of each term, from (1 + G, R, terms).
 
         The parts are the non-negative solution of least squares, in units in which the statistics
-        of a quadratic part are equal.
+        of a quadratic part are equal. With ``cautious``, the independent part is counted as
+        quadratic, whose variance hardly falls with the number of splits; the result is larger.
         """
-        scale = self.expected[:, 1]
-        design = self.expected / scale[:, None]
         found = [statistics(one[..., None]) for one in np.moveaxis(estimates, 2, 0)]
-        return np.array([self.variance @ nnls(design, one / scale)[0] for one in found])
+        solve = self._cautious if cautious else self._parts
+        return np.array([self.variance @ solve(one) for one in found])
+
+    def _parts(self, found: FloatArray) -> FloatArray:
+        scale = self.expected[:, 1]
+        return np.asarray(nnls(self.expected / scale[:, None], found / scale)[0])
+
+    def _cautious(self, found: FloatArray) -> FloatArray:
+        """Return a linear and a quadratic part; the second alone if the first is negative."""
+        linear, quadratic = np.linalg.solve(self.expected[:2, :2], found[:2])
+        if linear < 0:
+            linear, quadratic = 0.0, found[1] / self.expected[1, 1]
+        elif quadratic < 0:
+            linear, quadratic = found[0] / self.expected[0, 0], 0.0
+        return np.array([linear, quadratic, 0.0])
 
 
 def split_weights(splits: Sequence[tuple[int, ...]], n_groups: int) -> FloatArray:
