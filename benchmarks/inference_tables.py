@@ -39,6 +39,7 @@ def write_tables(results: dict[str, Any]) -> None:
         ("equality", equality_table(results)),
         ("groups", group_table(results)),
         ("networks", network_table(results)),
+        ("neighbors", neighbor_table(results)),
         ("intervals", interval_table(results)),
         ("floors", floor_table(results)),
         ("macaque", inference_v1.tables(results)),
@@ -132,20 +133,28 @@ def network_table(results: dict[str, Any]) -> str:
 
 def interval_table(results: dict[str, Any]) -> str:
     out = []
-    for name, rows in rows_of(results, "interval").items():
-        truth = float(results[f"truth: {name}"])
-        for k, method in enumerate(("halves", "jackknife")):
-            estimate, low, high = rows[:, 1 + 3 * k : 4 + 3 * k].T
+    for method in ("halves", "jackknife"):
+        for name, rows in rows_of(results, f"interval by {method}").items():
+            truth = float(results[f"truth: {name}"])
+            plug_in, estimate, low, high = rows.T
             error = estimate.std() / np.sqrt(len(rows))
-            cells = [name, method, len(rows), f"{truth:.2f}", f"{rows[:, 0].mean() - truth:+.2f}"]
+            cells = [name, method, len(rows), f"{truth:.2f}", f"{plug_in.mean() - truth:+.2f}"]
             cells += [f"{estimate.mean() - truth:+.2f} ± {error:.2f}"]
             cells += [f"{np.sqrt(np.mean((estimate - truth) ** 2)):.2f}"]
-            cells += [f"{np.mean((low <= truth) & (truth <= high)):.2f}"]
-            cells += [f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"]
+            cells += [f"{np.mean((low <= truth) & (truth <= high)):.3f}"]
+            cells += [f"{np.mean(low > truth):.3f}", f"{np.mean(high < truth):.3f}"]
             claimed = np.mean(high - low) / 2 / QUANTILE
             out.append([*cells, f"{claimed / estimate.std():.2f}"])
     head = ["setting", "method", "simulations", "true d²", "plug-in bias", "bias", "RMS error"]
     return markdown([*head, "coverage", "wholly above", "wholly below", "error ratio"], out)
+
+
+def neighbor_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{share:.3f}" for share in np.mean(rows <= LEVEL + 1e-9, axis=0))]
+        for name, rows in rows_of(results, "neighbors").items()
+    ]
+    return markdown(["groups", "simulations", "test of groups", "nearest neighbours"], out)
 
 
 def floor_table(results: dict[str, Any]) -> str:
