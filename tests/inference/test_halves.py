@@ -52,7 +52,8 @@ def test_networks_with_more_trials_are_cut_to_the_fewest() -> None:
     metric = rs.GaussianShapeMetric(group="identity")
     settings = Settings("halves", 0.9, 0, 1, False)
     found = half_estimates(make_terms([(x, y)], [metric]), settings)
-    assert found.values.shape == (9, 6, 1)  # all trials, and without each of eight groups
+    assert found.deleted.shape == (8, 6, 1)  # without each of eight groups
+    assert found.whole.shape == (20, 1)
 
 
 @unstable

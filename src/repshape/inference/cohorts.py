@@ -132,7 +132,7 @@ def matrix(
 
     The estimates are those of `distance` with ``method="halves"``: each network is divided into
     halves in the same way for all of its pairs, so the distances within networks are computed
-    once. A pair needs 132 alignments with 10 groups.
+    once. A pair needs 160 alignments with 10 groups.
 
     Parameters
     ----------

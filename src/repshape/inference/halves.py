@@ -27,8 +27,10 @@ IntArray = npt.NDArray[np.intp]
 Rows = list[list[IntArray]]  # trials of each group, by condition
 Task = tuple[tuple[int, ...], int]  # the groups of the first half, and the deleted group or -1
 
-# Number of ways in which the groups are divided into halves.
-N_SPLITS = 6
+# Number of ways in which the groups are divided into halves, and for how many of them each group is
+# deleted in turn.
+N_SPLITS = 20
+N_DELETED = 6
 # A half without one group must keep two trials.
 FEWEST_TRIALS = 6
 FEWEST_GROUPS = 4
@@ -55,42 +57,53 @@ def unbiased(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
 
 @dataclass(frozen=True, eq=False)
 class HalfEstimates:
-    """Squared distances (1 + G, R, terms) of R splits: of all trials, and without each group.
+    """Squared distances from many splits of the trials into halves.
 
     With halves x1, x2 and y1, y2, an estimate is
-    [d^2(x1, y2) + d^2(x2, y1) - d^2(x1, x2) - d^2(y1, y2)] / 2. If the principal components are
-    unstable, ``cautious`` makes the variances larger.
+    [d^2(x1, y2) + d^2(x2, y1) - d^2(x1, x2) - d^2(y1, y2)] / 2.
+
+    Attributes
+    ----------
+    splits : list of tuple of int
+        The groups of the first half of each split.
+    whole : array of shape (splits, terms)
+        Estimates from all trials.
+    deleted : array of shape (G, R, terms)
+        Estimates of the first R splits, without each of G groups of trials.
+    cautious : bool
+        Whether variances are at least those of the jackknife.
     """
 
-    values: FloatArray
     splits: list[tuple[int, ...]]
+    whole: FloatArray
+    deleted: FloatArray
     cautious: bool = False
 
     @property
     def n_groups(self) -> int:
         """Number of groups of trials, G."""
-        return len(self.values) - 1
+        return len(self.deleted)
 
     def moments(self, level: float) -> Moments:
         """Return the means over splits, their covariance, and the quantile of t for intervals.
 
         Correlations are those of the jackknife, and variances those of `SplitDesign`.
         """
-        jackknife, quantile = jackknife_error(self.values[1:].mean(axis=1), level)
+        jackknife, quantile = jackknife_error(self.deleted.mean(axis=1), level)
         scale = np.sqrt(np.diagonal(jackknife))
         scale = np.divide(np.sqrt(self.variances()), scale, out=0 * scale, where=scale > 0)
         covariance = jackknife * scale[:, None] * scale[None, :]
-        return Moments(self.values[0].mean(axis=0), covariance, quantile)
+        return Moments(self.whole.mean(axis=0), covariance, quantile)
 
     def variances(self) -> FloatArray:
         """Return the variance of the mean over splits of each term."""
-        design = SplitDesign.of(self.splits, self.n_groups)
-        return design.variances(self.values, cautious=self.cautious)
+        design = SplitDesign.of(self.splits, self.n_groups, self.deleted.shape[1])
+        return design.variances(self.whole, self.deleted, cautious=self.cautious)
 
     def each(self, level: float) -> list[Moments]:
         """Return the moments of each term by itself."""
         quantile = float(student.ppf((1 + level) / 2, self.n_groups - 1))
-        means = self.values[0].mean(axis=0)
+        means = self.whole.mean(axis=0)
         return [
             Moments(means[k : k + 1], np.array([[variance]]), quantile)
             for k, variance in enumerate(self.variances())
@@ -108,8 +121,10 @@ class HalfPlan:
 
     @property
     def tasks(self) -> list[Task]:
-        """The first half of each split, for all trials and without each group."""
-        return [(first, gone) for gone in range(-1, len(self.groups[0])) for first in self.splits]
+        """First half and deleted group (-1 for none) of all splits, and of the first ones."""
+        whole = [(first, -1) for first in self.splits]
+        count = len(self.groups[0])
+        return whole + [(one, g) for g in range(count) for one in self.splits[:N_DELETED]]
 
     def solve(self, task: Task) -> FloatArray:
         """Return the estimate of each term for one split, without one of the groups."""
@@ -125,8 +140,9 @@ class HalfPlan:
 
     def collect(self, found: Sequence[FloatArray] | FloatArray) -> HalfEstimates:
         """Return the estimates of all tasks together."""
-        shape = (len(self.groups[0]) + 1, len(self.splits), -1)
-        return HalfEstimates(np.array(found).reshape(shape), self.splits, self.cautious)
+        rows, count = np.array(found), len(self.splits)
+        deleted = rows[count:].reshape(len(self.groups[0]), -1, rows.shape[1])
+        return HalfEstimates(self.splits, rows[:count], deleted, self.cautious)
 
 
 def plan_halves(terms: Terms, settings: Settings, stacklevel: int) -> HalfPlan:
@@ -181,8 +197,10 @@ def _groups(network: Trials, counts: IntArray, n_groups: int, rng: np.random.Gen
 def _splits(n_groups: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Return different first halves of the groups; group 0 is in each, so that none repeats."""
     every = list(combinations(range(1, n_groups), n_groups // 2 - 1))
-    chosen = rng.choice(len(every), size=min(N_SPLITS, len(every)), replace=False)
-    return [(0, *every[k]) for k in chosen]
+    first = rng.choice(len(every), size=min(N_DELETED, len(every)), replace=False)
+    rest = np.setdiff1d(np.arange(len(every)), first)
+    more = rng.choice(rest, size=min(N_SPLITS - N_DELETED, len(rest)), replace=False)
+    return [(0, *every[k]) for k in (*first, *more)]
 
 
 def _joined(groups: Rows) -> list[IntArray]:

@@ -18,7 +18,7 @@ independent, because principal components and alignments are chosen anew. Its va
 the number of splits.
 
 The jackknife counts the quadratic part about twice (Efron and Stein, 1981) and the independent part
-G - 1 times, and so makes intervals too wide. Here three statistics of the same estimates are
+about G times, and so makes intervals too wide. Here three statistics of the same estimates are
 compared with their expectations, and the three parts are added with their own weights.
 """
 
@@ -51,41 +51,48 @@ class SplitDesign:
     variance: FloatArray
 
     @classmethod
-    def of(cls, splits: Sequence[tuple[int, ...]], n_groups: int) -> SplitDesign:
-        """Return the design of splits of G groups, each given by its first half."""
-        weights = split_weights(splits, n_groups)
-        R = len(splits)
-        forms = weights.reshape(n_groups + 1, R, -1)
-        rows = weights.sum(axis=-1)
-        linear, quadratic = 4 * statistics(rows), 2 * statistics(forms)
-        independent = [(n_groups - 1) ** 2 / (n_groups * R), (n_groups - 1) * (R - 1), 1.0]
-        whole = [4 * np.sum(rows[0].mean(axis=0) ** 2), 2 * np.sum(forms[0].mean(axis=0) ** 2)]
-        expected = np.stack([linear, quadratic, np.array(independent)], axis=1)
-        return cls(expected, np.array([*whole, 1 / R]))
+    def of(cls, splits: Sequence[tuple[int, ...]], n_groups: int, n_deleted: int) -> SplitDesign:
+        """Return the design of splits of G groups, each given by its first half.
 
-    def variances(self, estimates: FloatArray, *, cautious: bool = False) -> FloatArray:
-        """Return the variance of the mean over splits of each term, from (1 + G, R, terms).
+        The first ``n_deleted`` splits are also estimated without each group.
+        """
+        weights = split_weights(splits, n_groups)
+        rows, forms = weights.sum(axis=-1), weights.reshape(n_groups + 1, len(splits), -1)
+        deleted, R = n_groups - 1, n_deleted
+        expected = [
+            4 * statistics(rows[0], rows[1:, :R]),
+            2 * statistics(forms[0], forms[1:, :R]),
+            np.array([deleted**2 / (n_groups * R), deleted * (R - 1), 1.0]),
+        ]
+        linear, quadratic = (np.sum(one[0].mean(axis=0) ** 2) for one in (rows, forms))
+        variance = np.array([4 * linear, 2 * quadratic, 1 / len(splits)])
+        return cls(np.stack(expected, axis=1), variance)
+
+    def variances(
+        self, whole: FloatArray, deleted: FloatArray, *, cautious: bool = False
+    ) -> FloatArray:
+        """Return the variance of the mean over splits of each term.
 
         The parts are the non-negative solution of least squares, in units in which the statistics
-        of a quadratic part are equal. With ``cautious``, the independent part is counted as
-        quadratic, whose variance hardly falls with the number of splits; the result is larger.
+        of a quadratic part are equal.
+
+        Parameters
+        ----------
+        whole : array of shape (splits, terms)
+            Estimates of each split from all groups.
+        deleted : array of shape (G, R, terms)
+            Estimates of the first R splits without each group.
+        cautious : bool
+            Return at least the variance of the jackknife.
         """
-        found = [statistics(one[..., None]) for one in np.moveaxis(estimates, 2, 0)]
-        solve = self._cautious if cautious else self._parts
-        return np.array([self.variance @ solve(one) for one in found])
-
-    def _parts(self, found: FloatArray) -> FloatArray:
         scale = self.expected[:, 1]
-        return np.asarray(nnls(self.expected / scale[:, None], found / scale)[0])
-
-    def _cautious(self, found: FloatArray) -> FloatArray:
-        """Return a linear and a quadratic part; the second alone if the first is negative."""
-        linear, quadratic = np.linalg.solve(self.expected[:2, :2], found[:2])
-        if linear < 0:
-            linear, quadratic = 0.0, found[1] / self.expected[1, 1]
-        elif quadratic < 0:
-            linear, quadratic = found[0] / self.expected[0, 0], 0.0
-        return np.array([linear, quadratic, 0.0])
+        design = self.expected / scale[:, None]
+        out = []
+        for all_groups, without in zip(whole.T, np.moveaxis(deleted, 2, 0), strict=True):
+            found = statistics(all_groups[:, None], without[..., None])
+            variance = float(self.variance @ nnls(design, found / scale)[0])
+            out.append(max(variance, float(found[0])) if cautious else variance)
+        return np.array(out)
 
 
 def split_weights(splits: Sequence[tuple[int, ...]], n_groups: int) -> FloatArray:
@@ -104,16 +111,15 @@ def split_weights(splits: Sequence[tuple[int, ...]], n_groups: int) -> FloatArra
     return np.asarray((outer + np.swapaxes(outer, 2, 3)) / 2)
 
 
-def statistics(table: FloatArray) -> FloatArray:
-    """Return three sums of squares of estimates (1 + G, R, ...), over their last axis.
+def statistics(whole: FloatArray, deleted: FloatArray) -> FloatArray:
+    """Return three sums of squares of estimates (splits, d) and (G, R, d), over their last axis.
 
-    The jackknife variance of the mean over splits; the sum of squares over deleted groups and
+    The jackknife variance of the mean over R splits; the sum of squares over deleted groups and
     splits without row and column means; and the variance between splits of all groups.
     """
-    whole, deleted = table[0], table[1:]
-    count, R = deleted.shape[:2]
+    count = len(deleted)
     means = deleted.mean(axis=1)
     jackknife = (count - 1) / count * np.sum((means - means.mean(axis=0)) ** 2)
     rest = deleted - means[:, None] - deleted.mean(axis=0) + means.mean(axis=0)
-    between = np.sum((whole - whole.mean(axis=0)) ** 2) / (R - 1)
+    between = np.sum((whole - whole.mean(axis=0)) ** 2) / (len(whole) - 1)
     return np.array([jackknife, np.sum(rest**2), between])
