@@ -100,6 +100,23 @@ def test_matrix_resumes_from_its_store_with_the_same_bits(
         run(store=tmp_path / "kept")
 
 
+@pytest.mark.filterwarnings("ignore")  # those of distributed are not ours
+def test_matrix_on_a_dask_cluster_has_the_same_bits(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    pair = networks([1.0, 1.5])
+    run = partial(rs.inference.matrix, pair, METRIC, n_groups=4, n_splits=2)
+    here = run(workers=1)
+    cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        there = run(scheduler=client, store=tmp_path / "kept")
+    for name in ("low", "high", "floors"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    again = run(store=tmp_path / "kept", workers=1)  # nothing is left to compute
+    np.testing.assert_array_equal(again.low, here.low)
+    with pytest.raises(InputError, match="no Dask scheduler at 'nowhere://0'"):
+        run(scheduler="nowhere://0")
+
+
 def test_error_bars_are_saved_and_selected_with_their_matrix(
     cohort: rs.Cohort, tmp_path: Path
 ) -> None:

@@ -125,6 +125,7 @@ def matrix(
     level: float = 0.9,
     random_state: int = 0,
     store: str | os.PathLike[str] | None = None,
+    scheduler: Any = None,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> EstimatedMatrix:
@@ -152,6 +153,9 @@ def matrix(
         the floor of each network, and the plug-in distances as a store of `repshape.pairwise`. An
         interrupted run resumes when you repeat the call, and gives the same bits. The store
         belongs to these networks, metric and settings; others are refused.
+    scheduler : str or distributed.Client, optional
+        Address of a Dask scheduler. Its workers compute splits and floors, with the same bits; the
+        plug-in distances are computed here.
     workers, progress
         As in `repshape.pairwise`.
 
@@ -175,30 +179,24 @@ def matrix(
     chosen = check_metric(metric)
     given, names = read_networks(cohort)
     networks = [as_trials(one, f"network {k}") for k, one in enumerate(given)]
-    folder = store_folder(store, "halves")
     for one in networks:
         check_floor(one)
+    folder = store_folder(store, "halves")
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = unbiased(chosen)
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
     plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap), stacklevel=3)
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
+    shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
     kept = None
     if folder is not None:
-        shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
         kept = PartStore(folder, _identity(networks, names, chosen, settings, n_splits), shapes)
-    run = partial(run_rows, store=kept, workers=workers, progress=progress)
+    run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
     found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
-    squares = run(lambda one: _splits(one, chosen, seeds), networks, name="floors")
-    plug_in = pairwise(
-        networks,
-        chosen,
-        store=store_folder(store, "plug_in"),
-        workers=workers,
-        progress=progress,
-        **names,
-    )
+    squares = run(partial(_splits, chosen, seeds), networks, name="floors")
+    options = {"workers": workers, "progress": progress, **names}
+    plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
         matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
         plug_in=plug_in,
@@ -210,7 +208,7 @@ def matrix(
 
 
 def _splits(
-    network: Trials, metric: ShapeMetric[Any], seeds: Sequence[np.random.SeedSequence]
+    metric: ShapeMetric[Any], seeds: Sequence[np.random.SeedSequence], network: Trials
 ) -> FloatArray:
     return np.array([split_square(network, metric, seed) for seed in seeds])
 

@@ -53,11 +53,14 @@ def distance(
     .. math:: \hat\theta = \tfrac12 \left[ d^2(x_1, y_2) + d^2(x_2, y_1) - d^2(x_1, x_2)
               - d^2(y_1, y_2) \right]
 
-    is averaged over five ways to divide G groups of trials. If the networks are equal up to the
+    is averaged over twenty ways to divide G groups of trials. If the networks are equal up to the
     group, all four distances have the same distribution, so a true distance of 0 is estimated
-    without bias: for every metric, any preprocessing and any number of trials. Distances well
-    above 0 are underestimated by a few percent. The standard error is that of the jackknife over
-    groups, with Student's t distribution and G - 1 degrees of freedom.
+    without bias: for every metric, any preprocessing and any number of trials. Larger distances
+    are underestimated. The standard error comes from deleting each group in turn and from the
+    spread over splits. It has a part that is linear in the noise, one that is quadratic, and one
+    that is independent in every split; a plain jackknife would count the last two several times.
+    If the principal components are not clearly stable (overlap below 0.9), it is at least that of
+    the jackknife. The interval uses Student's t distribution with G - 1 degrees of freedom.
 
     ``method="jackknife"`` extrapolates to infinitely many trials. It subtracts the noise of the
     means, :math:`\alpha \sum_m w_m (\mathrm{tr} S^x_m / L^x_m + \mathrm{tr} S^y_m / L^y_m)`, and

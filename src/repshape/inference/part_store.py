@@ -14,6 +14,7 @@ from zarr.codecs import Crc32cCodec
 
 from repshape._parallel import run_all
 from repshape.errors import StorageError
+from repshape.inference.dask_rows import rows_on_dask
 from repshape.io.writing import writable
 from repshape.io.zarr import DurableStore, new_group, read_attributes, readable
 from repshape.pairwise.store import check_store_path
@@ -92,20 +93,42 @@ def run_rows(
     name: str,
     workers: int | None,
     progress: bool | None,
+    scheduler: Any = None,
 ) -> FloatArray:
-    """Return a row for each item, computing only those that the store does not have."""
-    if store is None:
-        found = run_all(function, items, what=name, workers=workers, progress=progress)
-        return np.array(found)
-    missing = np.flatnonzero(np.isnan(store.rows(name)).any(axis=1)).tolist()
-    run_all(
-        lambda k: store.write(name, k, function(items[k])),
-        missing,
-        what=name,
-        workers=workers,
-        progress=progress,
-    )
-    return store.rows(name)
+    """Return a row for each item, computing only those that the store does not have.
+
+    With a ``scheduler``, they are computed by the workers of a Dask cluster.
+    """
+    found: dict[int, FloatArray] = {}
+    missing = list(range(len(items)))
+    if store is not None:
+        rows = store.rows(name)
+        missing = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
+        found = {k: row for k, row in enumerate(rows) if k not in set(missing)}
+
+    def finish(k: int, row: FloatArray) -> None:
+        if store is not None:
+            store.write(name, k, row)
+        found[k] = row
+
+    if scheduler is None:
+        run_all(
+            lambda k: finish(k, function(items[k])),
+            missing,
+            what=name,
+            workers=workers,
+            progress=progress,
+        )
+    elif missing:
+        rows_on_dask(
+            function,
+            [items[k] for k in missing],
+            lambda place, row: finish(missing[place], row),
+            scheduler=scheduler,
+            what=name,
+            progress=progress,
+        )
+    return np.array([found[k] for k in range(len(items))])
 
 
 def store_folder(store: str | os.PathLike[str] | None, name: str) -> Path | None:
