@@ -11,6 +11,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "MissingDependencyError",
+    "NotConvergedWarning",
     "RepshapeError",
     "StorageError",
 ]
