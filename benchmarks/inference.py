@@ -105,6 +105,7 @@ NEIGHBOR_CELLS = ("10/10", "10/10, shifted")
 INTERVAL_CELLS: dict[str, tuple[str, int, int, int | None, float]] = {
     "P20 L10, equal": ("Poisson", 20, 10, 5, 0.0),
     "P48 L40, equal": ("Poisson", 48, 40, 5, 0.0),
+    "G48 L20, equal": ("Gaussian", 48, 20, 5, 0.0),
     "P20 L40": ("Poisson", 20, 40, 5, 0.13),
     "P48 L40": ("Poisson", 48, 40, 5, 0.12),
     "P48 L10": ("Poisson", 48, 10, 5, 0.12),

@@ -89,11 +89,19 @@ class HalfEstimates:
 
         Correlations are those of the jackknife, and variances those of `SplitDesign`.
         """
-        jackknife, quantile = jackknife_error(self.deleted.mean(axis=1), level)
+        jackknife, _ = jackknife_error(self.deleted.mean(axis=1), level)
         scale = np.sqrt(np.diagonal(jackknife))
         scale = np.divide(np.sqrt(self.variances()), scale, out=0 * scale, where=scale > 0)
         covariance = jackknife * scale[:, None] * scale[None, :]
-        return Moments(self.whole.mean(axis=0), covariance, quantile)
+        return Moments(self.whole.mean(axis=0), covariance, self._quantile(level))
+
+    def _quantile(self, level: float) -> float:
+        """Return the quantile of t, with as many degrees of freedom as the variance has at best.
+
+        The jackknife has G - 1. Parts of the variance are separated by their spread over R splits.
+        """
+        count = self.n_groups if self.cautious else self.deleted.shape[1]
+        return float(student.ppf((1 + level) / 2, count - 1))
 
     def variances(self) -> FloatArray:
         """Return the variance of the mean over splits of each term."""
@@ -102,7 +110,7 @@ class HalfEstimates:
 
     def each(self, level: float) -> list[Moments]:
         """Return the moments of each term by itself."""
-        quantile = float(student.ppf((1 + level) / 2, self.n_groups - 1))
+        quantile = self._quantile(level)
         means = self.whole.mean(axis=0)
         return [
             Moments(means[k : k + 1], np.array([[variance]]), quantile)
