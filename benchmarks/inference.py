@@ -31,7 +31,17 @@ from benchmarks.inference_models import NETWORK_CELLS, Model, clouds, groups_of_
 from benchmarks.inference_tables import load, save, write_tables
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
-PARTS = ("equality", "groups", "networks", "intervals", "floors", "macaque", "tables")
+PARTS = (
+    "equality",
+    "power",
+    "groups",
+    "networks",
+    "neighbors",
+    "intervals",
+    "floors",
+    "macaque",
+    "tables",
+)
 # Results are saved after this many seconds of simulations.
 SAVE_SECONDS = 20.0
 # A looser tolerance than the default saves half of the time and changes no digit that is shown.
@@ -90,10 +100,12 @@ GROUP_CELLS = (
     "two areas in 8 animals, permuted freely, shifted",
     "two areas in 8 animals, shifted",
 )
+NEIGHBOR_CELLS = ("10/10", "10/10, shifted")
 # Kind of network, neurons, trials, components and change.
 INTERVAL_CELLS: dict[str, tuple[str, int, int, int | None, float]] = {
     "P20 L10, equal": ("Poisson", 20, 10, 5, 0.0),
     "P48 L40, equal": ("Poisson", 48, 40, 5, 0.0),
+    "G48 L20, equal": ("Gaussian", 48, 20, 5, 0.0),
     "P20 L40": ("Poisson", 20, 40, 5, 0.13),
     "P48 L40": ("Poisson", 48, 40, 5, 0.12),
     "P48 L10": ("Poisson", 48, 10, 5, 0.12),
@@ -132,18 +144,26 @@ def network_cell(name: str, seed: int) -> list[float]:
     return [*p_values, tests["distances"].dispersion_p_value]
 
 
-def interval_cell(name: str, seed: int) -> list[float]:
-    """Squared plug-in distance; then squared estimate and ends of each method."""
+def interval_cell(name: str, method: str, seed: int) -> list[float]:
+    """Squared plug-in distance, squared estimate, and squared ends of its interval."""
     kind, n, L, components, change = INTERVAL_CELLS[name]
     metric, model = metric_of(1.0, components), _model(kind, n, change)
     rng = np.random.default_rng([seed, n, L])
     pair = model.sample(0, L, rng), model.sample(1, L, rng)
-    row: list[float] = []
-    for method in INTERVAL_METHODS:
-        found = rs.inference.distance(*pair, metric, method=method, random_state=seed, workers=1)
-        row = row or [found.plug_in**2]
-        row += [d * abs(d) for d in (found.estimate, *found.interval)]
-    return row
+    found = rs.inference.distance(*pair, metric, method=method, random_state=seed, workers=1)
+    return [d * abs(d) for d in (found.plug_in, found.estimate, *found.interval)]
+
+
+def neighbor_cell(name: str, seed: int) -> list[float]:
+    """The p-values of one simulation: of the groups, and of their prediction from neighbours."""
+    points, codes, _ = clouds(name, np.random.default_rng([seed, crc32(name.encode())]))
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    test = rs.inference.groups(D, codes, n_permutations=PERMUTATIONS, random_state=seed)
+    score = rs.analysis.knn_classify(
+        D, codes, n_neighbors=range(1, 8), n_folds=4, n_repeats=10, random_state=seed
+    )
+    assert score.p_value is not None
+    return [test.p_value, score.p_value]
 
 
 def floor_cell(name: str, seed: int) -> list[float]:
@@ -191,15 +211,21 @@ def run(parts: list[str], target: int) -> None:
     if "networks" in parts:
         for name in NETWORK_CELLS:
             simulate("networks", name, lambda k, name=name: network_cell(name, k), target)
+    if "neighbors" in parts:
+        for name in NEIGHBOR_CELLS:
+            simulate("neighbors", name, partial(neighbor_cell, name), target)
     if "equality" in parts:
         for name in EQUALITY_CELLS:
             simulate("size", name, lambda k, name=name: equality_cell(name, False, k), target)
+    if "power" in parts:
         for name in POWER_CELLS:
             simulate("power", name, lambda k, name=name: equality_cell(name, True, k), target)
     if "intervals" in parts:
         for name in INTERVAL_CELLS:
             save(RESULTS, f"truth: {name}", true_squared(name))
-            simulate("interval", name, lambda k, name=name: interval_cell(name, k), target)
+            for method in INTERVAL_METHODS:
+                one = partial(interval_cell, name, method)
+                simulate(f"interval by {method}", name, one, target)
     if "floors" in parts:
         for name in FLOOR_CELLS:
             simulate("floor", name, lambda k, name=name: floor_cell(name, k), target)

@@ -16,8 +16,10 @@ DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999
-# Half the width of a 90 % interval in standard errors, with 10 groups of trials.
-QUANTILE = float(student.ppf(0.95, 9))
+# Half the width of a 90 % interval in standard errors: of the jackknife with 10 groups of trials,
+# and of halves if there are no unstable components.
+QUANTILE, STABLE_QUANTILE = (float(student.ppf(0.95, df)) for df in (9, 5))
+STABLE = ("G48 L20, equal", "G48 L20", "P12 L10, no PCA")
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -39,6 +41,7 @@ def write_tables(results: dict[str, Any]) -> None:
         ("equality", equality_table(results)),
         ("groups", group_table(results)),
         ("networks", network_table(results)),
+        ("neighbors", neighbor_table(results)),
         ("intervals", interval_table(results)),
         ("floors", floor_table(results)),
         ("macaque", inference_v1.tables(results)),
@@ -132,20 +135,29 @@ def network_table(results: dict[str, Any]) -> str:
 
 def interval_table(results: dict[str, Any]) -> str:
     out = []
-    for name, rows in rows_of(results, "interval").items():
-        truth = float(results[f"truth: {name}"])
-        for k, method in enumerate(("halves", "jackknife")):
-            estimate, low, high = rows[:, 1 + 3 * k : 4 + 3 * k].T
+    for method in ("halves", "jackknife"):
+        for name, rows in rows_of(results, f"interval by {method}").items():
+            truth = float(results[f"truth: {name}"])
+            plug_in, estimate, low, high = rows.T
             error = estimate.std() / np.sqrt(len(rows))
-            cells = [name, method, len(rows), f"{truth:.2f}", f"{rows[:, 0].mean() - truth:+.2f}"]
+            cells = [name, method, len(rows), f"{truth:.2f}", f"{plug_in.mean() - truth:+.2f}"]
             cells += [f"{estimate.mean() - truth:+.2f} ± {error:.2f}"]
             cells += [f"{np.sqrt(np.mean((estimate - truth) ** 2)):.2f}"]
-            cells += [f"{np.mean((low <= truth) & (truth <= high)):.2f}"]
-            cells += [f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"]
-            claimed = np.mean(high - low) / 2 / QUANTILE
+            cells += [f"{np.mean((low <= truth) & (truth <= high)):.3f}"]
+            cells += [f"{np.mean(low > truth):.3f}", f"{np.mean(high < truth):.3f}"]
+            stable = method == "halves" and name in STABLE
+            claimed = np.mean(high - low) / 2 / (STABLE_QUANTILE if stable else QUANTILE)
             out.append([*cells, f"{claimed / estimate.std():.2f}"])
     head = ["setting", "method", "simulations", "true d²", "plug-in bias", "bias", "RMS error"]
     return markdown([*head, "coverage", "wholly above", "wholly below", "error ratio"], out)
+
+
+def neighbor_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{share:.3f}" for share in np.mean(rows <= LEVEL + 1e-9, axis=0))]
+        for name, rows in rows_of(results, "neighbors").items()
+    ]
+    return markdown(["groups", "simulations", "test of groups", "nearest neighbours"], out)
 
 
 def floor_table(results: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "MissingDependencyError",
+    "NotConvergedWarning",
     "RepshapeError",
     "StorageError",
 ]
@@ -34,6 +35,10 @@ class InputTypeError(RepshapeError, TypeError):
 
 class StorageError(RepshapeError, OSError):
     """Something on disk cannot be read, written or continued."""
+
+
+class NotConvergedWarning(UserWarning):
+    """An iteration stopped before it converged; its result may still improve."""
 
 
 class MissingDependencyError(RepshapeError, ImportError):

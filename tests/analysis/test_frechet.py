@@ -10,7 +10,7 @@ from scipy.linalg import sqrtm
 from repshape import Gaussians, GaussianShapeMetric, Preprocess
 from repshape.analysis import cluster_shapes, frechet_ceiling, frechet_mean
 from repshape.analysis._barycentre import barycentre
-from repshape.errors import InputError, InputTypeError
+from repshape.errors import InputError, InputTypeError, NotConvergedWarning
 from repshape.solvers.starts import random_orthogonal
 
 FloatArray = npt.NDArray[np.float64]
@@ -165,6 +165,15 @@ def test_ceiling_leaves_each_network_out() -> None:
     np.testing.assert_allclose(found.to_others[0], expected, rtol=1e-6)
     assert (found.to_all < found.to_others).all()
     assert list(found.to_frame().index) == ["a", "b", "c"]
+
+
+def test_means_and_clusters_that_did_not_converge_are_reported() -> None:
+    rng = np.random.default_rng(0)
+    networks = [rng.normal(size=(4, 10, 3)) + rng.normal(size=(4, 1, 3)) for _ in range(4)]
+    with pytest.warns(NotConvergedWarning, match="mean did not converge in 1 iterations") as got:
+        found = frechet_mean(networks, max_iter=1)
+    assert not found.converged
+    assert got[0].filename == __file__
 
 
 def test_refusals() -> None:

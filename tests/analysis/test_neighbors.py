@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, LeaveOneGroupOut, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -177,7 +178,7 @@ def test_a_constant_test_set_is_scored_as_scikit_learn_does() -> None:
 
 
 def test_one_split_has_no_spread() -> None:
-    found = knn_classify(blobs(), "kind", n_repeats=1)
+    found = knn_classify(blobs(), "kind", n_repeats=1, n_permutations=0)
     assert np.isnan(found.spread)
     assert found.p_value is None
     assert found.summary()["splits"] == 1
@@ -185,7 +186,48 @@ def test_one_split_has_no_spread() -> None:
         "accuracy": found.scores.tolist(),
         "n_neighbors": list(found.n_neighbors),
     }
-    assert found.words().startswith(f"accuracy {found.estimate:.3f} +- nan over test sets, chance")
+    assert found.words().startswith(
+        f"accuracy {found.estimate:.3f} +- nan over test sets, balanced"
+    )
+    assert np.isnan(found.null_mean)
+    assert np.isnan(found.null_interval).all()
+
+
+def test_null_is_summarised_beside_the_score() -> None:
+    found = knn_classify(blobs(), "kind", n_permutations=39)
+    assert found.null_mean == pytest.approx(found.null.mean())
+    assert found.null_interval == pytest.approx(tuple(np.percentile(found.null, [5, 95])))
+    low, high = found.null_interval
+    assert f"permuted targets {found.null_mean:.3f} [{low:.3f}, {high:.3f}]" in found.words()
+    assert found.summary()["null_mean"] == found.null_mean
+    numbers = knn_regress(blobs(), "depth", n_permutations=9)
+    assert numbers.score == "R2"
+    assert np.isnan(numbers.balanced_accuracy)
+    assert "balanced" not in numbers.words()
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_scikit_learn() -> None:
+    D = blobs()
+    y = (D.metadata["depth"] > 0.8).to_numpy().astype(int)  # unequal classes
+    animals = D.metadata["animal"].to_numpy()
+    ours = knn_classify(D, y, n_neighbors=[3], groups=animals, n_permutations=0)
+    model = KNeighborsClassifier(3, metric="precomputed")
+    predicted = np.empty(60, dtype=int)
+    for rest, test in LeaveOneGroupOut().split(y, groups=animals):
+        model.fit(D.values[np.ix_(rest, rest)], y[rest])
+        predicted[test] = model.predict(D.values[np.ix_(test, rest)])
+    assert ours.balanced_accuracy == pytest.approx(balanced_accuracy_score(y, predicted))
+    assert ours.balanced_accuracy < ours.estimate
+
+
+def test_balanced_accuracy_of_the_commonest_class_is_chance() -> None:
+    """Meaningless distances and one rare class: accuracy is high, and balanced accuracy 1/2."""
+    rng = np.random.default_rng(0)
+    D = squareform(pdist(rng.normal(size=(60, 3))))
+    y = np.array([0] * 54 + [1] * 6)
+    found = knn_classify(D, y, n_neighbors=[15], n_permutations=0)
+    assert found.estimate > 0.8
+    assert found.balanced_accuracy == pytest.approx(0.5)
 
 
 def test_nearest_neighbors_of_one_network() -> None:

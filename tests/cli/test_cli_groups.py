@@ -49,3 +49,29 @@ def test_groups_reads_metadata_and_refuses(
     assert run(["groups", "d.npz", "--labels", "region"]) == 1
     assert "no column 'region'" in capsys.readouterr().err
     assert run(["groups", "d.npz"]) == 2
+
+
+def test_groups_of_a_cohort_are_tested_on_angles_and_norms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second area responds twice as strongly and has no other difference."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(5, 1, 2))
+    cohort = rs.Cohort.create("mice.zarr")
+    for k in range(10):
+        gain = 1.0 + (k >= 5)
+        trials = gain * (means + 0.5 * rng.normal(size=(5, 12, 2)))
+        cohort.add(f"n{k}", trials, area=["V1", "V4"][k >= 5])
+    D = rs.pairwise(cohort, rs.GaussianShapeMetric(n_starts=2), progress=False)
+    D.save("d.npz")
+    assert run(["groups", "d.npz", "--labels", "area", "--cohort", "mice.zarr", "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)["p_values"]
+    expected = rs.inference.confounds(cohort, rs.GaussianShapeMetric(n_starts=2), labels="area")
+    assert found == {name: test.p_value for name, test in expected.tests.items()}
+    assert found["norms"] < 0.05 < found["angles"]
+    assert "in angles, which ignore gain" in captured.err
+    rs.DistanceMatrix(D.values, D.labels, D.metadata).save("other.npz")
+    assert run(["groups", "other.npz", "--labels", "area", "--cohort", "mice.zarr"]) == 1
+    assert "need distances of a GaussianShapeMetric" in capsys.readouterr().err

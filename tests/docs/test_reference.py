@@ -17,7 +17,7 @@ INTERNAL = {"plain-numpy.md"}  # formulas in plain NumPy are shown, but are not 
 # Public classes of modules that the root does not expose. All else there is for internal use.
 ELSEWHERE = {
     "groups": ["Transform"],
-    "matrix": ["Repaired", "TriangleViolations"],
+    "matrix": ["ErrorBars", "Repaired", "TriangleViolations"],
     "metrics": ["ShapeMetric"],
     "moments": ["CovarianceEstimator", "OneTrialWarning"],
     "preprocess": ["FittedPreprocess"],

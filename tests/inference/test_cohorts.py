@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
 
 import repshape as rs
-from repshape.errors import InputError
+from repshape.errors import InputError, StorageError
 from repshape.inference.confounds import network_norm
+from repshape.inference.halves import HalfPlan
 
 FloatArray = npt.NDArray[np.float64]
 METRIC = rs.GaussianShapeMetric(n_starts=4, tol=1e-6)
@@ -55,6 +60,100 @@ def test_matrix_has_the_same_bits_for_any_number_of_workers() -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+def test_matrix_resumes_from_its_store_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run computes only what the first did not finish."""
+    pair = {"a": networks([1.0])[0], "b": networks([1.0, 1.5])[1]}
+    run = partial(rs.inference.matrix, pair, METRIC, n_groups=4, n_splits=2, workers=1)
+    whole = run()
+    calls: list[Any] = []
+    solve = HalfPlan.solve
+
+    def counted(self: HalfPlan, task: Any) -> FloatArray:
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        calls.append(task)
+        return solve(self, task)
+
+    monkeypatch.setattr(HalfPlan, "solve", counted)
+    with pytest.raises(KeyboardInterrupt):
+        run(store=tmp_path / "kept")
+    monkeypatch.setattr(
+        HalfPlan, "solve", lambda self, task: calls.append(task) or solve(self, task)
+    )
+    resumed = run(store=tmp_path / "kept")
+    assert len(calls) == 15  # three splits, of all trials and without each of four groups
+    assert len(set(calls)) == 15
+    again = run(store=tmp_path / "kept")
+    assert len(calls) == 15
+    for found in (resumed, again):
+        for name in ("low", "high", "floors", "standard_errors"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+        np.testing.assert_array_equal(found.matrix.values, whole.matrix.values)
+    with pytest.raises(StorageError, match="its settings differ"):
+        run(store=tmp_path / "kept", random_state=1)
+    with pytest.raises(StorageError, match="its metrics differ"):
+        rs.inference.matrix(pair, rs.GaussianShapeMetric(0.5), n_groups=4, store=tmp_path / "kept")
+    pair["b"] = pair["b"] + 1.0
+    with pytest.raises(StorageError, match="its networks differ"):
+        run(store=tmp_path / "kept")
+
+
+@pytest.mark.filterwarnings("ignore")  # those of distributed are not ours
+def test_matrix_on_a_dask_cluster_has_the_same_bits(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    pair = networks([1.0, 1.5])
+    run = partial(rs.inference.matrix, pair, METRIC, n_groups=4, n_splits=2)
+    here = run(workers=1)
+    cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        there = run(scheduler=client, store=tmp_path / "kept")
+    for name in ("low", "high", "floors"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    again = run(store=tmp_path / "kept", workers=1)  # nothing is left to compute
+    np.testing.assert_array_equal(again.low, here.low)
+    with pytest.raises(InputError, match="no Dask scheduler at 'nowhere://0'"):
+        run(scheduler="nowhere://0")
+
+
+def test_error_bars_are_saved_and_selected_with_their_matrix(
+    cohort: rs.Cohort, tmp_path: Path
+) -> None:
+    found = rs.inference.matrix(cohort, METRIC, n_groups=4, n_splits=2)
+    D = found.matrix
+    assert D.error_bars is found.error_bars
+    D.save(tmp_path / "D.npz")
+    loaded = rs.DistanceMatrix.load(tmp_path / "D.npz")
+    assert loaded.error_bars is not None
+    assert loaded.error_bars.header() == {"level": 0.9, "method": "matched halves"}
+    for name, array in found.error_bars.arrays().items():
+        np.testing.assert_array_equal(loaded.error_bars.arrays()[name], array)
+    part = D[["a", "c"]]
+    assert part.error_bars.low[0, 1] == found.low[0, 2]
+    assert D.replace(values=2 * D.values).error_bars is None  # other distances have others
+    assert D.replace(labels=["x", "y", "z"]).error_bars is found.error_bars
+    with pytest.raises(
+        InputError, match=r"ErrorBars for 3 networks\. Got ErrorBars for 2 networks"
+    ):
+        D.replace(error_bars=part.error_bars)
+
+
+def test_summary_is_in_words(cohort: rs.Cohort) -> None:
+    found = rs.inference.matrix(cohort, METRIC, n_groups=4, n_splits=2)
+    words = found.matrix.summary().splitlines()
+    assert words[0] == "3 networks, 3 pairs, GaussianShapeMetric."
+    assert words[1].startswith("Distances from ")
+    assert words[1].split("(")[1].startswith("a and b")
+    assert (
+        words[2]
+        == "Corrected for noise (matched halves): 2 of 3 distances are above 0 at level 0.9."
+    )
+    share = 100 * np.sum(found.floors**2) / np.sum(found.plug_in.values**2)
+    assert words[3].startswith(f"Noise alone gives {share:.0f} %")
+    assert "There are no error bars" in found.plug_in.summary()
+
+
 def test_matrix_refuses_one_network() -> None:
     with pytest.raises(InputError, match=r"at least two networks\. Got 1"):
         rs.inference.matrix(networks([1.0]), METRIC)
@@ -94,7 +193,12 @@ def test_gain_alone_is_found_in_norms_and_not_in_angles() -> None:
 
 def test_unequal_and_few_trials_are_said() -> None:
     few, many = networks([1.0] * 2, L=4), networks([1.0] * 2, L=12)
-    found = rs.inference.confounds([*few, *many], METRIC, labels=["p", "p", "q", "q"])
+    with (
+        pytest.warns(rs.inference.UnequalTrialsWarning, match="median p 4, q 12") as got,
+        pytest.warns(rs.inference.FewTrialsWarning, match="2 of 4 networks"),
+    ):
+        found = rs.inference.confounds([*few, *many], METRIC, labels=["p", "p", "q", "q"])
+    assert {one.filename for one in got} == {__file__}
     assert found.networks["trials_per_dimension"].tolist() == pytest.approx([4 / 3] * 2 + [4] * 2)
     assert "2 of 4 networks have fewer than 2 trials per dimension." in str(found)
     assert "median p 4, q 12" in str(found)

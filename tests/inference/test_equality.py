@@ -28,26 +28,6 @@ def poisson(L: int, seed: int, n: int = 12, M: int = 6) -> FloatArray:
 
 
 @unstable
-def test_one_network_recorded_twice_is_rarely_called_different_after_pca() -> None:
-    """A binomial with 80 draws at 5 % exceeds 11 in fewer than 1 of 1000 cases.
-
-    If PCA is fitted once, to all trials, and trials are exchanged afterwards, all are rejected.
-    """
-    metric = QUICK.with_parameters(preprocess=rs.Preprocess(n_components=5))
-    p_values = [
-        rs.inference.equality(
-            *(poisson(10, seed, n=30, M=20) for seed in (2 * k, 2 * k + 1)),
-            metric,
-            random_state=k,
-            workers=1,
-        ).p_value
-        for k in range(80)
-    ]
-    assert np.sum(np.array(p_values) <= 0.05) <= 11
-    assert 0.35 < np.mean(p_values) < 0.65
-
-
-@unstable
 @pytest.mark.parametrize("metric", [QUICK, REDUCED, rs.EnergyShapeMetric(n_starts=1, tol=1e-4)])
 def test_p_value_does_not_change_under_the_group(metric: Any) -> None:
     """Blocks are never aligned to a common frame, so a rotated network gives the same result."""

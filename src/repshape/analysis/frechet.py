@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.coordinates.factors import factorise
-from repshape.errors import InputError, check_integer, check_real
+from repshape.errors import InputError, NotConvergedWarning, check_integer, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
@@ -94,6 +95,11 @@ def frechet_mean(
     workers : int, optional
         Number of threads; all cores by default.
 
+    Warns
+    -----
+    NotConvergedWarning
+        If ``max_iter`` iterations were not enough.
+
     Notes
     -----
     If the noise is much larger than the differences between networks, the mean of *estimated*
@@ -113,7 +119,20 @@ def frechet_mean(
     share = network_shares(weights, len(problem.moments))
     check_real("tol", tol, 0, 1, closed="neither")
     check_integer("max_iter", max_iter, 1)
-    return problem.solve(share, tol, max_iter)
+    found = problem.solve(share, tol, max_iter)
+    warn_unconverged(found.converged, "Frechet mean", max_iter, stacklevel=3)
+    return found
+
+
+def warn_unconverged(converged: bool, what: str, max_iter: int, stacklevel: int) -> None:
+    """Warn if an iteration stopped at its limit."""
+    if not converged:
+        warnings.warn(
+            f"The {what} did not converge in {max_iter} iterations, so a better one may exist. "
+            "Increase max_iter.",
+            NotConvergedWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:

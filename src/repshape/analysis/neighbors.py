@@ -21,6 +21,7 @@ IntArray = npt.NDArray[np.intp]
 
 N_NEIGHBORS = range(1, 21)
 N_FOLDS = 6  # the paper's
+N_PERMUTATIONS = 99  # no p-value is below 0.01
 
 
 @compact_repr
@@ -101,7 +102,7 @@ def knn_classify(
     n_folds: int = N_FOLDS,
     n_repeats: int = 20,
     groups: str | Sequence[Any] | npt.NDArray[Any] | None = None,
-    n_permutations: int = 0,
+    n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> NeighborScore:
     """Predict the class of each network from its nearest neighbours.
@@ -128,14 +129,22 @@ def knn_classify(
         If given, each group (for example an animal, or a training run) is held out in turn, so
         that no network is predicted from its own group. Folds do not divide groups either.
     n_permutations : int
-        Number of permutations of the targets for the p-value. The whole protocol is repeated for
-        each, with the same splits. If the target is constant in every group, groups are permuted.
+        Number of permutations of the targets for the p-value and ``null``. The whole protocol is
+        repeated for each, with the same splits. If the target is constant in every group, groups
+        are permuted. Pass 0 to save the time.
     random_state : int
         Seed of the splits and permutations.
 
     Returns
     -------
     NeighborScore
+
+    Notes
+    -----
+    Compare the score with that of permuted targets (``null_mean``, ``null_interval``) rather than
+    with ``chance``: choosing k and drawing test sets lowers the score of meaningless distances
+    below it. With unequal classes, read ``balanced_accuracy`` too. To test whether groups of
+    networks differ, use `repshape.inference.groups`, which has more power.
 
     Examples
     --------
@@ -163,7 +172,7 @@ def knn_regress(
     n_folds: int = N_FOLDS,
     n_repeats: int = 20,
     groups: str | Sequence[Any] | npt.NDArray[Any] | None = None,
-    n_permutations: int = 0,
+    n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> NeighborScore:
     r"""Predict a number for each network, as the mean over its nearest neighbours.

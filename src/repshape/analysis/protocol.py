@@ -47,7 +47,12 @@ class NeighborScore:
         Fraction of permutations of the targets, including the identity, that reach the estimate;
         None without permutations.
     null : ndarray, shape (n_permutations,)
-        The estimates for permuted targets.
+        The estimates for permuted targets: what the protocol gives if distances say nothing about
+        the target. `null_mean` and `null_interval` summarise them.
+    balanced_accuracy : float
+        Mean over classes of the fraction of their networks that are predicted correctly, over all
+        test sets. By chance it is 1 / (number of classes), however unequal the classes are. NaN for
+        numbers.
     method : str
         Description of the protocol.
     n_neighbors : tuple of int
@@ -64,11 +69,25 @@ class NeighborScore:
     chance: float
     p_value: float | None
     null: FloatArray
+    balanced_accuracy: float
     method: str
     n_neighbors: tuple[int, ...]
     n_networks: int
     n_splits: int
     n_permutations: int
+
+    @property
+    def null_mean(self) -> float:
+        """Mean estimate for permuted targets; NaN without permutations."""
+        return float(self.null.mean()) if len(self.null) else float("nan")
+
+    @property
+    def null_interval(self) -> tuple[float, float]:
+        """The 5th and 95th percentile of the estimate for permuted targets."""
+        if not len(self.null):
+            return float("nan"), float("nan")
+        low, high = np.percentile(self.null, [5.0, 95.0]).tolist()
+        return low, high
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers, ready for JSON."""
@@ -78,6 +97,9 @@ class NeighborScore:
             "spread": self.spread,
             "interval": list(self.interval),
             "chance": self.chance,
+            "null_mean": self.null_mean,
+            "null_interval": list(self.null_interval),
+            "balanced_accuracy": self.balanced_accuracy,
             "p_value": self.p_value,
             "method": self.method,
             "networks": self.n_networks,
@@ -94,11 +116,17 @@ class NeighborScore:
 
     def words(self) -> str:
         """Return the result in one sentence."""
-        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
-        return (
-            f"{self.score} {self.estimate:.3f} +- {self.spread:.3f} over test sets, "
-            f"chance {self.chance:.3f}{p} ({self.method})."
-        )
+        words = f"{self.score} {self.estimate:.3f} +- {self.spread:.3f} over test sets"
+        if np.isfinite(self.balanced_accuracy):
+            words += f", balanced over classes {self.balanced_accuracy:.3f}"
+        words += f", chance {self.chance:.3f}"
+        if self.p_value is not None:
+            low, high = self.null_interval
+            words += (
+                f", permuted targets {self.null_mean:.3f} [{low:.3f}, {high:.3f}], "
+                f"p = {self.p_value:.3g}"
+            )
+        return f"{words} ({self.method})."
 
 
 class Protocol:
@@ -136,7 +164,8 @@ class Protocol:
         if groups is not None:
             members = np.unique(metadata_column(matrix, groups, "groups"), return_inverse=True)[1]
         splits = self._splits(matrix.values, members)
-        scores, estimate, chosen = self._judge(splits, targets, task, members)
+        predicted = [_knn.predict_split(one, targets, self.candidates, task) for one in splits]
+        scores, estimate = self._judge(splits, targets, task, members, predicted)
         null = self._null(splits, targets, task, members)
         for array in (scores, null):
             array.setflags(write=False)
@@ -150,8 +179,9 @@ class Protocol:
             chance=chance,
             p_value=_p_value(estimate, null),
             null=null,
+            balanced_accuracy=_balanced(splits, targets, predicted, task),
             method=self._words(task, members),
-            n_neighbors=tuple(chosen),
+            n_neighbors=tuple(k for _, k in predicted),
             n_networks=len(matrix),
             n_splits=len(splits),
             n_permutations=len(null),
@@ -181,21 +211,20 @@ class Protocol:
         targets: FloatArray,
         task: _knn.Task,
         members: IntArray | None,
-    ) -> tuple[FloatArray, float, list[int]]:
-        """Return the score of each test set, their mean, and the k chosen for each."""
-        scores, chosen = [], []
-        for split in splits:
-            predicted, k = _knn.predict_split(split, targets, self.candidates, task)
+        predicted: Sequence[tuple[FloatArray, int]],
+    ) -> tuple[FloatArray, float]:
+        """Return the score of each test set, and their mean."""
+        scores = []
+        for split, (found, _) in zip(splits, predicted, strict=True):
             truth = targets[split.outer.test]
             score = (
-                task.score(truth, predicted)
+                task.score(truth, found)
                 if members is None
-                else task.group_score(truth, predicted, targets)
+                else task.group_score(truth, found, targets)
             )
             scores.append(float(score))
-            chosen.append(k)
         sizes = [len(split.outer.test) for split in splits]
-        return np.array(scores), float(np.average(scores, weights=sizes)), chosen
+        return np.array(scores), float(np.average(scores, weights=sizes))
 
     def _null(
         self,
@@ -205,8 +234,12 @@ class Protocol:
         members: IntArray | None,
     ) -> FloatArray:
         rng = np.random.default_rng(self.seed)
-        draws = (_permute(targets, members, rng) for _ in range(self.n_permutations))
-        return np.array([self._judge(splits, drawn, task, members)[1] for drawn in draws])
+        out = []
+        for _ in range(self.n_permutations):
+            drawn = _permute(targets, members, rng)
+            found = [_knn.predict_split(one, drawn, self.candidates, task) for one in splits]
+            out.append(self._judge(splits, drawn, task, members, found)[1])
+        return np.array(out)
 
     def _words(self, task: _knn.Task, members: IntArray | None) -> str:
         if members is None:
@@ -214,6 +247,20 @@ class Protocol:
         else:
             held = f"each of {members.max() + 1} groups left out"
         return f"{task.name}, {held}, k chosen by {self.n_folds}-fold cross-validation"
+
+
+def _balanced(
+    splits: list[_knn.Split],
+    targets: FloatArray,
+    predicted: Sequence[tuple[FloatArray, int]],
+    task: _knn.Task,
+) -> float:
+    """Return the accuracy over all test sets, as a mean over classes; NaN for numbers."""
+    if task is not _knn.CLASSIFICATION:
+        return float("nan")
+    truth = np.concatenate([targets[split.outer.test] for split in splits])
+    right = np.concatenate([found for found, _ in predicted]) == truth
+    return float(np.mean([right[truth == one].mean() for one in np.unique(truth)]))
 
 
 def _p_value(estimate: float, null: FloatArray) -> float | None:

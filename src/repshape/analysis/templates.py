@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._compact import compact_repr
-from repshape.analysis.frechet import MeanProblem, network_shares
+from repshape.analysis.frechet import MeanProblem, network_shares, warn_unconverged
 from repshape.errors import InputError, check_integer
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike
@@ -161,6 +161,7 @@ def cluster_shapes(
         seeds = _plus_plus(problem, n_clusters, np.random.default_rng(seed))
         runs.append(_lloyd(problem, seeds, max_iter))
     groups, centers, distances, converged = min(runs, key=lambda run: _inertia(run[2]))
+    warn_unconverged(converged, "clustering", max_iter, stacklevel=3)
     order = np.argsort([np.flatnonzero(groups == c)[0] for c in range(n_clusters)])
     return ShapeClusters(
         groups=np.argsort(order)[groups],  # clusters are numbered by their first network

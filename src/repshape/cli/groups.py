@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from repshape.cli.matrices import Matrix
 from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+
+if TYPE_CHECKING:
+    from repshape.inference.confounds import Confounds
+    from repshape.matrix.distances import DistanceMatrix
 
 
 def groups(
@@ -27,6 +31,13 @@ def groups(
     metadata: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="CSV of metadata; its first column names the networks."),
+    ] = None,
+    cohort: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Cohort of these networks, to test their angles and norms too: is it only gain?",
+        ),
     ] = None,
     permutations: Annotated[
         int,
@@ -50,6 +61,7 @@ def groups(
     Examples:
       repshape groups distances.npz --labels area --blocks mouse
       repshape groups distances.npz --labels genotype --metadata mice.csv -o pairs.csv
+      repshape groups distances.npz --labels area --blocks mouse --cohort mice.zarr
     """  # noqa: D301 (click reads the backspace)
     from repshape.inference.groups import groups as test_groups
     from repshape.io.tables import join_metadata, write_table
@@ -67,8 +79,48 @@ def groups(
             for row in found.pairs.itertuples()
         ]
     summary = {"labels": labels, "blocks": blocks} | found.summary()
+    if cohort is not None:
+        confounds = _confounds(cohort, D, labels, blocks, permutations, seed)
+        lines += confounds.words()
+        tests = confounds.tests.items()
+        summary["p_values"] = {name: test.p_value for name, test in tests}
+        summary |= {"gain_share": confounds.gain_share, "floor_share": confounds.floor_share}
     for file in files:
         write_table(file, found.pairs.set_index("first"), summary)
         lines.append(f"Wrote {file}")
     data = summary | {"files": [str(file) for file in files]}
     tell(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _confounds(
+    path: Path, D: DistanceMatrix, labels: str, blocks: str | None, permutations: int, seed: int
+) -> Confounds:
+    """Repeat the test on angles and norms, with the metric that the matrix was computed with."""
+    import warnings
+
+    from repshape.errors import InputError
+    from repshape.inference.columns import text_column
+    from repshape.inference.confounds import UnequalTrialsWarning, confounds
+    from repshape.inference.estimates import FewTrialsWarning
+    from repshape.io.cohort import Cohort
+    from repshape.metrics.gaussian import GaussianShapeMetric
+    from repshape.metrics.registry import restore
+
+    metric = restore(D.description)
+    if not isinstance(metric, GaussianShapeMetric):
+        raise InputError(
+            "Angles and norms need distances of a GaussianShapeMetric, computed by "
+            "'repshape pairwise'."
+        )
+    with warnings.catch_warnings():
+        for kind in (FewTrialsWarning, UnequalTrialsWarning):  # the words say it
+            warnings.simplefilter("ignore", kind)
+        return confounds(
+            Cohort.open(path)[list(D.labels)],
+            metric,
+            D=D,
+            labels=text_column(D, labels, "labels"),
+            blocks=None if blocks is None else text_column(D, blocks, "blocks"),
+            n_permutations=permutations,
+            random_state=seed,
+        )

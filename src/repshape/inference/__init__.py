@@ -1,12 +1,13 @@
 """Error bars and tests for distances between networks with noisy responses."""
 
 from repshape.inference.cohorts import EstimatedMatrix, matrix
-from repshape.inference.confounds import Confounds, confounds
+from repshape.inference.confounds import Confounds, UnequalTrialsWarning, confounds
 from repshape.inference.distances import difference, distance, ratio
 from repshape.inference.equality import EqualityTest, equality
 from repshape.inference.estimates import Estimate, FewTrialsWarning
 from repshape.inference.floor import floor
 from repshape.inference.groups import GroupTest, groups
+from repshape.inference.held_out import HeldOut, held_out
 from repshape.inference.matrices import MantelTest, PairedTest, mantel, paired
 from repshape.inference.subspaces import UnstableSubspaceWarning
 
@@ -17,8 +18,10 @@ __all__ = [
     "EstimatedMatrix",
     "FewTrialsWarning",
     "GroupTest",
+    "HeldOut",
     "MantelTest",
     "PairedTest",
+    "UnequalTrialsWarning",
     "UnstableSubspaceWarning",
     "confounds",
     "difference",
@@ -26,6 +29,7 @@ __all__ = [
     "equality",
     "floor",
     "groups",
+    "held_out",
     "mantel",
     "matrix",
     "paired",

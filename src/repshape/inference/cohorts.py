@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,16 +13,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._compact import compact_repr
-from repshape.errors import InputError, check_integer
-from repshape.inference.estimates import Moments, Settings, distance_interval
-from repshape.inference.floor import split_distances
-from repshape.inference.halves import replicates, unbiased
-from repshape.inference.jackknife import jackknife_error
+from repshape.errors import check_integer
+from repshape.inference.columns import read_networks
+from repshape.inference.estimates import Settings, distance_interval
+from repshape.inference.floor import check_floor, split_square
+from repshape.inference.halves import METHOD, HalfEstimates, plan_halves, unbiased
+from repshape.inference.part_store import PartStore, run_rows, store_folder
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
 from repshape.io.cohort import Cohort
+from repshape.io.json import plain
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import ShapeMetric, check_same_conditions
+from repshape.matrix.error_bars import ErrorBars
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.registry import describe
 from repshape.pairwise.run import pairwise
 from repshape.responses import Trials, as_trials
 
@@ -36,19 +42,12 @@ class EstimatedMatrix:
     ----------
     matrix : DistanceMatrix
         Estimates of the distances that infinitely many trials would give. Negative where the
-        squared estimate is.
+        squared estimate is. Its ``error_bars`` carry the intervals and floors along, also through
+        `DistanceMatrix.save`.
     plug_in : DistanceMatrix
         The distances without any correction, as `repshape.pairwise` returns them.
-    low, high : arrays of shape (K, K)
-        Ends of the intervals of ``matrix``; zero on the diagonal.
-    standard_errors : array of shape (K, K)
-    floors : array of shape (K, K)
-        What ``plug_in`` would be if the two networks of a pair were equal.
     network_floors : array of shape (K,)
         The noise floor of each network.
-    level : float
-        Nominal coverage of the intervals.
-    method : str
     n_groups, random_state : int
     overlap : float or None
         The least agreement of two halves of a network's trials about its principal components.
@@ -56,23 +55,47 @@ class EstimatedMatrix:
 
     matrix: DistanceMatrix
     plug_in: DistanceMatrix
-    low: FloatArray
-    high: FloatArray
-    standard_errors: FloatArray
-    floors: FloatArray
     network_floors: FloatArray
-    level: float
-    method: str
     n_groups: int
     random_state: int
     overlap: float | None
 
     @property
+    def error_bars(self) -> ErrorBars:
+        """Intervals and floors by pair; the error bars of ``matrix``."""
+        bars = self.matrix.error_bars
+        assert bars is not None
+        return bars
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of the intervals, (K, K)."""
+        return self.error_bars.low
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the intervals, (K, K)."""
+        return self.error_bars.high
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of the distances, (K, K)."""
+        return self.error_bars.standard_errors
+
+    @property
+    def floors(self) -> FloatArray:
+        """What ``plug_in`` would be if the two networks of a pair were equal, (K, K)."""
+        return self.error_bars.floors
+
+    @property
+    def level(self) -> float:
+        """Nominal coverage of the intervals."""
+        return self.error_bars.level
+
+    @property
     def floor_share(self) -> float:
         """Fraction of the mean squared plug-in distance that noise alone produces."""
-        upper = np.triu_indices(len(self.matrix), 1)
-        total = float(np.mean(self.plug_in.values[upper] ** 2))
-        return float(np.mean(self.floors[upper] ** 2) / total) if total else float("nan")
+        return self.error_bars.floor_share
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per pair."""
@@ -92,13 +115,7 @@ class EstimatedMatrix:
         )
 
     def __str__(self) -> str:
-        upper = np.triu_indices(len(self.matrix), 1)
-        clear = int(np.count_nonzero(self.low[upper] > 0))
-        return (
-            f"{len(self.matrix)} networks: {clear} of {len(upper[0])} distances are above 0 at "
-            f"level {self.level:g}; noise alone gives {100 * self.floor_share:.0f} % of the mean "
-            "squared plug-in distance."
-        )
+        return self.matrix.summary()
 
 
 def matrix(
@@ -109,6 +126,8 @@ def matrix(
     n_splits: int = 20,
     level: float = 0.9,
     random_state: int = 0,
+    store: str | os.PathLike[str] | None = None,
+    scheduler: Any = None,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> EstimatedMatrix:
@@ -116,7 +135,7 @@ def matrix(
 
     The estimates are those of `distance` with ``method="halves"``: each network is divided into
     halves in the same way for all of its pairs, so the distances within networks are computed
-    once. A pair needs about 110 alignments with 10 groups.
+    once. A pair needs 160 alignments with 10 groups.
 
     Parameters
     ----------
@@ -131,6 +150,14 @@ def matrix(
         Nominal coverage of the intervals, each by itself: they are not simultaneous.
     random_state : int
         Seed. The result is exactly the same for any number of workers.
+    store : path, optional
+        A folder in which every part is saved as soon as it is finished: the splits of the trials,
+        the floor of each network, and the plug-in distances as a store of `repshape.pairwise`. An
+        interrupted run resumes when you repeat the call, and gives the same bits. The store
+        belongs to these networks, metric and settings; others are refused.
+    scheduler : str or distributed.Client, optional
+        Address of a Dask scheduler. Its workers compute splits and floors, with the same bits; the
+        plug-in distances are computed here.
     workers, progress
         As in `repshape.pairwise`.
 
@@ -152,60 +179,73 @@ def matrix(
     )
     check_integer("n_splits", n_splits, 1)
     chosen = check_metric(metric)
-    networks, names = read_cohort(cohort)
+    given, names = read_networks(cohort)
+    networks = [as_trials(one, f"network {k}") for k, one in enumerate(given)]
+    for one in networks:
+        check_floor(one)
+    folder = store_folder(store, "halves")
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = unbiased(chosen)
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
-    found = replicates(Terms(tuple(networks), terms), settings)
-    squares = [
-        split_distances(one, chosen, n_splits, random_state, workers, progress) for one in networks
-    ]
-    floors = np.array([float(np.mean(one)) / 2 for one in squares])
-    plug_in = pairwise(networks, chosen, workers=workers, progress=progress, **names)
-    cells = np.array([_interval(found[:, k], level) for k in range(len(i))]).reshape(-1, 4)
-    values, low, high, errors = (_square(column, i, j, len(networks)) for column in cells.T)
-    pair_floors = (floors[:, None] + floors[None, :]) / 2 * ~np.eye(len(floors), dtype=bool)
+    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap), stacklevel=3)
+    seeds = np.random.SeedSequence(random_state).spawn(n_splits)
+    shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
+    kept = None
+    if folder is not None:
+        kept = PartStore(folder, _identity(networks, names, chosen, settings, n_splits), shapes)
+    run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
+    found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
+    squares = run(partial(_splits, chosen, seeds), networks, name="floors")
+    options = {"workers": workers, "progress": progress, **names}
+    plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
-        matrix=plug_in.replace(values=values, lower_bounds=None, converged=None),
+        matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
         plug_in=plug_in,
-        low=low,
-        high=high,
-        standard_errors=errors,
-        floors=_roots(pair_floors),
-        network_floors=_roots(floors),
-        level=level,
-        method="matched halves",
-        n_groups=len(found) - 1,
+        network_floors=_roots(squares.mean(axis=1) / 2),
+        n_groups=found.n_groups,
         random_state=random_state,
         overlap=overlap,
     )
 
 
-def read_cohort(cohort: Cohort | Iterable[Any]) -> tuple[list[Trials], dict[str, Any]]:
-    """Return the networks of a cohort with trials, and their labels and metadata if any."""
-    names = {
-        "labels": getattr(cohort, "labels", None),
-        "metadata": getattr(cohort, "metadata", None),
+def _splits(
+    metric: ShapeMetric[Any], seeds: Sequence[np.random.SeedSequence], network: Trials
+) -> FloatArray:
+    return np.array([split_square(network, metric, seed) for seed in seeds])
+
+
+def _identity(
+    networks: list[Trials],
+    names: dict[str, Any],
+    metric: ShapeMetric[Any],
+    settings: Settings,
+    n_splits: int,
+) -> dict[str, Any]:
+    """Return what the numbers depend on, as JSON holds it."""
+    cohort = Cohort.from_networks(networks, names.get("labels"))
+    found = {
+        "networks": [list(pair) for pair in zip(cohort.labels, cohort.verify(), strict=True)],
+        "metrics": describe(metric),
+        "settings": [settings.n_groups, n_splits, settings.random_state],
     }
-    items: Sequence[Any]
-    if isinstance(cohort, Mapping):
-        names, items = {"labels": [str(key) for key in cohort]}, list(cohort.values())
-    else:
-        items = list(cohort)
-    networks = [as_trials(one, f"network {k}") for k, one in enumerate(items)]
-    if len(networks) < 2:
-        raise InputError(f"There must be at least two networks. Got {len(networks)}.")
-    for one in networks[1:]:
-        check_same_conditions(networks[0], one)
-    return networks, names
+    return dict(plain(found))
 
 
-def _interval(column: FloatArray, level: float) -> tuple[float, float, float, float]:
-    """Return estimate, ends and standard error of a distance from its replicates (1 + G,)."""
-    covariance, quantile = jackknife_error(column[1:, None], level)
-    value, ends, error = distance_interval(Moments(column[:1], covariance, quantile))
-    return value, *ends, error
+def _with_bars(
+    plug_in: DistanceMatrix, found: HalfEstimates, floors: FloatArray, level: float
+) -> DistanceMatrix:
+    """Return the corrected distances with their error bars, given squared floors by network."""
+    K = len(plug_in)
+    i, j = np.triu_indices(K, 1)
+    rows = [
+        (one.value, *one.ends, one.standard_error)
+        for one in map(distance_interval, found.each(level))
+    ]
+    values, low, high, errors = (_square(column, i, j, K) for column in np.array(rows).T)
+    pair_floors = (floors[:, None] + floors[None, :]) / 2 * ~np.eye(K, dtype=bool)
+    bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, METHOD)
+    return plug_in.replace(values=values, lower_bounds=None, converged=None, error_bars=bars)
 
 
 def _square(

@@ -1,14 +1,36 @@
-"""Labels of networks: a column of the metadata by its name, or a sequence."""
+"""What a user gives: the networks of a cohort, and a label for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from repshape.errors import InputError
+from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.base import check_same_conditions
+from repshape.responses import Gaussians, Trials, as_network
+
+
+def read_networks(
+    cohort: Cohort | Iterable[Any],
+) -> tuple[list[Trials | Gaussians], dict[str, Any]]:
+    """Return the networks of a cohort, at least two, and their labels and metadata if any."""
+    names: dict[str, Any] = {
+        "labels": getattr(cohort, "labels", None),
+        "metadata": getattr(cohort, "metadata", None),
+    }
+    if isinstance(cohort, Mapping):
+        names = {"labels": [str(key) for key in cohort]}
+        cohort = list(cohort.values())
+    networks = [as_network(one, f"network {k}") for k, one in enumerate(cohort)]
+    if len(networks) < 2:
+        raise InputError(f"There must be at least two networks. Got {len(networks)}.")
+    for one in networks[1:]:
+        check_same_conditions(networks[0], one)
+    return networks, names
 
 
 def text_column(matrix: DistanceMatrix, values: str | Sequence[Any], name: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,7 +15,8 @@ import pandas as pd
 from repshape._arrays import condition_weights
 from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer
-from repshape.inference.columns import text_column
+from repshape.inference.columns import read_networks, text_column
+from repshape.inference.estimates import FewTrialsWarning
 from repshape.inference.floor import split_distances
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.permutations import N_PERMUTATIONS
@@ -22,7 +24,7 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.pairwise.run import pairwise
-from repshape.responses import Gaussians, Trials, as_network
+from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,6 +34,10 @@ TOLERANCE = 1e-6
 TRIALS_PER_DIMENSION = 2
 # Groups whose median numbers of trials differ by more than this factor are not comparable.
 TRIAL_RATIO = 1.2
+
+
+class UnequalTrialsWarning(UserWarning):
+    """Groups of networks have different numbers of trials, which alone makes them differ."""
 
 
 @compact_repr
@@ -94,22 +100,34 @@ class Confounds:
         return lines + self._trial_words()
 
     def _trial_words(self) -> list[str]:
-        lines = []
+        return [words for words in (self._few_trials(), self._unequal_trials()) if words]
+
+    def _few_trials(self) -> str:
         ratio = self.networks["trials_per_dimension"]
         few = int((ratio < TRIALS_PER_DIMENSION).sum())
-        if few:
-            lines.append(
-                f"{few} of {len(ratio)} networks have fewer than {TRIALS_PER_DIMENSION} trials per "
-                "dimension."
-            )
+        if not few:
+            return ""
+        return (
+            f"{few} of {len(ratio)} networks have fewer than {TRIALS_PER_DIMENSION} trials per "
+            "dimension."
+        )
+
+    def _unequal_trials(self) -> str:
         counts = self._trials
-        if counts and max(counts.values()) > TRIAL_RATIO * min(counts.values()):
-            listed = ", ".join(f"{name} {count:g}" for name, count in counts.items())
-            lines.append(
-                f"Groups differ in their numbers of trials (median {listed}): draw the same "
-                "number from all networks before you compare them."
-            )
-        return lines
+        if not counts or max(counts.values()) <= TRIAL_RATIO * min(counts.values()):
+            return ""
+        listed = ", ".join(f"{name} {count:g}" for name, count in counts.items())
+        return (
+            f"Groups differ in their numbers of trials (median {listed}): draw the same "
+            "number from all networks before you compare them."
+        )
+
+    def _warn(self, stacklevel: int) -> None:
+        """Warn of few and of unequal trials."""
+        if words := self._few_trials():
+            warnings.warn(words, FewTrialsWarning, stacklevel=stacklevel + 1)
+        if words := self._unequal_trials():
+            warnings.warn(words, UnequalTrialsWarning, stacklevel=stacklevel + 1)
 
 
 def confounds(
@@ -153,6 +171,13 @@ def confounds(
     workers, progress
         As in `repshape.pairwise`.
 
+    Warns
+    -----
+    FewTrialsWarning
+        If networks have fewer than two trials per dimension.
+    UnequalTrialsWarning
+        If the median numbers of trials of two groups differ by more than 20 %.
+
     Examples
     --------
     The second group of networks responds twice as strongly:
@@ -167,7 +192,7 @@ def confounds(
     check_integer("n_splits", n_splits, 1)
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
-    networks, names = _read(cohort)
+    networks, names = read_networks(cohort)
     if D is None:
         known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
     else:
@@ -187,7 +212,7 @@ def confounds(
         tests = {name: test(one, groups_of, units) for name, one in sides.items()}
     upper = np.triu_indices(len(known), 1)
     squared = known.values[upper] ** 2
-    return Confounds(
+    found = Confounds(
         angles=angles,
         gains=gains,
         networks=table,
@@ -196,6 +221,8 @@ def confounds(
         _trials=_median_trials(table, groups_of),
         **_gain_shares(gains.values[upper] ** 2, squared, groups_of),
     )
+    found._warn(stacklevel=2)
+    return found
 
 
 def _check_distances(D: DistanceMatrix | npt.ArrayLike, count: int) -> DistanceMatrix:
@@ -226,17 +253,6 @@ def _squared_floor(
     if isinstance(network, Gaussians) or network.n_trials.min() < 2:
         return float("nan")
     return float(np.mean(split_distances(network, metric, n_splits, *options)) / 2)
-
-
-def _read(cohort: Cohort | Iterable[Any]) -> tuple[list[Trials | Gaussians], dict[str, Any]]:
-    names: dict[str, Any] = {
-        "labels": getattr(cohort, "labels", None),
-        "metadata": getattr(cohort, "metadata", None),
-    }
-    if isinstance(cohort, Mapping):
-        names = {"labels": [str(key) for key in cohort]}
-        cohort = list(cohort.values())
-    return [as_network(one, f"network {k}") for k, one in enumerate(cohort)], names
 
 
 def network_norm(network: Trials | Gaussians, metric: GaussianShapeMetric) -> float:

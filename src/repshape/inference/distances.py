@@ -53,11 +53,15 @@ def distance(
     .. math:: \hat\theta = \tfrac12 \left[ d^2(x_1, y_2) + d^2(x_2, y_1) - d^2(x_1, x_2)
               - d^2(y_1, y_2) \right]
 
-    is averaged over five ways to divide G groups of trials. If the networks are equal up to the
+    is averaged over twenty ways to divide G groups of trials. If the networks are equal up to the
     group, all four distances have the same distribution, so a true distance of 0 is estimated
-    without bias: for every metric, any preprocessing and any number of trials. Distances well
-    above 0 are underestimated by a few percent. The standard error is that of the jackknife over
-    groups, with Student's t distribution and G - 1 degrees of freedom.
+    without bias: for every metric, any preprocessing and any number of trials. Larger distances
+    are underestimated. The standard error comes from deleting each group in turn and from the
+    spread over splits. It has a part that is linear in the noise, one that is quadratic, and one
+    that is independent in every split; a plain jackknife would count the last two several times.
+    The interval uses Student's t distribution with 5 degrees of freedom. If the principal
+    components are not clearly stable (overlap below 0.9), the standard error is at least that of
+    the jackknife, with G - 1 degrees.
 
     ``method="jackknife"`` extrapolates to infinitely many trials. It subtracts the noise of the
     means, :math:`\alpha \sum_m w_m (\mathrm{tr} S^x_m / L^x_m + \mathrm{tr} S^y_m / L^y_m)`, and
@@ -109,7 +113,19 @@ def distance(
 
     Notes
     -----
-    COVERAGE
+    In simulations (100 per setting, 40 with *), 90 % intervals of halves covered the truth in the
+    following fractions, and lay wholly above it, nominally 5 %, in the fractions in brackets.
+    After PCA to five components: 0.85 [0.00] with 20 neurons and 40 trials, 0.96 [0.03] with 48
+    and 40, 0.98* [0.00] with 48 and 10, and 0.89 [0.05] with 48 neurons, 20 trials and
+    well-separated components. Without PCA, with 12 neurons and 10 trials: 0.92 [0.02]. At a true
+    distance of 0, after PCA: 1.00* [0.00], 0.98 [0.02] and 0.90 [0.06]. They do not hold where
+    distances are underestimated by more than their error: by a third of the squared distance in
+    the first setting, and more if real distances are smaller than the noise of half of the trials.
+
+    Intervals of the jackknife covered 0.98* [0.03] with well-separated components, but 0.68 to
+    0.85 [up to 0.15] with others, and 0.08* [0.93] without PCA at fewer than one trial per
+    dimension. Those of the bootstrap were not measured in these settings.
+
     Halves use as many trials of each network as the one with fewer has, condition by condition.
 
     Examples
@@ -226,4 +242,5 @@ def _estimate(
     overlap = check_subspaces(
         terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
     )
-    return ESTIMATORS[settings.method](pairs, metrics, settings).summarise(rule, settings, overlap)
+    found = ESTIMATORS[settings.method](pairs, metrics, settings.for_overlap(overlap))
+    return found.summarise(rule, settings, overlap)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +24,9 @@ from repshape.metrics.base import signed_root
 
 FloatArray = npt.NDArray[np.float64]
 
+# If the principal components of two halves of the trials overlap by less, errors of distances are
+# far from linear in the noise, and intervals are made wider.
+CLEAR_OVERLAP = 0.9
 SOURCES = ("trials", "conditions", "both")
 # The options that belong to each method.
 METHODS = {
@@ -102,6 +105,7 @@ class Settings:
     n_groups: int = 10
     over: str = "trials"
     n_resamples: int = 200
+    cautious: bool = False
 
     @classmethod
     def checked(
@@ -128,6 +132,10 @@ class Settings:
                     f"options {listed}."
                 )
         return found
+
+    def for_overlap(self, overlap: float | None) -> Settings:
+        """Return the settings for components that overlap so much between halves of the trials."""
+        return replace(self, cautious=overlap is not None and overlap < CLEAR_OVERLAP)
 
 
 RULES: Mapping[str, Rule] = {

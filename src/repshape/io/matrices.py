@@ -17,6 +17,8 @@ from repshape.io.json import json_text, plain
 from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
 from repshape.io.tables import column_cells
 from repshape.io.writing import open_output
+from repshape.matrix.error_bars import ARRAYS as BARS
+from repshape.matrix.error_bars import ErrorBars
 
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
@@ -84,6 +86,10 @@ def _write_npz(handle: IO[bytes], fields: dict[str, Any]) -> None:
         "description": fields["description"],
     }
     arrays = {name: fields[name] for name in ARRAYS if fields[name] is not None}
+    bars = fields["error_bars"]
+    if bars is not None:
+        header["error_bars"] = bars.header()
+        arrays |= bars.arrays()
     np.savez_compressed(handle, header=np.array(json_text(header, strict=True)), **arrays)
 
 
@@ -109,6 +115,9 @@ def _read_npz(path: Path) -> dict[str, Any]:
                 f"this repshape reads version {FORMAT_VERSION}."
             )
         arrays = {name: stored[name] for name in ARRAYS if name in stored.files}
+        if "error_bars" in header:
+            bars = {name: stored[name] for name in BARS}
+            arrays["error_bars"] = ErrorBars(**bars, **header["error_bars"])
     return {
         "values": arrays.pop("values"),
         **arrays,

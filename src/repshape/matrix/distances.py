@@ -15,6 +15,8 @@ import pandas as pd
 
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
+from repshape.matrix.error_bars import ErrorBars, check_error_bars
+from repshape.matrix.summary import summarise
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -47,6 +49,9 @@ class DistanceMatrix:
     description : mapping, optional
         What was measured: metric, parameters with seeds, version. It can be saved if JSON can
         hold it.
+    error_bars : ErrorBars, optional
+        Intervals, noise floors and uncorrected distances, as `repshape.inference.matrix` estimates
+        them.
     missing : bool
         Whether NaN may stand for pairs that have not been computed yet.
 
@@ -67,6 +72,7 @@ class DistanceMatrix:
     lower_bounds: FloatArray | None
     converged: BoolArray | None
     description: dict[str, Any]
+    error_bars: ErrorBars | None
 
     def __init__(
         self,
@@ -76,6 +82,7 @@ class DistanceMatrix:
         lower_bounds: npt.ArrayLike | None = None,
         converged: npt.ArrayLike | None = None,
         description: Mapping[str, Any] | None = None,
+        error_bars: ErrorBars | None = None,
         *,
         missing: bool = False,
     ) -> None:
@@ -89,6 +96,7 @@ class DistanceMatrix:
             "lower_bounds": _square(lower_bounds, "lower_bounds", count, np.float64),
             "converged": _square(converged, "converged", count, np.bool_),
             "description": dict(description or {}),
+            "error_bars": check_error_bars(error_bars, count),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)  # the class is frozen
@@ -151,6 +159,8 @@ class DistanceMatrix:
         }
         for name in ("values", "lower_bounds", "converged"):
             fields[name] = None if fields[name] is None else fields[name][block]
+        if self.error_bars is not None:
+            fields["error_bars"] = self.error_bars.subset(index)
         return DistanceMatrix(**fields, missing=True)
 
     def __getitem__(self, key: Any) -> Any:
@@ -165,6 +175,17 @@ class DistanceMatrix:
             return self._subset(find_labels(key, self.labels, "network"))
         return self.values[key]
 
+    def summary(self) -> str:
+        """Return in words what the matrix holds, and how far to trust it.
+
+        Examples
+        --------
+        >>> D = DistanceMatrix([[0, 1, 4], [1, 0, 2], [4, 2, 0]], labels=["a", "b", "c"])
+        >>> print(D.summary().splitlines()[1])
+        Distances from 1 (a and b) to 4 (a and c), median 2.
+        """
+        return summarise(self)
+
     def plot(self, **options: Any) -> Any:
         """Draw the matrix with `repshape.plots.plot_matrix`, whose options it takes."""
         from repshape.plots.matrix import plot_matrix
@@ -178,7 +199,8 @@ class DistanceMatrix:
         ----------
         **changes
             Parameters of `DistanceMatrix` by name, except ``missing``: pairs may be missing in the
-            copy if they are missing here.
+            copy if they are missing here. Error bars belong to their distances: other ``values``
+            have none unless you give them.
 
         Examples
         --------
@@ -186,7 +208,10 @@ class DistanceMatrix:
         >>> D.replace(labels=["vae", "mouse"])
         DistanceMatrix(2 networks, distances 1.5 to 1.5, mine)
         """
-        return DistanceMatrix(**(self._fields() | changes), missing=not self.complete)
+        kept = self._fields()
+        if "values" in changes:
+            kept["error_bars"] = None
+        return DistanceMatrix(**(kept | changes), missing=not self.complete)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``path``, whole or not at all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from repshape._arrays import count
 from repshape._compact import compact_repr
-from repshape.errors import InputError, check_integer, check_real
+from repshape.errors import InputError, NotConvergedWarning, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.triangles import (
     TriangleViolations,
@@ -170,6 +171,13 @@ def repair(
     program = _Program(source.values / before.scale, cost, tol)
     with threadpool_limits(limits=1, user_api="blas"):  # vectors too short for several threads
         program.run(max_rounds)
+    if not program.converged:
+        warnings.warn(
+            f"The repair did not converge in {max_rounds} rounds: its result is a metric, but not "
+            "the nearest one. Increase max_rounds.",
+            NotConvergedWarning,
+            stacklevel=2,
+        )
     values = before.scale * program.metric()
     change = (values - source.values)[np.triu_indices(len(source), 1)]
     return Repaired(
