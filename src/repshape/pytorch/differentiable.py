@@ -97,9 +97,8 @@ def distance(
         value = found.distance
         scale = 0.5 / value if value > 0 else 0.0
     slopes = [scale * one for one in found.slopes]
-    result: Tensor = _Known.apply(
-        value, slopes, place, first.means, first.stored, second.means, second.stored
-    )
+    tensors = first.means, first.stored, second.means, second.stored
+    result: Tensor = _Known.apply(value, slopes, place, *tensors)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -166,7 +165,7 @@ def _covariance_slope(x: Gaussians, y: Gaussians, T: FloatArray) -> FloatArray:
     ):  # A = R' Q' has the polar factor Q P
         Q, R = np.linalg.qr(np.swapaxes(x.stored, 1, 2))
         narrow = Gaussians.from_factors(x.means, np.swapaxes(R, 1, 2))
-        return _covariance_slope(narrow, y, T) @ np.swapaxes(Q, 1, 2)
+        return np.asarray(_covariance_slope(narrow, y, T) @ np.swapaxes(Q, 1, 2))
     A = x.stored if x.kind == "factors" else factorise(x).dense
     moved = T @ factorise(y).dense
     if A.shape[2] == 0 or moved.shape[2] == 0:  # one of them has no noise
@@ -194,7 +193,7 @@ class _Known(torch.autograd.Function):
         return torch.tensor(value, dtype=place.dtype, device=place.device)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, *outer: Tensor) -> tuple[Any, ...]:
         needed = ctx.needs_input_grad[3:]
         parts = zip(ctx.slopes, ctx.places, needed, strict=True)
