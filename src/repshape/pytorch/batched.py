@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from repshape._arrays import FloatArray
 from repshape._parallel import progress_bar
 from repshape.coordinates.factors import coordinates_for
 from repshape.errors import InputError, check_choice
@@ -29,6 +30,8 @@ from repshape.solvers.starts import make_starts
 AUTO_STARTS, SCREENING_STEPS, FINISHED = 47, 10, 4
 # Pairs are solved in batches of about this many numbers.
 BATCH_ENTRIES = 2**24
+# Exchanges of two neurons that are tried at a time, those first that promise most.
+EXCHANGES = 32
 # Extrapolated steps lie at most this far beyond the last one.
 LARGEST_MOMENTUM = 0.95
 # Gains below this fraction of the objective are rounding.
@@ -173,7 +176,7 @@ class NetworkStack:
             means[k, :, :s], factors[k, :, :s, :r] = net.means, net.dense
         whole = [net.means.shape[1] == max(neurons) for net in nets]
         count = AUTO_STARTS if metric.n_starts == "auto" else int(metric.n_starts) - 1
-        starts = make_starts(size, count, int(metric.random_state)).copy()
+        starts = _make_starts(metric, size, count)
         arrays = means, factors, np.array(whole), weights.copy(), starts
         return cls(metric, *(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -182,7 +185,18 @@ class NetworkStack:
         """Number of pairs that are solved at once."""
         _, M, s, r = self.factors.shape
         searches = 1 + len(self.starts)
+        if self.metric.group == "permutation":
+            searches = max(searches, FINISHED * EXCHANGES)
         return max(1, BATCH_ENTRIES // (searches * (M * (2 * s * r + 4 * r * r) + 8 * s * s)))
+
+
+def _make_starts(metric: GaussianShapeMetric, size: int, count: int) -> FloatArray:
+    seed = int(metric.random_state)
+    if metric.group != "permutation":
+        return make_starts(size, count, seed).copy()
+    rng = np.random.default_rng([seed, size])
+    orders = [rng.permutation(size) for _ in range(count)]
+    return np.asarray(np.eye(size)[np.array(orders, dtype=np.intp).reshape(count, size)])
 
 
 class PairBatch:
@@ -216,6 +230,8 @@ class PairBatch:
         best = values.topk(min(FINISHED, values.shape[1]), dim=1).indices
         chosen = (best + values.shape[1] * every[:, None]).flatten()
         T, values, converged = self._finish(T[chosen], pairs[chosen])
+        if self._metric.group == "permutation" and T.shape[1] > 1:
+            T, values = self._exchange(T, pairs[chosen])
         winner = values.reshape(P, -1).argmax(1) + best.shape[1] * every
         return self._distances(T[winner]), converged[winner]
 
@@ -255,6 +271,31 @@ class PairBatch:
             value = torch.where(worse, value, reached)
             age = torch.where(worse, torch.zeros_like(age), age + 1)
         return T, value, self._slope(T, gradient, pairs)
+
+    def _exchange(self, T: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """Exchange two neurons at a time, as long as that raises g; return T and g(T).
+
+        Permutations from which alternation does not move are many, and few of them are good.
+        """
+        first, second = torch.triu_indices(T.shape[1], T.shape[1], 1, device=T.device)
+        values, rest = torch.zeros(len(T)).to(T), torch.arange(len(T), device=T.device)
+        while len(rest):
+            values[rest], gradient = self._objective(T[rest], pairs[rest])
+            H = gradient @ T[rest].mT
+            own = torch.diagonal(H, dim1=1, dim2=2)
+            gain = (H + H.mT)[:, first, second] - own[:, first] - own[:, second]
+            likely = gain.topk(min(EXCHANGES, gain.shape[1]), dim=1).indices
+            a, b = first[likely, None], second[likely, None]
+            order = torch.arange(T.shape[1], device=T.device).repeat(*likely.shape, 1)
+            order.scatter_(2, a, b).scatter_(2, b, a)
+            tried = torch.take_along_dim(T[rest][:, None], order[..., None], dim=2)
+            owners = pairs[rest].repeat_interleave(likely.shape[1])
+            reached = self._objective(tried.flatten(0, 1), owners)[0].reshape(likely.shape)
+            best, place = reached.max(1)
+            better = best > values[rest] + ROUNDING * values[rest].abs()
+            T[rest[better]] = tried[better, place[better]]
+            rest = rest[better]
+        return T, values
 
     def _slope(self, T: Tensor, gradient: Tensor, pairs: Tensor) -> Tensor:
         """Return the size of the gradient along the group, relative to that of the gradient."""
