@@ -119,6 +119,8 @@ def collect(
     Cohort(2 networks, 4 conditions, 3-8 neurons, in memory)
     """
     names = [layer] if isinstance(layer, str) else list(layer)
+    if not names:
+        raise InputError("At least one layer must be collected. Got none.")
     place = check_model(model)
     layers = find_layers(model, names, readout)
     check_boolean("moments", moments)
@@ -162,8 +164,6 @@ def _check_trials(n_trials: Any, moments: bool) -> int:
 
 def _names(layers: list[str], layer: str | Sequence[str], name: str | None) -> list[str]:
     """Return the names of layers in a cohort."""
-    if not layers:
-        raise InputError("At least one layer must be collected. Got none.")
     if name is None:
         return [one or "output" for one in layers]
     if not isinstance(name, str) or not name:

@@ -106,6 +106,8 @@ class Noise:
 
 def add_gaussian(clean: Tensor, rng: np.random.Generator, scale: float) -> Tensor:
     """Return one input with Gaussian noise of a standard deviation."""
+    if not clean.is_floating_point():
+        raise InputError(f"The inputs must be real numbers to add noise. Got {clean.dtype}.")
     kind: Any = np.float64 if clean.dtype == torch.float64 else np.float32
     drawn = torch.from_numpy(rng.standard_normal(tuple(clean.shape), dtype=kind))
     return clean + scale * drawn.to(clean.device, clean.dtype)
