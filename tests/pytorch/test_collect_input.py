@@ -132,6 +132,7 @@ class TestNumbers:
             ({"inputs": torch.tensor(1.0)}, "conditions as their first dimension"),
             ({"inputs": ["a", "b"]}, "must be a tensor or an array of numbers"),
             ({"inputs": INPUTS * np.nan}, "must be finite. Got NaN or infinity at condition 0"),
+            ({"name": "net"}, "need a 'cohort' to add the network to"),
             ({"conditions": ["a", "b"]}, "one label per condition. Got 2 labels for 5"),
             ({"conditions": ["a", "b", "a", "c", "d"]}, "distinct. Got 'a' more than once"),
         ],
@@ -218,6 +219,14 @@ class TestEncoders:
     def test_refused(self, model: nn.Module, layers: Any, words: str) -> None:
         with pytest.raises(RepshapeError, match=words):
             rs.pytorch.collect_gaussian(model, INPUTS, layers)
+
+    def test_inputs_are_not_changed_and_dropout_is_off(self) -> None:
+        given = INPUTS.clone()
+        first = nn.ReLU(inplace=True)
+        rs.pytorch.collect_gaussian(nn.Sequential(first, Encoder().double()), given)
+        assert torch.equal(given, INPUTS)
+        with pytest.raises(InputError, match="dropout of the model must be off"):
+            rs.pytorch.collect_gaussian(nn.Sequential(nn.Dropout(0.1), Encoder()), INPUTS)
 
     def test_shapes(self) -> None:
         model = Encoder()

@@ -137,6 +137,8 @@ def collect(
     labels = check_labels(conditions, len(passes.inputs))
     collection = Collection(passes, labels, covariance if moments else None, progress)
     if cohort is None and isinstance(layer, str):
+        if name is not None or metadata is not None:
+            raise InputError("A 'name' and 'metadata' need a 'cohort' to add the network to.")
         return collection.in_memory(layers)[layer]
     target = Cohort() if cohort is None else open_cohort(cohort)
     return collection.into(target, layers, _names(names, layer, name), metadata or {})

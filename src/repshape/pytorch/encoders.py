@@ -18,6 +18,7 @@ from repshape.io.records import Record, plain
 from repshape.pytorch.collecting import PathLike, open_cohort
 from repshape.pytorch.collection import check_same_settings
 from repshape.pytorch.layers import Capture, FloatArray, Layer, find_layers
+from repshape.pytorch.noise import drops
 from repshape.pytorch.passes import (
     Place,
     check_inputs,
@@ -84,6 +85,8 @@ def collect_gaussian(
     Gaussians(5 conditions, 2 neurons, diagonal covariances)
     """
     place = check_model(model)
+    if any(drops(module) and module.training for module in model.modules()):
+        raise InputError("The dropout of the model must be off: call model.eval() first.")
     found = check_inputs(inputs, place)
     check_integer("batch_size", batch_size, 1)
     labels = check_labels(conditions, len(found))
@@ -126,7 +129,8 @@ def _encode(
     parts: list[tuple[FloatArray, FloatArray]] = []
     with progress_bar("inputs", len(inputs), progress) as advance, torch.no_grad():
         for start in range(0, len(inputs), batch_size):
-            batch = take_inputs(inputs, slice(start, start + batch_size), place)
+            # A copy: a model may change its inputs in place.
+            batch = take_inputs(inputs, slice(start, start + batch_size), place).clone()
             if read is None or layers is None:
                 parts.append(_split(model(batch), len(batch)))
             else:

@@ -96,9 +96,10 @@ class MomentSink(Sink):
         self._means[condition] += step * share
 
     def network(self, conditions: Labels) -> Gaussians:
-        """Return the moments of all conditions."""
+        """Return the moments of all conditions, once; nothing can be added afterwards."""
         count = self.shape.n_trials - DEGREES_LOST[self._covariance]
-        stored = self._stored / np.sqrt(count) if self._thin else symmetrized(self._stored / count)
+        self._stored /= np.sqrt(count) if self._thin else count
+        stored = self._stored if self._thin else symmetrized(self._stored)
         kind: Any = "factors" if self._thin else "full"
         return Gaussians._trusted(
             frozen(self._means), frozen(stored), kind, conditions, self._covariance

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from repshape._arrays import count
 from repshape.errors import InputError, InputTypeError, check_choice
 from repshape.pytorch.sinks import DEGREES_LOST
 from repshape.responses import Gaussians, Kind, as_network
@@ -72,15 +73,15 @@ class TensorGaussians:
         """
         check_choice("covariance", covariance, DEGREES_LOST)
         _check_tensor("trials", trials, 3, "(conditions, trials, neurons)")
-        count = trials.shape[1] - DEGREES_LOST[covariance]
-        if count < 1:
+        degrees = trials.shape[1] - DEGREES_LOST[covariance]
+        if degrees < 1:
             raise InputError(
                 f"The {covariance!r} covariance needs at least {1 + DEGREES_LOST[covariance]} "
                 f"trials of every condition. Got {trials.shape[1]}."
             )
         means = trials.mean(dim=1)
         centred = trials - means[:, None, :]
-        return cls.from_factors(means, centred.transpose(1, 2) / count**0.5)
+        return cls.from_factors(means, centred.transpose(1, 2) / degrees**0.5)
 
     def _set(self, means: Tensor, stored: Tensor, kind: Kind) -> None:
         _check_tensor("means", means, 2, "(conditions, neurons)")
@@ -111,7 +112,7 @@ class TensorGaussians:
 
     def __repr__(self) -> str:
         M, n = self.means.shape
-        return f"TensorGaussians({M} conditions, {n} neurons, {self.kind})"
+        return f"TensorGaussians({count(M, 'condition')}, {count(n, 'neuron')}, {self.kind})"
 
 
 def to_double(tensor: Tensor) -> Any:
