@@ -83,6 +83,14 @@ def test_means_alone_match_a_deterministic_derivative() -> None:
     torch.testing.assert_close(y.grad, -4 * gap / 3)
 
 
+def test_second_derivatives_are_refused() -> None:
+    x = tensor(3, 2, seed=0)
+    value = distance(x, tensor(3, 2, seed=1, grad=False))
+    (slope,) = torch.autograd.grad(value, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
 class TestWhereThereIsNoGradient:
     def test_distance_zero(self) -> None:
         x = tensor(3, 6, 2, seed=0)

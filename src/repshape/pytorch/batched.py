@@ -183,7 +183,7 @@ class NetworkStack:
     @property
     def batch_size(self) -> int:
         """Number of pairs that are solved at once."""
-        _, M, s, r = self.factors.shape
+        M, s, r = (int(size) for size in self.factors.shape[1:])
         searches = 1 + len(self.starts)
         if self.metric.group == "permutation":
             searches = max(searches, FINISHED * EXCHANGES)

@@ -98,7 +98,8 @@ def distance(
         scale = 0.5 / value if value > 0 else 0.0
     slopes = [scale * one for one in found.slopes]
     tensors = first.means, first.stored, second.means, second.stored
-    result: Tensor = _Known.apply(value, slopes, place, *tensors)  # type: ignore[no-untyped-call]
+    apply: Any = _Known.apply  # PyTorch gives it no types
+    result: Tensor = apply(value, slopes, place, *tensors)
     return result
 
 

@@ -116,7 +116,7 @@ def add_gaussian(clean: Tensor, rng: np.random.Generator, scale: float) -> Tenso
 def drops(module: nn.Module) -> bool:
     """Whether a module drops units in train mode."""
     if isinstance(module, _DropoutNd):
-        return module.p > 0
+        return bool(module.p > 0)
     return isinstance(module, WITH_DROPOUT_INSIDE) and float(module.dropout) > 0
 
 
