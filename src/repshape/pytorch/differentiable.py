@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from repshape._arrays import FloatArray
 from repshape.coordinates.factors import factorise
@@ -194,8 +193,11 @@ class _Known(torch.autograd.Function):
         return torch.tensor(value, dtype=place.dtype, device=place.device)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *outer: Tensor) -> tuple[Any, ...]:
+        if torch.is_grad_enabled():  # the slopes would silently count as constants
+            raise InputError(
+                "Second derivatives of the distance are not available: leave out create_graph=True."
+            )
         needed = ctx.needs_input_grad[3:]
         parts = zip(ctx.slopes, ctx.places, needed, strict=True)
         found = [
