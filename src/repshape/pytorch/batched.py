@@ -19,10 +19,11 @@ from repshape._arrays import FloatArray
 from repshape._parallel import progress_bar
 from repshape.coordinates.factors import coordinates_for
 from repshape.errors import InputError, check_choice
-from repshape.groups import FREE_COORDINATES, GROUPS, nearest_permutation
+from repshape.groups import FREE_COORDINATES, nearest_permutation
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.pytorch.tensors import SUPPORTED_GROUPS
 from repshape.solvers.starts import make_starts
 
 # Number of starts besides the means that n_starts="auto" screens, the steps that each is given, and
@@ -86,7 +87,7 @@ def pairwise(
     """
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
-    check_choice("group", chosen.group, GROUPS, owner="metric")
+    check_choice("group", chosen.group, SUPPORTED_GROUPS, owner="metric")
     place = check_device(device)
     cohort = (
         networks

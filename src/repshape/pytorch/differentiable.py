@@ -22,9 +22,8 @@ from torch import Tensor
 from repshape._arrays import FloatArray
 from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, check_boolean, check_choice
-from repshape.groups import GROUPS
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.pytorch.tensors import TensorGaussians, as_tensors
+from repshape.pytorch.tensors import SUPPORTED_GROUPS, TensorGaussians, as_tensors
 from repshape.responses import Gaussians
 
 # Singular values below this fraction of the largest are zero, up to rounding.
@@ -104,7 +103,7 @@ def distance(
 
 def _check_metric(metric: Any) -> GaussianShapeMetric:
     chosen = check_gaussian(metric)
-    check_choice("group", chosen.group, GROUPS, owner="metric")
+    check_choice("group", chosen.group, SUPPORTED_GROUPS, owner="metric")
     if chosen.preprocess is not None:
         raise InputError(
             "The 'metric' of repshape.pytorch.distance must have no preprocessing: apply it to "

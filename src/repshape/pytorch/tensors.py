@@ -13,6 +13,9 @@ from repshape.errors import InputError, InputTypeError, check_choice
 from repshape.pytorch.sinks import DEGREES_LOST
 from repshape.responses import Gaussians, Kind, as_network
 
+# Groups of orthogonal transforms, for which |T y| = |y|: both solvers here rely on it.
+SUPPORTED_GROUPS = ("orthogonal", "rotation", "permutation", "identity")
+
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class TensorGaussians:
