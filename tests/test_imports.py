@@ -19,7 +19,18 @@ import pytest
 import repshape as rs
 
 # Slow to import, and needed by no command before it starts to work.
-SLOW = {"dask", "jinja2", "matplotlib", "numpy", "pandas", "rich", "scipy", "sklearn", "zarr"}
+SLOW = {
+    "dask",
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "rich",
+    "scipy",
+    "sklearn",
+    "torch",
+    "zarr",
+}
 
 COMMANDS = ["demo", "import", "info", "pairwise", "repair", "embed", "neighbors", "report"]
 
@@ -62,6 +73,11 @@ def test_a_star_import_gives_every_public_name_and_loads_the_slow_modules() -> N
         "from repshape import *\nimport repshape\nassert set(repshape.__all__) <= set(globals())"
     )
     assert loaded >= {"numpy", "pandas", "scipy", "sklearn", "zarr", "matplotlib"}
+
+
+def test_pytorch_is_loaded_by_the_first_of_its_names() -> None:
+    assert "torch" not in loaded_after("from repshape import *\nimport repshape.pytorch")
+    assert "torch" in loaded_after("import repshape\nrepshape.pytorch.collect")
 
 
 def test_a_matrix_is_saved_without_the_modules_of_cohorts_and_metrics() -> None:

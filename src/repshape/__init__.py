@@ -1,15 +1,15 @@
 """repshape: distances between stochastic neural representations.
 
 The root holds the names that every user types. Everything else is in the modules `analysis`,
-`inference`, `baselines`, `datasets`, `io`, `plots` and `errors`. Names are imported when they are
-first used.
+`inference`, `baselines`, `datasets`, `io`, `plots`, `pytorch` and `errors`. Names are imported when
+they are first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from repshape import analysis, baselines, datasets, errors, inference, io, plots
+    from repshape import analysis, baselines, datasets, errors, inference, io, plots, pytorch
     from repshape.analysis.embedding import embed
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
@@ -58,7 +58,7 @@ _HOMES = {
     "triangle_violations": "matrix.triangles",
     "write_report": "report.write",
 }
-_MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "plots")
+_MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "plots", "pytorch")
 
 __all__ = [
     "Alignment",
@@ -85,6 +85,7 @@ __all__ = [
     "pairwise",
     "pairwise_many",
     "plots",
+    "pytorch",
     "repair",
     "triangle_violations",
     "write_report",

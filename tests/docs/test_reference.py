@@ -32,7 +32,8 @@ def public_names() -> list[str]:
     at_root = [name for name in items if name not in modules]
     names = [f"repshape.{name}" for name in at_root]
     for name, module in modules.items():
-        names += [f"repshape.{name}.{inner}" for inner in module.__all__ if inner not in at_root]
+        own = [inner for inner in module.__all__ if items.get(inner) is not getattr(module, inner)]
+        names += [f"repshape.{name}.{inner}" for inner in own]
     for name, classes in ELSEWHERE.items():
         names += [f"repshape.{name}.{inner}" for inner in classes]
     return names

@@ -1,0 +1,187 @@
+"""Collect the responses of layers of a model over repeated stochastic forward passes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from torch import Tensor, nn
+
+from repshape._labels import check_labels
+from repshape.errors import InputError, InputTypeError, check_boolean, check_choice, check_integer
+from repshape.io.cohort import Cohort
+from repshape.pytorch.collection import Collection, EqualTrialsWarning
+from repshape.pytorch.layers import Readout, find_layers
+from repshape.pytorch.noise import LARGEST_INDEX, Noise, NoiseLike
+from repshape.pytorch.passes import Passes, check_inputs, check_model
+from repshape.pytorch.sinks import DEGREES_LOST
+from repshape.responses import Gaussians, Trials
+
+__all__ = ["EqualTrialsWarning", "collect"]
+
+PathLike = str | os.PathLike[str]
+# The largest seed: PyTorch and the streams of the trials take 63 bits.
+LARGEST_SEED = 2**63
+
+
+def collect(
+    model: nn.Module,
+    layer: str | Sequence[str],
+    inputs: Tensor | npt.ArrayLike,
+    n_trials: int,
+    *,
+    noise: NoiseLike | None = None,
+    moments: bool = True,
+    readout: Readout | Mapping[str, Readout | None] | None = None,
+    covariance: str = "mle",
+    conditions: Sequence[Any] | None = None,
+    batch_size: int = 256,
+    random_state: int = 0,
+    cohort: Cohort | PathLike | None = None,
+    name: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> Gaussians | Trials | Cohort:
+    """Collect the responses of layers over repeated stochastic forward passes.
+
+    Every input is a condition, every pass is a trial, and the units of a layer are the neurons.
+    The model runs where it is, in its own precision and mode, and is left as it was.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        In evaluation mode as a rule. Batch normalisation in train mode is refused.
+    layer : str or list of str
+        Names as in ``model.named_modules()``; ``""`` is the model itself. A layer that runs more
+        than once in a pass needs the number of the call: ``"relu@2"``.
+    inputs : tensor or array of shape (M, ...)
+        The conditions: the same for all networks that you compare, in the same order.
+    n_trials : int
+        Passes for every input.
+    noise : "dropout", float, function or None
+        What makes trials differ. "dropout" switches on every dropout layer of a model in evaluation
+        mode. A number is the standard deviation of Gaussian noise that is added to the inputs. A
+        function ``noise(input, rng)`` returns one input with noise, where ``rng`` is a
+        numpy.random.Generator. With None, the model must vary by itself, as one that samples its
+        latents.
+    moments : bool
+        Return mean and covariance of every condition (`Gaussians`), computed pass by pass in double
+        precision, or all trials (`Trials`).
+    readout : str, function, dict or None
+        Which numbers of a layer are its neurons: "flatten" (all of them); "spatial-mean" or
+        "spatial-max" over the positions of (inputs, channels, positions ...); "first-token",
+        "last-token" or "token-mean" of (inputs, tokens, channels); or a function of what the layer
+        returns. A dict has one for each layer. None is for layers of shape (inputs, neurons).
+    covariance : {"mle", "unbiased"}
+        Whether the moments divide by the number of trials, or by one less.
+    conditions : sequence of M labels, optional
+    batch_size : int
+        Inputs in a forward pass. It does not change the noise, except the noise that a model draws
+        by itself.
+    random_state : int
+        Seed. Choose another one for each network, so that their errors are independent.
+    cohort : Cohort or path, optional
+        Where to add the result. A path is opened if it exists and created if not. Trials are
+        written as they come, and never all in memory. A network that is there already is not
+        collected again, so that an interrupted script resumes.
+    name : str, optional
+        Name in the cohort; by default that of the layer. Several layers are called "name/layer".
+    metadata : dict, optional
+        More metadata of the network in the cohort.
+    progress : bool, optional
+        Show a progress bar on stderr. By default only in a terminal or a notebook.
+
+    Returns
+    -------
+    Gaussians, Trials or Cohort
+        The network, if ``layer`` is one name and there is no ``cohort``. Otherwise a cohort of the
+        layers, with the settings as metadata. With n_trials <= n, the covariances of `Gaussians`
+        are exact factors of n x (n_trials - 1).
+
+    Warns
+    -----
+    EqualTrialsWarning
+        If all trials of a layer are equal.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = torch.nn.Sequential(
+    ...     torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(8, 3)
+    ... ).eval()
+    >>> images = torch.ones(4, 5)
+    >>> collect(model, "3", images, n_trials=50, noise="dropout")
+    Gaussians(4 conditions, 3 neurons, full covariances, estimator 'mle')
+    >>> collect(model, ["0", "3"], images, n_trials=50, noise=0.1, moments=False)
+    Cohort(2 networks, 4 conditions, 3-8 neurons, in memory)
+    """
+    names = [layer] if isinstance(layer, str) else list(layer)
+    if not names:
+        raise InputError("At least one layer must be collected. Got none.")
+    place = check_model(model)
+    layers = find_layers(model, names, readout)
+    check_boolean("moments", moments)
+    check_choice("covariance", covariance, DEGREES_LOST)
+    passes = Passes(
+        model=model,
+        inputs=check_inputs(inputs, place),
+        place=place,
+        noise=Noise.of(noise, model),
+        n_trials=_check_trials(n_trials, moments),
+        batch_size=check_integer("batch_size", batch_size, 1),
+        seed=check_seed(random_state),
+    )
+    labels = check_labels(conditions, len(passes.inputs))
+    collection = Collection(passes, labels, covariance if moments else None, progress)
+    if cohort is None and isinstance(layer, str):
+        if name is not None or metadata is not None:
+            raise InputError("A 'name' and 'metadata' need a 'cohort' to add the network to.")
+        return collection.in_memory(layers)[layer]
+    target = Cohort() if cohort is None else open_cohort(cohort)
+    return collection.into(target, layers, _names(names, layer, name), metadata or {})
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed that PyTorch and the streams of the trials can take, or raise."""
+    seed = check_integer("random_state", random_state, 0)
+    if seed >= LARGEST_SEED:
+        raise InputError(f"The 'random_state' parameter must be below 2**63. Got {seed} instead.")
+    return seed
+
+
+def _check_trials(n_trials: Any, moments: bool) -> int:
+    count = check_integer("n_trials", n_trials, 1)
+    if moments and count < 2:
+        raise InputError(
+            "Moments need at least two trials of every condition: with one there is no covariance. "
+            "Got n_trials=1; pass moments=False to keep single trials."
+        )
+    if count >= LARGEST_INDEX:
+        raise InputError(f"The 'n_trials' parameter must be below 2**32. Got {count} instead.")
+    return count
+
+
+def _names(layers: list[str], layer: str | Sequence[str], name: str | None) -> list[str]:
+    """Return the names of layers in a cohort."""
+    if name is None:
+        return [one or "output" for one in layers]
+    if not isinstance(name, str) or not name:
+        raise InputTypeError(f"The 'name' parameter must be text. Got {name!r} instead.")
+    return [name] if isinstance(layer, str) else [f"{name}/{one or 'output'}" for one in layers]
+
+
+def open_cohort(cohort: Cohort | PathLike) -> Cohort:
+    """Return a cohort to which networks can be added, which may be given by its path."""
+    if not isinstance(cohort, Cohort):
+        if not isinstance(cohort, str | os.PathLike):
+            raise InputTypeError(
+                "The 'cohort' parameter must be a Cohort or a path. "
+                f"Got a {type(cohort).__name__} instead."
+            )
+        return Cohort.open(cohort) if Path(cohort).exists() else Cohort.create(cohort)
+    if cohort._is_selection and cohort.path is not None:
+        raise InputError("Networks cannot be added to a selection of a cohort on disk.")
+    return cohort

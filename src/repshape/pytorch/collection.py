@@ -1,0 +1,173 @@
+"""One collection of responses: in memory, or into a cohort, which may resume."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from repshape._arrays import FloatArray, Labels
+from repshape._labels import list_labels
+from repshape._parallel import progress_bar
+from repshape.errors import InputError
+from repshape.io.cohort import Cohort, check_same_conditions
+from repshape.io.records import Record, plain
+from repshape.io.writing import open_output_folder
+from repshape.pytorch.layers import Layer
+from repshape.pytorch.noise import Noise
+from repshape.pytorch.passes import Passes, inputs_hash, weights_hash
+from repshape.pytorch.sinks import DiskSink, MomentSink, Shape, Sink, TrialSink
+from repshape.responses import Gaussians, Trials
+
+S = TypeVar("S", bound=Sink)
+
+
+class EqualTrialsWarning(UserWarning):
+    """All trials of every condition are equal, so that there is no noise to compare."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection: the passes, and what is kept of them.
+
+    Attributes
+    ----------
+    passes : Passes
+    conditions : tuple of str or None
+    covariance : str or None
+        Estimator of the moments; None to keep trials.
+    progress : bool or None
+    """
+
+    passes: Passes
+    conditions: Labels
+    covariance: str | None
+    progress: bool | None
+
+    def in_memory(self, layers: Sequence[Layer]) -> dict[str, Gaussians | Trials]:
+        """Return the network of each layer."""
+
+        def make(layer: Layer, shape: Shape) -> MomentSink | TrialSink:
+            if self.covariance is None:
+                return TrialSink(layer.name, shape)
+            return MomentSink(layer.name, shape, self.covariance)
+
+        sinks = self._run(layers, make)
+        return {name: sink.network(self.conditions) for name, sink in sinks.items()}
+
+    def into(
+        self, cohort: Cohort, layers: list[Layer], names: list[str], metadata: Mapping[str, Any]
+    ) -> Cohort:
+        """Add the network of each layer to a cohort, except those that it has already."""
+        common = self._settings()
+        records = [
+            self._record(name, common | {"layer": layer.name, "readout": layer.setting}, metadata)
+            for name, layer in zip(names, layers, strict=True)
+        ]
+        for record in records:
+            for other in cohort.records[:1]:
+                check_same_conditions(other, record)
+        present = dict(zip(cohort.labels, cohort.records, strict=True))
+        for record in records:
+            if record.name in present:
+                check_same_settings(present[record.name], record)
+        todo = {
+            layer.name: record
+            for layer, record in zip(layers, records, strict=True)
+            if record.name not in present
+        }
+        missing = [layer for layer in layers if layer.name in todo]
+        if missing and cohort.path is not None and self.covariance is None:
+            self._to_disk(cohort, missing, todo)
+        elif missing:
+            for name, network in self.in_memory(missing).items():
+                cohort.add(todo[name].name, network, **todo[name].metadata)
+        return cohort[names]
+
+    def _to_disk(self, cohort: Cohort, layers: list[Layer], records: dict[str, Record]) -> None:
+        """Write trials as they come; each network appears once it is complete."""
+        assert cohort.path is not None
+        root = cohort.path
+        order = 1 + max((record.order for record in cohort.records), default=-1)
+        with ExitStack() as stack:
+
+            def make(layer: Layer, shape: Shape) -> DiskSink:
+                folder = open_output_folder(root / records[layer.name].key)
+                return DiskSink(layer.name, shape, stack.enter_context(folder))
+
+            sinks = self._run(layers, make)
+            for k, (name, sink) in enumerate(sinks.items()):
+                sink.finish(records[name], order + k)
+        cohort._refresh()
+
+    def _run(self, layers: Sequence[Layer], make: Callable[[Layer, Shape], S]) -> dict[str, S]:
+        """Run all passes, and return a sink for each layer that has taken its trials."""
+        passes = self.passes
+        sinks: dict[str, S] = {}
+        with progress_bar("trials", passes.n_rows, self.progress) as advance:
+
+            def take(condition: int, trial: int, rows: dict[str, FloatArray]) -> None:
+                for layer in layers:
+                    found = rows[layer.name]
+                    if layer.name not in sinks:
+                        shape = Shape(len(passes.inputs), passes.n_trials, found.shape[1])
+                        sinks[layer.name] = make(layer, shape)
+                    sinks[layer.name].add(condition, trial, found)
+                advance(len(found))
+
+            epsilon = passes.run(layers, take)
+        equal = [name for name, sink in sinks.items() if sink.all_equal(epsilon)]
+        if equal and passes.n_trials > 1:
+            _warn_of_equal_trials(equal, passes.noise)
+        return sinks
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the responses depend on, besides the layer."""
+        passes = self.passes
+        return {
+            "model": type(passes.model).__name__,
+            "n_trials": passes.n_trials,
+            "noise": passes.noise.setting,
+            "seed": passes.seed,
+            "covariance": self.covariance,
+            "weights": weights_hash(passes.model),
+            "inputs": inputs_hash(passes.inputs),
+        }
+
+    def _record(self, name: str, settings: dict[str, Any], metadata: Mapping[str, Any]) -> Record:
+        """Return what is known about a network before it is collected."""
+        if both := sorted(set(settings) & set(metadata)):
+            raise InputError(f"The metadata {both[0]!r} is set by collect; choose another name.")
+        M = len(self.passes.inputs)
+        fields = {"kind": "trials", "n_neurons": 0, "n_bytes": 0, "fingerprint": ""}
+        return Record(
+            name=name,
+            n_conditions=M,
+            conditions=self.conditions,
+            metadata={key: plain(key, value) for key, value in (settings | dict(metadata)).items()},
+            **fields,  # type: ignore[arg-type]
+        )
+
+
+def check_same_settings(present: Record, wanted: Record) -> None:
+    """Raise unless a network of a cohort is the one that would be collected."""
+    for key, value in wanted.metadata.items():
+        known = present.metadata.get(key)
+        if known != value:
+            raise InputError(
+                f"The cohort already has a network named {wanted.name!r} with {key}={known!r}, and "
+                f"not {value!r}. Choose another name, or collect into another cohort."
+            )
+
+
+def _warn_of_equal_trials(layers: list[str], noise: Noise) -> None:
+    where = f"layer {layers[0]!r}" if len(layers) == 1 else f"the layers {list_labels(layers)}"
+    remedy = (
+        "Pass 'noise', such as noise='dropout' or the standard deviation of noise of the inputs."
+        if noise.setting is None
+        else f"The noise {noise.setting!r} does not reach it."
+    )
+    words = f"All trials of {where} are equal, as if there were no noise. {remedy}"
+    warnings.warn(words, EqualTrialsWarning, stacklevel=5)  # the caller of collect
