@@ -32,6 +32,7 @@ class Ascent {
   const Matrix& transform() const { return t_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
+  void demand(double tolerance) { settings_.tolerance = tolerance, converged_ = stuck_ = false; }
   void count(int more) { iterations_ += more; }  // iterations that produced the start
 
   // Evaluates the gradient at the current transform, unless it is known.
@@ -140,7 +141,7 @@ class Ascent {
       lowest_ = norm, idle_ = 0;
     else
       ++idle_;
-    return stuck_ || norm <= kSingleTolerance * settings_.scale || idle_ > kIdleSteps;
+    return stuck_ || norm <= std::max(kSingleTolerance, settings_.tolerance) * settings_.scale || idle_ > kIdleSteps;
   }
 
  private:

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/dense.h"
+
 namespace repshape {
 namespace {
 
@@ -17,7 +19,41 @@ double unit_of(const double* values, std::size_t count) {
   return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
 }
 
+// Conditions whose roots are kept: enough to choose signs by.
+constexpr int kRootedConditions = 24;
+
+std::vector<double> symmetric_root(const Network& net, int m) {
+  const int n = net.neurons;
+  Matrix out(std::size_t(n) * n, 0), entries(net.entries());
+  net.copy_condition(m, entries.data());
+  if (net.diagonal) {
+    for (int i = 0; i < n; ++i) out[std::size_t(i) * n + i] = entries[i];
+    return out;
+  }
+  Matrix s(std::size_t(n) * n, 0), v, values;
+  gemm(false, true, n, n, net.rank, 1, entries.data(), net.rank, entries.data(), net.rank, 0, s.data(), n);
+  symmetric_eigen(n, s, v, values);
+  Matrix scaled(v);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) scaled[std::size_t(i) * n + j] *= std::sqrt(std::max(values[j], 0.0));
+  gemm(false, true, n, n, n, 1, scaled.data(), n, v.data(), n, 0, out.data(), n);
+  return out;
+}
+
 }  // namespace
+
+const Roots& Network::roots() const {
+  std::call_once(lazy_->made, [&] {
+    const int count = std::min(conditions, kRootedConditions);
+    for (int c = 0; c < count; ++c) {
+      const int m = int((2L * c + 1) * conditions / (2L * count));
+      const std::vector<double> one = symmetric_root(*this, m);
+      lazy_->roots.conditions.push_back(m);
+      lazy_->roots.values.insert(lazy_->roots.values.end(), one.begin(), one.end());
+    }
+  });
+  return lazy_->roots;
+}
 
 Network::Network(const double* mean_values, const double* factor_values, const double* singular, int conditions_,
                  int neurons_, int rank_, bool diagonal_, bool reduced_)

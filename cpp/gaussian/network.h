@@ -1,12 +1,21 @@
 // A network as the Gaussian solver reads it: means, and factors A with covariance A A' for every condition.
 #pragma once
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/buffer.h"
 #include "gaussian/kernel.h"
 
 namespace repshape {
+
+// Symmetric roots S^(1/2) of the covariances of a few conditions, spread evenly.
+struct Roots {
+  std::vector<int> conditions;
+  std::vector<double> values;  // conditions x n x n
+  const double* at(int c, int n) const { return values.data() + std::size_t(c) * n * n; }
+};
 
 struct Network {
   int conditions = 0, neurons = 0, rank = 0;
@@ -33,6 +42,9 @@ struct Network {
   // The factors of one condition as a plain row-major matrix (or diagonal).
   void copy_condition(int m, double* out) const;
 
+  // Made when they are first asked for, by any thread.
+  const Roots& roots() const;
+
   // Plain data for the kernels, valid as long as the network.
   LaneNetwork view() const;
 
@@ -40,6 +52,12 @@ struct Network {
   bool operator<(const Network& other) const;
 
  private:
+  struct LazyRoots {
+    std::once_flag made;
+    Roots roots;
+  };
+  std::unique_ptr<LazyRoots> lazy_ = std::make_unique<LazyRoots>();
+
   void summarise_spectrum();
   void store_factors(const double* values);
   bool is_triangular(const double* values) const;

@@ -74,8 +74,7 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    // An eighth of the conditions, but at least a full pack in single precision.
-    const int wanted = std::max(2, std::min(s_.screening.conditions / kDoubleLanes, total / 8));
+    const int wanted = std::max(kTravelGroups, total / 16);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -136,9 +135,9 @@ class PairSolver {
       ++starts_;
       const Circle& circle = circles[start[0] * start[3] < start[1] * start[2]];
       consider(circle, circle.climb(Circle::angle_of(start), flat));
-      if (s_.screen) break;
+      if (s_.explore) break;
     }
-    for (int mirrored = 0; s_.screen && mirrored < (special_ ? 1 : 2); ++mirrored) {
+    for (int mirrored = 0; s_.explore && mirrored < (special_ ? 1 : 2); ++mirrored) {
       consider(circles[mirrored], circles[mirrored].highest(flat));
       starts_ += circles[mirrored].grid();
     }
@@ -153,15 +152,14 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = s_.screening.single && x_.lanes && y_.lanes;
-    if (wide_ && s_.screen) limit_starts(runs);
+    rough_.single = x_.lanes && y_.lanes;
+    if (wide_ && s_.explore) limit_starts(runs);
     starts_ = int(runs.size());
-    if (s_.screen && starts_ > 1 && !wide_) {
-      ascend(runs[0]);
-      screen(runs);
-      if (runs.size() > 1) ascend(runs[1]);
+    if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
+      runs = {explore(runs[0].transform())};
     } else {
       for (Ascent& run : runs) ascend(run);
+      agreeing_ = 0;
     }
     std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
@@ -197,70 +195,42 @@ class PairSolver {
   // Wide pairs cannot be screened cheaply: keeps as many starts as the budget can finish.
   void limit_starts(std::vector<Ascent>& runs) const {
     const double each = kWideIterations * cost();
-    const int count = std::max(1 + int(s_.screening.budget), int(kWideSearch / each));
-    const int most = std::max(1, int(s_.screening.most / each));
+    const int count = std::max(3, int(kWideSearch / each));
+    const int most = std::max(1, int(kWideMost / each));
     runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
   }
 
   static constexpr double kWideIterations = 100;  // of such an ascent, typically
   static constexpr double kWideSearch = 2e10;     // operations: half a second
+  static constexpr double kWideMost = 1e12;       // some tens of seconds
 
-  // Follows many starts for a few iterations and few of them for many, within a budget set by what the first start
-  // took. Keeps the first, which is finished, and the best of the others if it may be higher.
-  void screen(std::vector<Ascent>& runs) {
-    const Screening& r = s_.screening;
-    const Ascent first = std::move(runs[0]);
-    runs.erase(runs.begin());
-    Objective some = subset();
-    some.single = rough_.single;
-    const double price = rough_.single ? 0.5 : 1;
-    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double least = std::min(r.floor, r.cheap / cost());
-    const double spent = double(whole_.evaluations) + price * double(rough_.evaluations);
-    const double budget = std::min(std::max(r.budget * spent, least), r.most / cost());
-    // How many runs of so many iterations a share of the budget pays for.
-    auto afford = [&](double share, double unit, int iterations, int least, int most) {
-      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
-    };
-    auto stage = [&](const Objective& f, int iterations, int survivors) {
-      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
-      std::stable_sort(runs.begin(), runs.end(), higher);
-      keep_distinct(runs, survivors);
-    };
-    const int enter = afford(0.05, part, r.first, std::min(32, int(runs.size())), int(runs.size()));
-    runs.erase(runs.begin() + enter, runs.end());
-    stage(some, r.first, afford(0.25, price, r.second, 2, 40));
-    for (Ascent& run : runs) run.restart();
-    stage(rough_, r.second, afford(0.4, price, r.third, 1, 12));
-    stage(rough_, r.third, 1);
-    // If two starts have reached the same maximum, it is probably the highest.
-    if (!same_maximum(runs[0], first)) try_reversals(runs[0], rough_, afford(0.3, price, r.reversal, 2, 1000));
-    evaluations_ += some.evaluations;
-    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_maximum(runs[0], first)) runs.clear();
-    runs.insert(runs.begin(), first);
+  // Explores until independent starts agree, and finishes the best.
+  Ascent explore(const Matrix& first) {
+    const Objective some = subset();
+    const bool travel = cost() > kWorthTravelling && some.pair.groups.size() < whole_.pair.groups.size();
+    Objective few = travel ? some : whole_;
+    few.single = rough_.single;
+    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+    Exploration search(rough_, travel ? few : rough_, settings_, s_.exploration, total, cost(), s_.max_iterations,
+                       s_.seed);
+    search.run(first);
+    starts_ = search.starts(), agreeing_ = search.agreeing();
+    evaluations_ += few.evaluations;
+    Ascent best = search.best();
+    best.demand(s_.tolerance);
+    best.refresh();
+    ascend(best);
+    return best;
   }
+
+  static constexpr int kTravelGroups = 4;          // of eight conditions: fewer are no guide
+  static constexpr double kWorthTravelling = 1e9;  // operations of a gradient
 
   // Floating-point operations of one iteration: a gradient, and a step in the group.
   double cost() const {
     const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
     const double products = 2 * nx * (ry * ny + rx * ry) * 2;
     return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
-  }
-
-  // Some directions of the best alignment contribute little to <T, G>. Reversing one of them costs little to first
-  // order, and because of convexity it may gain: g(T') >= g(T) + <T' - T, G>.
-  void try_reversals(Ascent& best, const Objective& f, int tries) const {
-    for (int k = 0; tries > 0; ++k, --tries) {
-      Matrix start = best.reversed(k, special_);
-      if (start.empty()) return;
-      Ascent other(settings_, std::move(start));
-      other.run(f, std::min(s_.screening.reversal, s_.max_iterations));
-      if (other.value() > best.value() + 1e-6 * scale_) {
-        best = std::move(other);
-        best.run(f, std::min(best.iterations() + s_.screening.reversal, s_.max_iterations));
-        k = -1;
-      }
-    }
   }
 
   void search_permutations() {
@@ -275,7 +245,7 @@ class PairSolver {
       for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));
       if (given_.empty()) starts.push_back(oracle(means_.data()));
       if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
-      const int affordable = s_.screen ? search.affordable() : s_.n_starts;
+      const int affordable = s_.explore ? search.affordable() : s_.n_starts;
       for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
         const double* full = s_.starts + std::size_t(s) * n * n;
         starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
@@ -304,6 +274,7 @@ class PairSolver {
     out.converged = converged_;
     out.iterations = iterations_;
     out.starts = starts_;
+    out.agreeing = agreeing_;
     out.evaluations = evaluations_ + whole_.evaluations + rough_.evaluations;
     out.transform = best_;
     return out;
@@ -319,7 +290,7 @@ class PairSolver {
   std::vector<Matrix> given_;  // n x k
   Matrix best_, best_mean_;
   bool converged_ = false;
-  int iterations_ = 0, starts_ = 0;
+  int iterations_ = 0, starts_ = 0, agreeing_ = 0;
   long evaluations_ = 0;
 };
 
