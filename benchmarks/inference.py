@@ -1,9 +1,11 @@
-"""Simulations of bias correction and coverage of intervals, and a study of macaque V1.
+"""Simulations of the tests and intervals of `repshape.inference`, and a study of macaque V1.
 
-    python -m benchmarks.inference [--simulations 200] [--only simulations | macaque]
+    python -m benchmarks.inference [--simulations 400] [--only equality intervals ...]
 
-Saves benchmarks/results/inference.json and the tables of docs/evidence/inference.md. Takes less
-than ten minutes on one core. The recordings are used if REPSHAPE_DATA names their directory.
+Results are added to benchmarks/results/inference.json after every few simulations, so that an
+interrupted run continues when it is started again, and a larger ``--simulations`` adds to what is
+there. The tables of docs/evidence/inference.md are written at the end, or with ``--only tables``.
+The recordings are used if REPSHAPE_DATA names their directory.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import argparse
 import os
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -21,144 +27,196 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import inference_v1, workloads
-from benchmarks.inference_tables import replace_table, save
-from repshape.solvers.starts import random_orthogonal
+from benchmarks.inference_models import NETWORK_CELLS, Model, clouds, groups_of_networks
+from benchmarks.inference_tables import load, save, write_tables
 
 RESULTS = Path(__file__).parent / "results" / "inference.json"
-CONDITIONS = 8
-# Size of the perturbation of the second network of a related pair, relative to the first network.
-PERTURBATION = 0.5
-TRIALS = (10, 20, 50, 200)
-NEURONS = (5, 19)
-# Group, alpha, whether the second network is a perturbed copy of the first, and sizes.
-DESIGNS = (
-    ("identity", 1.0, True, NEURONS),
-    ("identity", 0.0, True, NEURONS),
-    ("orthogonal", 1.0, True, NEURONS),
-    ("orthogonal", 0.0, True, (5,)),
-    ("orthogonal", 1.0, False, (5,)),
+PARTS = ("equality", "groups", "networks", "intervals", "floors", "macaque", "tables")
+# Results are saved after this many seconds of simulations.
+SAVE_SECONDS = 20.0
+# A looser tolerance than the default saves half of the time and changes no digit that is shown.
+TOLERANCE = 1e-6
+TRUTH_STARTS = 64
+PERMUTATIONS = 999
+
+
+def metric_of(alpha: float, components: int | None, **options: Any) -> rs.GaussianShapeMetric:
+    phi = None if components is None else rs.Preprocess(n_components=components)
+    return rs.GaussianShapeMetric(alpha, **{"preprocess": phi, "tol": TOLERANCE, **options})
+
+
+WHITENED = rs.Preprocess(n_components=5, whitening=0.5, scale=True)
+ENERGY = rs.EnergyShapeMetric(preprocess=rs.Preprocess(n_components=5), n_starts=4, tol=1e-4)
+RAGGED = (8, 15, 20)
+# Kind of network, neurons, trials of x and of y, and metric.
+EQUALITY_CELLS: dict[str, tuple[str, int, Any, Any, rs.GaussianShapeMetric]] = {
+    "PCA 5, few trials": ("Poisson", 20, 10, 10, metric_of(1.0, 5)),
+    "PCA 5, few trials, more neurons": ("Poisson", 48, 10, 10, metric_of(1.0, 5)),
+    "PCA 5, Gaussian": ("Gaussian", 20, 40, 40, metric_of(1.0, 5)),
+    "PCA 10, many neurons": ("Poisson", 100, 40, 40, metric_of(1.0, 10)),
+    "no PCA": ("Poisson", 20, 10, 10, metric_of(1.0, None)),
+    "PCA 5, unequal trials": ("Poisson", 20, 10, 40, metric_of(1.0, 5)),
+    "PCA 5, covariances": ("Poisson", 20, 10, 10, metric_of(0.0, 5)),
+    "PCA 5, means": ("Poisson", 20, 10, 10, metric_of(2.0, 5)),
+    "PCA 5, Gaussian, covariances": ("Gaussian", 20, 20, 20, metric_of(0.0, 5)),
+    "no PCA, Gaussian, means": ("Gaussian", 20, 20, 20, metric_of(2.0, None)),
+    "no PCA, four blocks": ("Poisson", 12, 8, 8, metric_of(1.0, None)),
+    "PCA 5, ten blocks": ("Poisson", 20, 50, 50, metric_of(1.0, 5)),
+    "PCA 5, whitened and scaled": ("Gaussian", 48, 20, 20, metric_of(1.0, 5, preprocess=WHITENED)),
+    "no PCA, covariances, unequal": ("Poisson", 12, 12, 30, metric_of(0.0, None)),
+    "no PCA, permutations": ("Poisson", 12, 10, 10, metric_of(1.0, None, group="permutation")),
+    "PCA 5, energy distance": ("Poisson", 20, 20, 20, ENERGY),
+    "PCA 5, trials differ by condition": ("Poisson", 20, RAGGED, (12, 9), metric_of(1.0, 5)),
+}
+# How much the second network differs when power is measured.
+CHANGES = {"Poisson": 0.3, "Gaussian": 0.5}
+POWER_CELLS = tuple(EQUALITY_CELLS)[:8]
+GROUP_CELLS = (
+    "10/10",
+    "5/15",
+    "6/6/6",
+    "4/8/12",
+    "5/15, smaller group 1.5 times as wide",
+    "4/8/12, smaller group 1.5 times as wide",
+    "10/10, one group twice as wide",
+    "8 animals with 3 recordings, permuted freely",
+    "8 animals with 3 recordings",
+    "two areas in 8 animals, permuted freely",
+    "two areas in 8 animals",
+    "10/10, shifted",
+    "5/15, shifted",
+    "6/6/6, shifted",
+    "8 animals with 3 recordings, shifted",
+    "two areas in 8 animals, permuted freely, shifted",
+    "two areas in 8 animals, shifted",
 )
-TRUTH_STARTS, TOLERANCE = 50, 1e-5
-# Cross-validation is slow with many neurons, and its bias is clear from fewer simulations.
-CROSSED_SIMULATIONS = {5: 200, 19: 40}
-
-Network = tuple[np.ndarray, np.ndarray]  # means (M, n), factors (M, n, n)
-
-
-def true_networks(n: int, group: str, related: bool) -> tuple[Network, Network]:
-    """Two networks with decaying spectra: a network and its perturbation, or independent ones."""
-    rng = np.random.default_rng([n, related])
-    decay = np.exp(-np.arange(n) / (n / 2))
-
-    def draw() -> tuple[np.ndarray, np.ndarray]:
-        factors = rng.normal(size=(CONDITIONS, n, 2 * n)) / np.sqrt(2 * n)
-        return rng.normal(size=(CONDITIONS, n)) * decay, np.sqrt(decay)[:, None] * factors
-
-    (mu, A), (nu, B) = draw(), draw()
-    if related:
-        nu, B = mu + PERTURBATION * nu, A + PERTURBATION * B
-    Q = np.eye(n) if group == "identity" else random_orthogonal(n, rng)
-    return (mu, _triangle(A)), (nu @ Q, _triangle(Q.T @ B))
+# Kind of network, neurons, trials, components and change.
+INTERVAL_CELLS: dict[str, tuple[str, int, int, int | None, float]] = {
+    "P20 L10, equal": ("Poisson", 20, 10, 5, 0.0),
+    "P48 L40, equal": ("Poisson", 48, 40, 5, 0.0),
+    "P20 L40": ("Poisson", 20, 40, 5, 0.13),
+    "P48 L40": ("Poisson", 48, 40, 5, 0.12),
+    "P48 L10": ("Poisson", 48, 10, 5, 0.12),
+    "G48 L20": ("Gaussian", 48, 20, 5, 0.4),
+    "P12 L10, no PCA": ("Poisson", 12, 10, None, 0.1),
+}
+INTERVAL_METHODS = ("halves", "jackknife")
+FLOOR_CELLS = ("P20 L10, equal", "P48 L40, equal", "G48 L20")
 
 
-def _triangle(A: np.ndarray) -> np.ndarray:
-    return np.linalg.cholesky(A @ A.transpose(0, 2, 1))
+def equality_cell(name: str, changed: bool, seed: int) -> list[float]:
+    """The p-value of one simulation, and the smallest possible one."""
+    kind, n, L_x, L_y, metric = EQUALITY_CELLS[name]
+    model = _model(kind, n, CHANGES[kind] if changed else 0.0)
+    rng = np.random.default_rng([seed, len(name), n, changed])
+    pair = model.sample(0, L_x, rng), model.sample(1, L_y, rng)
+    found = rs.inference.equality(*pair, metric, random_state=seed, workers=1)
+    return [found.p_value, found.smallest_p_value]
 
 
-def sample(network: Network, L: int, rng: np.random.Generator) -> rs.Trials:
-    means, factors = network
-    noise = rng.normal(size=(len(means), L, means.shape[1]))
-    return rs.Trials(means[:, None] + noise @ factors.transpose(0, 2, 1))
+def group_cell(name: str, seed: int) -> list[float]:
+    """The p-values of one simulation: of the groups, of their dispersion, and the smallest one."""
+    points, codes, blocks = clouds(name, np.random.default_rng([seed, crc32(name.encode())]))
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    options = {"n_permutations": PERMUTATIONS, "random_state": seed}
+    found = rs.inference.groups(D, codes, blocks, **options)
+    return [found.p_value, found.dispersion_p_value, found.smallest_p_value]
 
 
-def cell(
-    group: str, alpha: float, related: bool, n: int, L: int, simulations: int
-) -> dict[str, object]:
-    """Bias of the squared distance, and coverage of the 90 % interval, over simulations."""
-    x, y = true_networks(n, group, related)
-    searched = rs.GaussianShapeMetric(alpha, group=group, n_starts=TRUTH_STARTS)
-    truth = searched.distance(*(rs.Gaussians.from_factors(*one) for one in (x, y)))
-    metric = rs.GaussianShapeMetric(alpha, group=group, tol=TOLERANCE)
-    rng = np.random.default_rng([n, L, int(2 * alpha), related, group == "identity"])
-    rows, crossed = [], []
-    for k in range(simulations):
-        pair = sample(x, L, rng), sample(y, L, rng)
-        found = rs.inference.distance(*pair, metric, random_state=k, workers=1)
-        low, high = found.interval
-        rows.append((found.plug_in**2, _square(found.estimate), low <= truth <= high))
-        if group != "identity" and k < CROSSED_SIMULATIONS[n]:
-            options = {"alignment": "crossvalidated", "n_groups": 5, "workers": 1}
-            crossed.append(_square(rs.inference.distance(*pair, metric, **options).estimate))
-    plug_in, corrected, covered = np.array(rows, dtype=float).T
-    return {
-        "group": group,
-        "alpha": alpha,
-        "networks": "related" if related else "independent",
-        "n": n,
-        "L": L,
-        "squared_distance": truth**2,
-        "plug_in_bias": float(plug_in.mean() - truth**2),
-        "corrected_bias": float(corrected.mean() - truth**2),
-        "corrected_bias_error": float(corrected.std() / np.sqrt(simulations)),
-        "crossvalidated_bias": float(np.mean(crossed) - truth**2) if crossed else None,
-        "coverage": float(covered.mean()),
-        "simulations": simulations,
-    }
+def network_cell(name: str, seed: int) -> list[float]:
+    """The p-values of one simulation: of distances, angles, norms, and dispersion."""
+    networks, codes = groups_of_networks(name, np.random.default_rng([seed, crc32(name.encode())]))
+    options = {"n_splits": 1, "n_permutations": PERMUTATIONS, "random_state": seed, "workers": 1}
+    tests = rs.inference.confounds(networks, metric_of(1.0, None), labels=codes, **options).tests
+    p_values = [tests[side].p_value for side in ("distances", "angles", "norms")]
+    return [*p_values, tests["distances"].dispersion_p_value]
 
 
-def _square(signed: float) -> float:
-    return signed * abs(signed)
+def interval_cell(name: str, seed: int) -> list[float]:
+    """Squared plug-in distance; then squared estimate and ends of each method."""
+    kind, n, L, components, change = INTERVAL_CELLS[name]
+    metric, model = metric_of(1.0, components), _model(kind, n, change)
+    rng = np.random.default_rng([seed, n, L])
+    pair = model.sample(0, L, rng), model.sample(1, L, rng)
+    row: list[float] = []
+    for method in INTERVAL_METHODS:
+        found = rs.inference.distance(*pair, metric, method=method, random_state=seed, workers=1)
+        row = row or [found.plug_in**2]
+        row += [d * abs(d) for d in (found.estimate, *found.interval)]
+    return row
 
 
-def holds(row: dict[str, object]) -> bool:
-    """Whether the bias is below a third of the plug-in bias, and coverage in [0.80, 0.97]."""
-    small = abs(row["corrected_bias"]) < abs(row["plug_in_bias"]) / 3
-    return bool(small and 0.80 <= row["coverage"] <= 0.97)
+def floor_cell(name: str, seed: int) -> list[float]:
+    """Squared floor of one recording, and squared distance of two recordings of one network."""
+    kind, n, L, components, _ = INTERVAL_CELLS[name]
+    metric, model = metric_of(1.0, components), _model(kind, n, 0.0)
+    rng = np.random.default_rng([seed, n, L, 1])
+    x, y = model.sample(0, L, rng), model.sample(0, L, rng)
+    floor = rs.inference.floor(x, metric, n_splits=5, random_state=seed, workers=1).estimate
+    return [floor**2, metric.distance(x, y) ** 2]
 
 
-def table(rows: list[dict[str, object]]) -> str:
-    head = "| group | alpha | networks | n | L | L / n | d² | plug-in bias | corrected bias | "
-    head += "cross-validated bias | coverage | holds |"
-    lines = [head, "|" + "---|" * 12]
-    for r in rows:
-        crossed = r["crossvalidated_bias"]
-        cells = [r["group"], f"{r['alpha']:g}", r["networks"], r["n"], r["L"]]
-        cells += [f"{r['L'] / r['n']:.1f}", f"{r['squared_distance']:.2f}"]
-        cells += [f"{r['plug_in_bias']:+.3f}"]
-        cells += [f"{r['corrected_bias']:+.3f} ± {r['corrected_bias_error']:.3f}"]
-        cells += ["" if crossed is None else f"{crossed:+.3f}", f"{r['coverage']:.3f}"]
-        cells += [("yes" if holds(r) else "no") + ("" if r["L"] >= 2 * r["n"] else " (warns)")]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+_MODELS: dict[tuple[str, int, float], Model] = {}
 
 
-def simulate(simulations: int) -> list[dict[str, object]]:
-    warnings.simplefilter("ignore", rs.inference.FewTrialsWarning)
-    rows = []
-    for group, alpha, related, sizes in DESIGNS:
-        for n in sizes:
-            for L in TRIALS:
-                rows.append(cell(group, alpha, related, n, L, simulations))
-                print(table(rows[-1:]).splitlines()[-1], flush=True)
-    return rows
+def _model(kind: str, n: int, change: float) -> Model:
+    return _MODELS.setdefault((kind, n, change), Model(kind, n, change))
+
+
+def true_squared(name: str) -> float:
+    """The squared distance of the true networks of an interval cell."""
+    kind, n, _, components, change = INTERVAL_CELLS[name]
+    metric = metric_of(1.0, components, n_starts=TRUTH_STARTS, tol=1e-9)
+    return float(metric.distance(*_model(kind, n, change).networks) ** 2)
+
+
+def simulate(part: str, name: str, one: Callable[[int], list[float]], target: int) -> None:
+    """Add simulations to a cell until there are ``target``, and save them now and then."""
+    key = f"{part}: {name}"
+    rows: list[list[float]] = load(RESULTS).get(key, [])
+    saved = time.monotonic()
+    while len(rows) < target:
+        rows.append([float(f"{value:.6g}") for value in one(len(rows))])
+        if len(rows) == target or time.monotonic() - saved > SAVE_SECONDS:
+            save(RESULTS, key, rows)
+            saved = time.monotonic()
+            print(f"{key}: {len(rows)} of {target}", flush=True)
+
+
+def run(parts: list[str], target: int) -> None:
+    """Run the simulations of some parts."""
+    if "groups" in parts:
+        for name in GROUP_CELLS:
+            simulate("groups", name, lambda k, name=name: group_cell(name, k), target)
+    if "networks" in parts:
+        for name in NETWORK_CELLS:
+            simulate("networks", name, lambda k, name=name: network_cell(name, k), target)
+    if "equality" in parts:
+        for name in EQUALITY_CELLS:
+            simulate("size", name, lambda k, name=name: equality_cell(name, False, k), target)
+        for name in POWER_CELLS:
+            simulate("power", name, lambda k, name=name: equality_cell(name, True, k), target)
+    if "intervals" in parts:
+        for name in INTERVAL_CELLS:
+            save(RESULTS, f"truth: {name}", true_squared(name))
+            simulate("interval", name, lambda k, name=name: interval_cell(name, k), target)
+    if "floors" in parts:
+        for name in FLOOR_CELLS:
+            simulate("floor", name, lambda k, name=name: floor_cell(name, k), target)
+    if "macaque" in parts and workloads.macaque_file() is not None:
+        inference_v1.study(load(RESULTS), partial(save, RESULTS))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--simulations", type=int, default=200)
-    parser.add_argument("--only", choices=("simulations", "macaque"))
+    parser.add_argument("--simulations", type=int, default=400)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
+    for category in (rs.inference.FewTrialsWarning, rs.inference.UnstableSubspaceWarning):
+        warnings.simplefilter("ignore", category)
     with threadpool_limits(limits=1, user_api="blas"):
-        if options.only != "macaque":
-            begin = time.process_time()
-            rows = simulate(options.simulations)
-            save(RESULTS, "simulations", rows)
-            save(RESULTS, "simulation_cpu_seconds", round(time.process_time() - begin))
-            replace_table("simulations", table(rows))
-        if options.only != "simulations" and workloads.macaque_file() is not None:
-            found = inference_v1.study()
-            save(RESULTS, "macaque_v1", found)
-            replace_table("macaque", inference_v1.table(found))
+        run(options.only, options.simulations)
+    write_tables(load(RESULTS))
 
 
 if __name__ == "__main__":

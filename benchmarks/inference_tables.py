@@ -1,4 +1,4 @@
-"""Saving of results, and of their tables in the documentation."""
+"""Saving of simulations, and their tables in the documentation."""
 
 from __future__ import annotations
 
@@ -6,15 +6,45 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from benchmarks import inference_v1
+
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
+LEVEL = 0.05
+# A cell holds if its count is within this central interval of the binomial distribution.
+CONFIDENCE = 0.999
+# Half the width of a 90 % interval in standard errors, with 10 groups of trials.
+QUANTILE = float(student.ppf(0.95, 9))
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return what was saved, or nothing."""
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def save(path: Path, key: str, value: Any) -> None:
-    """Set one entry of a JSON file."""
+    """Set one entry of a JSON file, one line per entry."""
     path.parent.mkdir(exist_ok=True)
-    everything = json.loads(path.read_text()) if path.exists() else {}
-    everything[key] = value
-    path.write_text(json.dumps(everything, indent=1) + "\n")
+    everything = load(path) | {key: value}
+    lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in everything.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def write_tables(results: dict[str, Any]) -> None:
+    """Write every table whose simulations exist."""
+    for name, table in (
+        ("equality", equality_table(results)),
+        ("groups", group_table(results)),
+        ("networks", network_table(results)),
+        ("intervals", interval_table(results)),
+        ("floors", floor_table(results)),
+        ("macaque", inference_v1.tables(results)),
+    ):
+        if table.count("\n") > 1:
+            replace_table(name, table)
 
 
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:
@@ -25,3 +55,102 @@ def replace_table(name: str, table: str, path: Path = DOCS) -> None:
         before, rest = text.split(begin, 1)
         after = rest.split(end, 1)[1]
         path.write_text(f"{before}{begin}\n{table}\n{end}{after}")
+
+
+def rows_of(results: dict[str, Any], part: str) -> dict[str, np.ndarray]:
+    """The simulations of each cell of a part."""
+    prefix = f"{part}: "
+    return {
+        key.removeprefix(prefix): np.array(value)
+        for key, value in results.items()
+        if key.startswith(prefix)
+    }
+
+
+def markdown(head: list[str], rows: list[list[Any]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def holds(count: int, total: int, level: float) -> bool:
+    """Whether a count is within its binomial interval around the level."""
+    low, high = binom.interval(CONFIDENCE, total, level)
+    return bool(low <= count <= high)
+
+
+def attainable(smallest: float) -> float:
+    """The largest level up to 0.05 that multiples of the smallest p-value can reach."""
+    return np.floor(LEVEL / smallest + 1e-9) * smallest
+
+
+def equality_table(results: dict[str, Any]) -> str:
+    from benchmarks.inference import EQUALITY_CELLS  # the cells belong to the simulations
+
+    power = rows_of(results, "power")
+    out, expected, rejected, total = [], 0.0, 0, 0
+    for name, rows in rows_of(results, "size").items():
+        kind, n, L_x, L_y, _ = EQUALITY_CELLS[name]
+        count = int(np.sum(rows[:, 0] <= LEVEL + 1e-9))
+        level = float(np.mean([attainable(p) for p in rows[:, 1]]))
+        found = power.get(name)
+        trials = str(L_x) if L_x == L_y else f"{L_x} and {L_y}"
+        cells = [name, kind, n, trials, len(rows), f"{level:.4f}", f"{count / len(rows):.3f}"]
+        cells += ["yes" if holds(count, len(rows), level) else "no"]
+        cells += ["" if found is None else f"{np.mean(found[:, 0] <= LEVEL + 1e-9):.2f}"]
+        out.append(cells)
+        expected += level * len(rows)
+        rejected, total = rejected + count, total + len(rows)
+    if total:
+        pooled = ["**all**", "", "", "", total, f"{expected / total:.4f}"]
+        out.append([*pooled, f"{rejected / total:.3f}", "", ""])
+    head = ["setting", "responses", "neurons", "trials", "simulations", "attainable level"]
+    return markdown([*head, "rejected if equal", "holds", "rejected if different"], out)
+
+
+def group_table(results: dict[str, Any]) -> str:
+    out = []
+    for name, rows in rows_of(results, "groups").items():
+        shares = np.mean(rows <= LEVEL + 1e-9, axis=0)
+        null = "shifted" not in name
+        count = int(np.sum(rows[:, 0] <= LEVEL + 1e-9))
+        level = attainable(rows[0, 2])
+        verdict = ("yes" if holds(count, len(rows), level) else "no") if null else ""
+        truth = "same centre" if null else "different"
+        cells = [name, truth, len(rows), f"{level:.4f}", f"{shares[0]:.3f}", verdict]
+        out.append([*cells, f"{shares[1]:.3f}"])
+    head = ["groups", "truth", "simulations", "attainable level", "groups rejected", "holds"]
+    return markdown([*head, "dispersion rejected"], out)
+
+
+def network_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{share:.3f}" for share in np.mean(rows <= LEVEL + 1e-9, axis=0))]
+        for name, rows in rows_of(results, "networks").items()
+    ]
+    return markdown(["groups", "simulations", "distances", "angles", "norms", "dispersion"], out)
+
+
+def interval_table(results: dict[str, Any]) -> str:
+    out = []
+    for name, rows in rows_of(results, "interval").items():
+        truth = float(results[f"truth: {name}"])
+        for k, method in enumerate(("halves", "jackknife")):
+            estimate, low, high = rows[:, 1 + 3 * k : 4 + 3 * k].T
+            error = estimate.std() / np.sqrt(len(rows))
+            cells = [name, method, len(rows), f"{truth:.2f}", f"{rows[:, 0].mean() - truth:+.2f}"]
+            cells += [f"{estimate.mean() - truth:+.2f} ± {error:.2f}"]
+            cells += [f"{np.sqrt(np.mean((estimate - truth) ** 2)):.2f}"]
+            cells += [f"{np.mean((low <= truth) & (truth <= high)):.2f}"]
+            cells += [f"{np.mean(low > truth):.2f}", f"{np.mean(high < truth):.2f}"]
+            claimed = np.mean(high - low) / 2 / QUANTILE
+            out.append([*cells, f"{claimed / estimate.std():.2f}"])
+    head = ["setting", "method", "simulations", "true d²", "plug-in bias", "bias", "RMS error"]
+    return markdown([*head, "coverage", "wholly above", "wholly below", "error ratio"], out)
+
+
+def floor_table(results: dict[str, Any]) -> str:
+    out = [
+        [name, len(rows), *(f"{np.sqrt(value):.2f}" for value in rows.mean(axis=0)[::-1])]
+        for name, rows in rows_of(results, "floor").items()
+    ]
+    return markdown(["setting", "simulations", "two recordings", "floor of one"], out)

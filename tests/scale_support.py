@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from repshape import Cohort, GaussianShapeMetric, pairwise
+from repshape._native import PairResults
 from repshape.errors import RepshapeError
-from repshape.metrics.base import PairResults
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.store import Store
 

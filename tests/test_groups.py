@@ -113,13 +113,15 @@ def test_a_transform_between_spans_completes_to_the_group(sizes, rotation):
         np.testing.assert_allclose(transform.apply(rows), rows @ T, atol=1e-12)
 
 
+def some_transform(rng, n_y, s_y, n_x, s_x):
+    core = basis(rng, 3, 3)[:s_y, :s_x]
+    return Transform(core, basis(rng, n_y, s_y), basis(rng, n_x, s_x))
+
+
 @pytest.mark.parametrize("sizes", [(6, 2, 6, 2), (6, 3, 6, 2), (7, 2, 5, 2), (3, 3, 3, 3)])
 def test_the_reversed_transform_is_the_transpose(sizes):
     """Also outside the spans, where the completion is arbitrary but must be the same."""
-    rng = np.random.default_rng(8)
-    n_y, s_y, n_x, s_x = sizes
-    core = basis(rng, 3, 3)[:s_y, :s_x]
-    transform = Transform(core, basis(rng, n_y, s_y), basis(rng, n_x, s_x))
+    transform = some_transform(np.random.default_rng(8), *sizes)
     np.testing.assert_allclose(transform.reversed().matrix, transform.matrix.T, atol=1e-12)
 
 
@@ -127,9 +129,7 @@ def test_the_reversed_transform_is_the_transpose(sizes):
 def test_a_transform_in_other_coordinates_is_projected_from_both_sides(sizes):
     """Whether the coordinates are bases or the neurons, of one network or of both."""
     rng = np.random.default_rng(9)
-    n_y, s_y, n_x, s_x = sizes
-    core = basis(rng, 3, 3)[:s_y, :s_x]
-    transform = Transform(core, basis(rng, n_y, s_y), basis(rng, n_x, s_x))
+    transform, (n_y, _, n_x, _) = some_transform(rng, *sizes), sizes
     for Q_y in (basis(rng, n_y, 2), None):
         for Q_x in (basis(rng, n_x, 3), None):
             left = np.eye(n_y) if Q_y is None else Q_y

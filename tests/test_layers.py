@@ -19,7 +19,19 @@ CORE = "repshape._core"
 
 # From the bottom. A layer may import from itself and from those before it.
 LAYERS = (
-    ("_arrays", "_version", "errors", "groups", "moments", "preprocess", "responses"),
+    (
+        "_arrays",
+        "_compact",
+        "_labels",
+        "_tables",
+        "_tensors",
+        "_version",
+        "errors",
+        "groups",
+        "moments",
+        "preprocess",
+        "responses",
+    ),
     ("_core", "_native", "_parallel", "coordinates", "reference"),
     ("metrics", "solvers"),
     ("matrix",),
@@ -38,6 +50,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 UPWARD = {
     ("repshape.matrix.distances", "repshape.io.matrices"),  # DistanceMatrix.save and load
     ("repshape.matrix.distances", "repshape.pairwise.store"),  # DistanceMatrix.load of a store
+    ("repshape.matrix.distances", "repshape.plots.matrix"),  # DistanceMatrix.plot
 }
 # Modules that are run as scripts, and use the package as a user does: through its root.
 SCRIPTS = {"repshape.plots.gallery"}

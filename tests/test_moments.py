@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf, oas
 
-from repshape.moments import ESTIMATORS, CovarianceEstimator, contrasts, estimate_moments
+from repshape.moments import (
+    ESTIMATORS,
+    CovarianceEstimator,
+    OneTrialWarning,
+    contrasts,
+    estimate_moments,
+)
 from repshape.responses import Trials
 
 SHAPES = [(6, 40, 5), (6, 6, 5), (6, 5, 5), (6, 4, 5), (3, 2, 5), (4, 9, 1)]
@@ -100,7 +106,9 @@ def test_ragged_conditions_are_estimated_one_by_one(name):
 
 @pytest.mark.parametrize("name", ["mle", "ridge"])
 def test_one_trial_has_no_plain_covariance(name):
-    found = estimate_moments([[[1.0, 2.0]], [[3.0, 4.0]]], CovarianceEstimator(name, ridge=0.0))
+    single = [[[1.0, 2.0]], [[3.0, 4.0]]]
+    with pytest.warns(OneTrialWarning, match="2 of 2 conditions have a single trial"):
+        found = estimate_moments(single, CovarianceEstimator(name, ridge=0.0))
     assert not found.covariances.any()
     np.testing.assert_array_equal(found.means, [[1.0, 2.0], [3.0, 4.0]])
 

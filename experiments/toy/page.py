@@ -13,7 +13,7 @@ import typer
 
 from experiments.toy.run import RESULTS, all_claims, read_results
 from repshape.datasets.findings import Check, number_words
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
 
 PAGE = Path("experiments") / "toy.md"
 IMAGES = Path("images") / "toy"
@@ -123,7 +123,7 @@ def write_page(run: Path, docs: Path) -> list[Path]:
     contents.append((run / RESULTS).read_bytes())
     for file, content in zip(files, contents, strict=True):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(file) as handle:
+        with open_output(file) as handle:
             handle.write(content)
     return files
 

@@ -22,7 +22,7 @@ from experiments.toy import figure1, figure2, supplement1, supplement2, suppleme
 from experiments.toy.data import CHOSEN, Settings, ToyData
 from experiments.toy.result import Arrays, FigureResult
 from repshape.errors import InputError, check_choice
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ def measure(
         start = time.perf_counter()
         found = FIGURES[name].measure(data)
         arrays: dict[str, Any] = dict(found.arrays)
-        with atomic_write(out / f"{name}.npz") as handle:
+        with open_output(out / f"{name}.npz") as handle:
             np.savez_compressed(handle, **arrays)
         results["figures"][name] = found.summary()
         results["seconds"][name] = round(time.perf_counter() - start, 2)
-        with atomic_write(out / RESULTS) as handle:
+        with open_output(out / RESULTS) as handle:
             handle.write((json.dumps(results, indent=2, allow_nan=False) + "\n").encode())
     return results
 
@@ -110,7 +110,7 @@ def draw_figures(
         with np.load(out / f"{name}.npz", allow_pickle=False) as stored, rs.plots.style():
             figure = FIGURES[name].draw(stored, settings)
             for suffix, options in FORMATS.items():
-                with atomic_write(out / f"{name}.{suffix}") as handle:
+                with open_output(out / f"{name}.{suffix}") as handle:
                     figure.savefig(handle, format=suffix, **options)
     return results
 

@@ -72,7 +72,7 @@ def recovered(data: ToyData, measure: Measure) -> GridRecovery:
 def blind(exact: dict[str, float]) -> Finding:
     """Decide the claim that explains the failure."""
     return Finding(
-        "Section 4.1",
+        "Section 3.1",
         "RSA, CKA and CCA find no difference, because mean responses agree up to a rotation.",
         tuple(
             Check(f"largest dissimilarity of exact moments, {name}", value, "<", COINCIDE)

@@ -200,8 +200,7 @@ def recovers(
         "Supplementary Figure 4 C",
         "Like Wasserstein distances, energy distances recover the grid of networks.",
         (
-            Check("R2 of correlation", seen.r2_correlation, ">", RECOVERED),
-            Check("R2 of scale", seen.r2_scale, ">", RECOVERED),
+            *seen.checks(">", RECOVERED),
             Check("residual after alignment with Figure 2 C", moved.residual, "<", SIMILAR),
         ),
         {"fraction of cells unfolded": seen.unfolded, "stress": plane.stress},

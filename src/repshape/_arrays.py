@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape._tensors import to_numpy
 from repshape.errors import InputError, InputTypeError
 
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +26,10 @@ condition without noise contains are rounding errors of the others."""
 def real_array(value: Any, what: str) -> npt.NDArray[Any]:
     """Return ``value`` as an array with a real dtype; masked entries become NaN."""
     try:
-        array = value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+        plain = to_numpy(value)
+        array = plain if isinstance(plain, np.ma.MaskedArray) else np.asarray(plain)
+    except InputTypeError as error:
+        raise InputTypeError(f"The {what} cannot be used. {error}") from None
     except (TypeError, ValueError, RuntimeError):
         raise InputTypeError(f"The {what} must form one rectangular array of numbers.") from None
     if array.dtype.kind not in "fiub":
@@ -77,26 +80,6 @@ def check_finite(array: FloatArray, what: str, axes: tuple[str, ...]) -> None:
         index = tuple(np.argwhere(~finite)[0])
         where = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
         raise InputError(f"The {what} must be finite. Got {array[index]} at {where}.")
-
-
-def check_labels(labels: Sequence[Any] | None, n_conditions: int) -> Labels:
-    """Return condition labels as a tuple of distinct strings, one per condition."""
-    if labels is None:
-        return None
-    if isinstance(labels, str) or not np.iterable(labels):
-        raise InputTypeError(
-            f"The 'conditions' parameter must be a sequence of labels. Got {labels!r} instead."
-        )
-    names = tuple(str(label) for label in labels)
-    if len(names) != n_conditions:
-        raise InputError(
-            f"There must be one label per condition. "
-            f"Got {count(len(names), 'label')} for {count(n_conditions, 'condition')}."
-        )
-    if len(set(names)) < n_conditions:
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"The condition labels must be distinct. Got {twice!r} more than once.")
-    return names
 
 
 def condition_weights(weights: npt.ArrayLike | None, n_conditions: int) -> FloatArray:

@@ -32,7 +32,7 @@ __all__ = [
     "EnergyOptions",
     "Network",
     "Options",
-    "PairSolutions",
+    "PairResults",
     "Parts",
     "Samples",
     "Search",
@@ -112,7 +112,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class PairSolutions:
+class PairResults:
     """The best transforms of P pairs.
 
     Attributes
@@ -120,13 +120,13 @@ class PairSolutions:
     distance, lower_bound : array of shape (P,)
     converged : bool array of shape (P,)
     transforms : list of P arrays of shape (s_y, s_x), or None
-        None unless they were asked for.
+        The transforms in the coordinates of the prepared networks; None unless they were asked for.
     """
 
     distance: FloatArray
     lower_bound: FloatArray
     converged: npt.NDArray[np.bool_]
-    transforms: list[FloatArray] | None
+    transforms: list[FloatArray] | None = None
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def align_pairs(
     starts: Sequence[FloatArray] | None = None,
     *,
     keep: bool = False,
-) -> PairSolutions:
+) -> PairResults:
     """Align many pairs, with the interpreter lock released.
 
     Parameters
@@ -265,7 +265,7 @@ def align_pairs(
     solve: Any = _core.energy_align_pairs if energy else _core.align_pairs
     rows, transforms = solve(list(handles), index, dict(options), given, keep)
     # The last of the numbers of a pair says whether it converged.
-    return PairSolutions(rows[:, 0], rows[:, 1], rows[:, -1] == 1.0, transforms if keep else None)
+    return PairResults(rows[:, 0], rows[:, 1], rows[:, -1] == 1.0, transforms if keep else None)
 
 
 def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from repshape._arrays import FloatArray, IntArray, name_condition, symmetrized
+from repshape._arrays import FloatArray, IntArray, count, name_condition, symmetrized
 from repshape.errors import (
     InputError,
     InputTypeError,
@@ -26,11 +27,13 @@ from repshape.responses import Gaussians, Kind, Trials, as_network
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 TARGETS = ("identity", "scaled")
 
-LOGIT_RANGE = 30.0
-"""Shrinkage is searched as 1 / (1 + exp(-u)) with |u| <= 30: from 1e-13 to 1 - 1e-13."""
+# Shrinkage is searched as 1 / (1 + exp(-u)) with |u| <= 30: from 1e-13 to 1 - 1e-13. The best of
+# the grid points is then refined between its neighbours.
+LOGIT_RANGE, LOGIT_STEPS = 30.0, 61
 
-LOGIT_STEPS = 61
-"""Number of grid points of that search; the best is then refined between its neighbours."""
+
+class OneTrialWarning(UserWarning):
+    """A condition has a single trial, which says nothing about its noise."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def estimate_moments(
     ----------
     trials : Trials, array of shape (M, L, n), or list of arrays of shape (L_m, n)
         Every estimator works with fewer trials than neurons. "mle" and "ridge" also accept a
-        single trial in a condition ("mle" then gives no covariance); the others need two.
+        single trial in a condition, with a `OneTrialWarning`: it counts as if it had no noise.
     covariance : str or CovarianceEstimator
         The estimator.
     random_state : int, numpy Generator or None
@@ -132,13 +135,33 @@ def estimate_moments(
             "Moments are estimated from trials, an array of shape (conditions, trials, neurons). "
             f"Got {given!r} instead."
         )
+    found = estimate_without_warning(given, covariance, random_state)
+    _warn_of_single_trials(given)
+    return found
+
+
+def estimate_without_warning(
+    given: Trials, covariance: str | CovarianceEstimator, random_state: RandomState
+) -> Gaussians:
+    """Estimate moments as `estimate_moments` does, where single trials do no harm."""
     options = check_estimator(covariance)
     _check_trials(given, options.name)
     rng = np.random.default_rng(random_state)
     found = ESTIMATORS[options.name](given, options, rng)
-    return Gaussians._trusted(
-        given.means, found.stored, found.kind, given.conditions, options.name, found.shrinkage
-    )
+    moments = (given.means, found.stored, found.kind, given.conditions)
+    return Gaussians._trusted(*moments, options.name, found.shrinkage, given.neurons)
+
+
+def _warn_of_single_trials(trials: Trials) -> None:
+    single = np.flatnonzero(trials.n_trials == 1)
+    if single.size:
+        where = name_condition(int(single[0]), trials.conditions)
+        words = (
+            f"{single.size} of {count(trials.n_conditions, 'condition')} have a single trial, the "
+            f"first is {where}. They count as if they were without noise. Leave them out with "
+            "network.select(conditions), or pass an array (conditions, neurons) if there is none."
+        )
+        warnings.warn(words, OneTrialWarning, stacklevel=3)  # the caller of estimate_moments
 
 
 def check_estimator(covariance: str | CovarianceEstimator) -> CovarianceEstimator:
@@ -280,7 +303,6 @@ def _shrinkage_cv(
         for _ in range(options.n_splits)
         for _, batch in _batches(trials)
     ]
-
     if not any(half.level.size for half in halves):
         raise InputError(
             "The 'scaled' target of 'shrinkage-cv' needs a condition with at least three trials "
@@ -367,15 +389,12 @@ ESTIMATORS: dict[str, Estimator] = {
     "shrinkage-cv": _shrinkage_cv,
     "ridge": _ridge,
 }
-"""The estimators by name."""
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {  # ranges of the options of an estimator
     "name": partial(check_choice, choices=ESTIMATORS),
     "target": partial(check_choice, choices=TARGETS),
     "n_splits": partial(check_integer, low=1),
     "ridge": partial(check_real, low=0, closed="left"),
 }
-"""Ranges of the options of an estimator."""
 
-ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")
-"""Estimators that accept a single trial in a condition."""
+ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")  # they accept a single trial in a condition

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import FloatArray, condition_weights, count, frozen, symmetrized
+from repshape._arrays import FloatArray, Labels, condition_weights, count, frozen, symmetrized
 from repshape.errors import InputError, check_boolean, check_integer, check_real
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
@@ -181,6 +181,7 @@ class FittedPreprocess:
                 checked.n_trials,
                 checked.n_dropped,
                 checked.conditions,
+                self._neurons(checked),
             )
         means = self._map(checked.means - self.offset)
         return self._apply_gaussians(checked, means)
@@ -205,7 +206,12 @@ class FittedPreprocess:
             L = self.gain * self.linear
             kind, stored = "full", symmetrized((L.T * stored[:, None, :]) @ L)
         notes: dict[str, Any] = {"estimator": network.estimator, "shrinkage": network.shrinkage}
+        notes["neurons"] = self._neurons(network)
         return Gaussians._trusted(means, stored, kind, network.conditions, **notes)
+
+    def _neurons(self, network: Trials | Gaussians) -> Labels:
+        """Return the labels of the neurons, unless they are mixed."""
+        return network.neurons if self.linear is None else None
 
 
 def _thin(factors: FloatArray) -> FloatArray:

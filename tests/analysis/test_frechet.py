@@ -134,6 +134,29 @@ def test_kmeans_finds_the_groups_and_names_them_by_first_member() -> None:
     assert sorted(copies.groups) == [0, 1, 2]
 
 
+def test_kmeans_of_networks_with_unequal_neurons() -> None:
+    """A cluster of small networks has a small mean, also beside a cluster of large ones."""
+    small, large = network(13, n=3), network(14, n=5)
+    found = cluster_shapes([turned(one, k) for k, one in enumerate([small, large] * 3)], 2)
+    np.testing.assert_array_equal(found.groups, [0, 1, 0, 1, 0, 1])
+    assert [one.n_neurons for one in found.centers] == [3, 5]
+    apart = GaussianShapeMetric().distance(small, large)
+    expected = np.tile([[0.0, apart], [apart, 0.0]], (3, 1))
+    np.testing.assert_allclose(found.distances, expected, rtol=1e-5, atol=1e-6 * apart)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation", "identity"])
+def test_a_network_of_weight_zero_counts_as_left_out(group: str) -> None:
+    nets = [network(15, n=3), network(16, n=2), network(17, n=5)]
+    metric = GaussianShapeMetric(group=group)
+    found = frechet_mean(nets, metric, weights=[1.0, 1.0, 0.0])
+    alone = frechet_mean(nets[:2], metric)
+    assert found.mean.n_neurons == alone.mean.n_neurons == 3
+    np.testing.assert_allclose(found.distances[:2], alone.distances, rtol=1e-6)
+    to_mean = metric.distance(found.mean, nets[2])
+    np.testing.assert_allclose(found.distances[2], to_mean, rtol=1e-6)
+
+
 def test_ceiling_leaves_each_network_out() -> None:
     nets = [network(seed, n=3) for seed in range(3)]
     found = frechet_ceiling(nets, labels=["a", "b", "c"])

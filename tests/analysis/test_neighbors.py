@@ -181,6 +181,11 @@ def test_one_split_has_no_spread() -> None:
     assert np.isnan(found.spread)
     assert found.p_value is None
     assert found.summary()["splits"] == 1
+    assert found.to_frame().to_dict("list") == {
+        "accuracy": found.scores.tolist(),
+        "n_neighbors": list(found.n_neighbors),
+    }
+    assert found.words().startswith(f"accuracy {found.estimate:.3f} +- nan over test sets, chance")
 
 
 def test_nearest_neighbors_of_one_network() -> None:
@@ -191,7 +196,11 @@ def test_nearest_neighbors_of_one_network() -> None:
     assert found.of == "7"
     assert found.labels == tuple(str(k) for k in order)
     np.testing.assert_array_equal(found.distances, D.values[7, order])
-    assert found.to_frame()["distance"].is_monotonic_increasing
+    table = found.to_frame()
+    assert table["distance"].is_monotonic_increasing
+    assert table["neighbor"].tolist() == list(found.labels)
+    assert table["rank"].tolist() == [1, 2, 3, 4]
+    assert set(table["network"]) == {"7"}
     assert nearest_neighbors(D, 7, 4).labels == found.labels
     assert len(nearest_neighbors(D, 7, 1000).labels) == 59
 

@@ -105,21 +105,26 @@ class TestReach:
         assert opened.errors() == []
 
 
+def compare(browser: Browser, first: str, second: str, words: str) -> None:
+    """Choose two networks by name, and check what the page says about the pair."""
+    Select(browser.find("#first")).select_by_value(first)
+    Select(browser.find("#second")).select_by_value(second)
+    says(browser, words)
+    assert browser.errors() == []
+
+
 class TestIncomplete:
     def test_missing_pairs_are_said(self, browser: Browser, tmp_path: Path) -> None:
         values = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
         values[0, 4] = values[4, 0] = np.nan
         D = rs.DistanceMatrix(values, missing=True)
         browser.open(rs.write_report(D, tmp_path / "part.html").path)
-        assert "1 of 10 pairs are not computed yet" in browser.find(".checks").text
+        assert "1 of 10 pairs is not computed yet" in browser.find(".checks").text
         browser.find("#pairs-search").send_keys("0 4")
         browser.until(
             "return document.querySelector('#pairs tbody').textContent.includes('not computed')"
         )
-        Select(browser.find("#first")).select_by_value("0")
-        Select(browser.find("#second")).select_by_value("4")
-        says(browser, "0 and 4: not computed yet")
-        assert browser.errors() == []
+        compare(browser, "0", "4", "0 and 4: not computed yet")
 
 
 class TestCoinciding:
@@ -132,10 +137,7 @@ class TestCoinciding:
         first, second = (row[2:5] for row in rows(browser, "#pairs")[:2])
         assert first == ["≈ 0", "≈ 0", "–"]
         assert second == ["1.0000", "0.60000", "40 %"]
-        Select(browser.find("#first")).select_by_value("0")
-        Select(browser.find("#second")).select_by_value("1")
-        says(browser, "0 and 1: distance ≈ 0")
-        assert browser.errors() == []
+        compare(browser, "0", "1", "0 and 1: distance ≈ 0")
 
 
 class TestMany:

@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from repshape.analysis.embedding import embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.cli import run
-from repshape.cli.results import join_metadata
+from repshape.io.tables import join_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import triangle_violations

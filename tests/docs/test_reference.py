@@ -19,7 +19,7 @@ ELSEWHERE = {
     "groups": ["Transform"],
     "matrix": ["Repaired", "TriangleViolations"],
     "metrics": ["ShapeMetric"],
-    "moments": ["CovarianceEstimator"],
+    "moments": ["CovarianceEstimator", "OneTrialWarning"],
     "preprocess": ["FittedPreprocess"],
     "report": ["Report"],
 }

@@ -1,7 +1,8 @@
-"""Inference: bias, coverage, noise floors, tests of equality, seeds and errors."""
+"""Estimates of distances: bias, coverage, noise floors, seeds and errors."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,8 @@ import repshape as rs
 from repshape.errors import InputError, InputTypeError
 from repshape.inference.bootstrap import two_factor_variance
 from repshape.inference.estimates import Moments, distance_interval, ratio_interval
-from repshape.inference.jackknife import split_trials
+from repshape.inference.resampling import split_trials
 from repshape.inference.terms import make_terms
-from repshape.metrics.base import Alignment
 from repshape.solvers.starts import random_orthogonal
 
 FloatArray = npt.NDArray[np.float64]
@@ -46,13 +46,16 @@ def squares(found: list[float]) -> FloatArray:
     return np.array([d * abs(d) for d in found])
 
 
+@pytest.mark.parametrize("method", ["halves", "jackknife"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_correction_removes_the_bias_and_intervals_cover(alpha: float) -> None:
+def test_correction_removes_the_bias_and_intervals_cover(alpha: float, method: str) -> None:
     truth, metric = Truth(), rs.GaussianShapeMetric(alpha, group="identity")
     target = truth.distance(metric)
     found = [
-        rs.inference.distance(*truth.sample(12, k), metric, workers=1, random_state=k)
-        for k in range(60)
+        rs.inference.distance(
+            *truth.sample(12, k), metric, method=method, workers=1, random_state=k
+        )
+        for k in range(40)
     ]
     plug_in = np.mean([one.plug_in**2 for one in found]) - target**2
     corrected = squares([one.estimate for one in found]).mean() - target**2
@@ -62,35 +65,32 @@ def test_correction_removes_the_bias_and_intervals_cover(alpha: float) -> None:
     assert covered >= 0.8
 
 
-def test_correction_with_alignment() -> None:
+@pytest.mark.parametrize("method", ["halves", "jackknife"])
+def test_correction_with_alignment(method: str) -> None:
     """Samples of a network and of its rotated copy, whose true distance is 0."""
     truth = Truth(shift=0.0, scale=1.0)
     Q = random_orthogonal(3, np.random.default_rng(1))
     metric = rs.GaussianShapeMetric(n_starts=2, tol=1e-6)
-    plain, fixed, crossed = [], [], []
+    found = []
     for k in range(24):
         x, y = truth.sample(20, k)
-        one = rs.inference.distance(x, y @ Q, metric, workers=1)
-        held = rs.inference.distance(x, y @ Q, metric, alignment="crossvalidated", workers=1)
-        plain.append(one.plug_in)
-        fixed.append(one.estimate)
-        crossed.append(held.estimate)
-    bias = squares(plain).mean()
-    assert abs(squares(fixed).mean()) < bias / 3
-    # An alignment that is scored on other trials can only be too bad.
-    assert -bias / 10 < squares(crossed).mean() < bias
+        found.append(rs.inference.distance(x, y @ Q, metric, method=method, workers=1))
+    bias = squares([one.plug_in for one in found]).mean()
+    assert abs(squares([one.estimate for one in found]).mean()) < bias / 3
 
 
 def test_mean_noise_is_exact_at_alpha_2() -> None:
     """E |mean_x - mean_y|^2 = |mu_x - mu_y|^2 + tr S_x / L_x + tr S_y / L_y."""
     x, y = Truth().sample(8, 0)
     metric = rs.GaussianShapeMetric(2.0, group="identity", covariance="unbiased")
-    noise = make_terms([(x, y)], [metric]).mean_noise([rs.Trials(x), rs.Trials(y)])
+    noise = make_terms([(x, y)], [metric]).sample().mean_noise()
     expected = 2.0 * np.mean(x.var(1, ddof=1).sum(1) / 8 + y.var(1, ddof=1).sum(1) / 8)
     np.testing.assert_allclose(noise, [expected])
     gap = 2.0 * np.mean(((x.mean(1) - y.mean(1)) ** 2).sum(1))
     found = [
-        rs.inference.distance(x, y, metric, n_groups=8, random_state=k, workers=1).estimate
+        rs.inference.distance(
+            x, y, metric, method="jackknife", n_groups=8, random_state=k, workers=1
+        ).estimate
         for k in range(20)
     ]
     # On average over the groups of trials, the jackknife finds no further bias.
@@ -102,32 +102,36 @@ def test_unequal_numbers_of_trials_and_groups() -> None:
     rng = np.random.default_rng(0)
     x = [rng.normal(size=(L, 2)) for L in (9, 12, 15)]
     y = [2 * rng.normal(size=(L, 2)) for L in (11, 8, 30)]
-    found = rs.inference.distance(x, y, IDENTITY)
-    assert found.n_resamples == 8
+    for method in ("halves", "jackknife"):
+        assert rs.inference.distance(x, y, IDENTITY, method=method).n_resamples == 8
+    odd = [one[:7] for one in x]
+    assert rs.inference.distance(odd, y, IDENTITY).n_resamples == 6
     blocks = split_trials(rs.Trials(x), 4, rng)
     for m, L in enumerate((9, 12, 15)):
         rows = np.sort(np.concatenate([group[m] for group in blocks]))
         np.testing.assert_array_equal(rows, np.arange(L))
 
 
-@pytest.mark.filterwarnings("ignore::repshape.inference.FewTrialsWarning")
-def test_few_trials_warn() -> None:
-    x, y = Truth(n=3).sample(5, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials for 3 neurons") as caught:
-        rs.inference.distance(x, y, IDENTITY)
+@pytest.mark.parametrize("method", ["halves", "jackknife"])
+def test_few_trials_warn(method: str) -> None:
+    x, y = Truth(n=4).sample(6, 0)
+    with pytest.warns(rs.inference.FewTrialsWarning, match="6 trials for 4 dimensions") as caught:
+        rs.inference.distance(x, y, IDENTITY, method=method)
     assert caught[0].filename == __file__
-    x, y = Truth(n=3).sample(10, 0)
-    with pytest.warns(rs.inference.FewTrialsWarning, match="5 trials in each half for 3 neurons"):
-        rs.inference.distance(x, y, IDENTITY, alignment="crossvalidated")
+    reduced = IDENTITY.with_parameters(preprocess=rs.Preprocess(n_components=3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rs.inference.UnstableSubspaceWarning)
+        rs.inference.distance(x, y, reduced, method=method)  # two trials per component
 
 
 RATIOS: list[Callable[..., rs.inference.Estimate]] = [
     rs.inference.ratio,
+    lambda *args, **kwargs: rs.inference.ratio(*args, method="jackknife", **kwargs),
     lambda *args, **kwargs: rs.inference.ratio(*args, method="bootstrap", n_resamples=40, **kwargs),
 ]
 
 
-@pytest.mark.parametrize("estimator", RATIOS, ids=["jackknife", "bootstrap"])
+@pytest.mark.parametrize("estimator", RATIOS, ids=["halves", "jackknife", "bootstrap"])
 def test_ratio(estimator: Callable[..., rs.inference.Estimate]) -> None:
     truth = Truth(scale=1.5, shift=0.8)
     d_0, d_2 = (truth.distance(rs.GaussianShapeMetric(alpha, group="identity")) for alpha in (0, 2))
@@ -144,6 +148,7 @@ def test_difference() -> None:
     gap = IDENTITY.distance(x, z) - IDENTITY.distance(x, y)
     for found in (
         rs.inference.difference((x, z), (x, y), IDENTITY),
+        rs.inference.difference((x, z), (x, y), IDENTITY, method="jackknife"),
         rs.inference.difference((x, z), (x, y), IDENTITY, method="bootstrap", n_resamples=60),
     ):
         assert found.plug_in == pytest.approx(gap, rel=1e-6)
@@ -216,39 +221,14 @@ def test_floor_is_what_two_recordings_of_one_network_differ_by() -> None:
     np.testing.assert_allclose(np.mean(floors), np.mean(pairs), rtol=0.08)
 
 
-def test_permutation_test_is_calibrated_and_has_power() -> None:
-    same, other = Truth(scale=1.0, shift=0.0), Truth(scale=1.0, shift=1.0)
-    Q = random_orthogonal(3, np.random.default_rng(0))
-    metric = rs.GaussianShapeMetric(n_starts=2, tol=1e-6)
-    p_values = []
-    for k in range(20):
-        x, y = same.sample(20, k)
-        p_values.append(rs.inference.equality(x, y @ Q, metric, n_resamples=19).p_value)
-    assert 0.25 < np.mean(p_values) < 0.75
-    assert np.mean(np.array(p_values) <= 0.1) <= 0.3
-    x, y = other.sample(20, 0)
-    assert rs.inference.equality(x, y @ Q, metric, n_resamples=19).p_value == 0.05
-
-
-def test_permutation_test_with_unequal_neurons() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(4, 15, 2)), rng.normal(size=(4, 15, 3))
-    one, two = (
-        rs.inference.equality(x, y, n_resamples=9),
-        rs.inference.equality(y, x, n_resamples=9),
-    )
-    assert one == two
-    assert one.p_value == 0.1
-
-
 RUNS: list[Callable[..., Any]] = [
     lambda x, y, w: rs.inference.distance(x, y, workers=w),
-    lambda x, y, w: rs.inference.distance(x, y, alignment="crossvalidated", workers=w),
+    lambda x, y, w: rs.inference.distance(x, y, method="jackknife", workers=w),
     lambda x, y, w: rs.inference.distance(
         x, y, method="bootstrap", over="both", n_resamples=6, workers=w
     ),
     lambda x, y, w: rs.inference.floor(x, n_splits=4, workers=w),
-    lambda x, y, w: rs.inference.equality(x, y, n_resamples=6, workers=w),
+    lambda x, y, w: rs.inference.equality(x, y, n_permutations=6, workers=w),
 ]
 
 
@@ -258,16 +238,18 @@ def test_same_seed_same_bits_for_any_number_of_workers(run: Callable[..., Any]) 
     assert run(x, y, 1) == run(x, y, 3)
 
 
-def test_preprocessing_is_fitted_once_and_metrics_of_any_kind_work() -> None:
+@pytest.mark.parametrize("method", ["halves", "bootstrap"])
+def test_metrics_of_any_kind_work(method: str) -> None:
     x, y = Truth(n=4).sample(30, 0)
-    metric = rs.GaussianShapeMetric(preprocess=rs.Preprocess(n_components=2))
-    found = rs.inference.distance(x, y, metric)
-    assert found.plug_in == pytest.approx(metric.distance(x, y), rel=1e-6)
-    means = rs.ProcrustesShapeMetric()
-    assert rs.inference.distance(
-        x, y, means, method="bootstrap", n_resamples=5
-    ).plug_in == means.distance(x, y)
-    assert isinstance(means.align(x, y), Alignment)
+    options: dict[str, Any] = {"n_groups": 4} if method == "halves" else {"n_resamples": 5}
+    for metric in (
+        rs.ProcrustesShapeMetric(),
+        rs.EnergyShapeMetric(n_starts=1, tol=1e-3, group="identity"),
+        rs.GaussianShapeMetric(covariance="oas", group="identity"),
+    ):
+        found = rs.inference.distance(x, y, metric, method=method, **options)
+        assert found.plug_in == pytest.approx(metric.distance(x, y))
+        assert found.interval[0] < found.estimate < found.interval[1]
 
 
 def test_estimate_as_frame_and_words() -> None:
@@ -278,10 +260,14 @@ def test_estimate_as_frame_and_words() -> None:
 
 def test_refusals() -> None:
     x, y = Truth().sample(20, 0)
-    with pytest.raises(InputError, match="at least 4 trials"):
-        rs.inference.distance(x[:, :3], y, IDENTITY)
+    with pytest.raises(InputError, match=r"at least 6 trials in every condition. Got 1\."):
+        rs.inference.distance(x[:, :1], y, IDENTITY)
+    with pytest.raises(InputError, match=r"at least 4 trials in every condition. Got 3\."):
+        rs.inference.distance(x[:, :3], y, IDENTITY, method="jackknife")
     with pytest.raises(InputError, match="biased on purpose"):
-        rs.inference.distance(x, y, rs.GaussianShapeMetric(covariance="oas"))
+        rs.inference.distance(x, y, rs.GaussianShapeMetric(covariance="oas"), method="jackknife")
+    with pytest.raises(InputError, match=r"must be at least 4 for method='halves'\. Got 3"):
+        rs.inference.distance(x, y, IDENTITY, n_groups=3)
     with pytest.raises(InputTypeError, match="must have trials"):
         rs.inference.distance(x, (y[:, 0], y[:, 0] ** 2), IDENTITY)
     with pytest.raises(InputError, match="must be one of"):
@@ -292,17 +278,16 @@ def test_refusals() -> None:
         rs.inference.difference((x, y), x, method="bootstrap")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least two trials"):
         rs.inference.floor(x[:, :1])
-    with pytest.raises(InputError, match="'method' parameter must be one of 'jackknife'"):
+    with pytest.raises(InputError, match="'method' parameter must be one of 'halves'"):
         rs.inference.distance(x, y, method="exact")
 
 
 @pytest.mark.parametrize(
     ("method", "option", "own"),
     [
-        ("jackknife", {"over": "both"}, "'alignment', 'n_groups'"),
-        ("jackknife", {"n_resamples": 20}, "'alignment', 'n_groups'"),
+        ("halves", {"over": "both"}, "'n_groups'"),
+        ("jackknife", {"n_resamples": 20}, "'n_groups'"),
         ("bootstrap", {"n_groups": 4}, "'over', 'n_resamples'"),
-        ("bootstrap", {"alignment": "crossvalidated"}, "'over', 'n_resamples'"),
     ],
 )
 def test_options_of_another_method_are_refused(

@@ -88,6 +88,88 @@ def test_conditions_must_agree(tmp_path: Path, disk: bool) -> None:
     assert cohort.labels == ("a",)
 
 
+@pytest.mark.parametrize("disk", [False, True])
+def test_a_selection_is_a_cohort_of_the_same_networks(tmp_path: Path, disk: bool) -> None:
+    whole = Cohort.from_networks(toy_networks(3, 2))
+    whole = whole.save(tmp_path / "c") if disk else whole
+    scale = whole.metadata["scale"].iloc[1]
+    chosen = whole.select(scale=lambda value: value >= scale)
+    keep = [k for k, value in enumerate(whole.metadata["scale"]) if value >= scale]
+    assert 0 < len(keep) < len(whole)
+    assert chosen.labels == tuple(whole.labels[k] for k in keep)
+    assert chosen.fingerprints == chosen.verify() == tuple(whole.fingerprints[k] for k in keep)
+    assert chosen[0].fingerprint == whole[keep[0]].fingerprint
+    assert chosen.path == whole.path
+    again = whole[list(whole.labels[::-1])].save(tmp_path / "again")
+    assert again.labels == whole.labels[::-1]
+    with pytest.raises(InputError, match=r"no network named 'c0s'\. Did you mean"):
+        whole["c0s"]
+    if disk:
+        with pytest.raises(InputError, match="cannot be added to a selection"):
+            chosen.add("new", whole[0])
+    else:
+        chosen.add("new", whole[0])
+        assert "new" not in whole.labels
+
+
+def test_a_selection_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+
+    def load(*arguments: Any) -> None:
+        raise AssertionError("a network was read")
+
+    monkeypatch.setattr("repshape.io.cohort.load_network", load)
+    column = cohort.metadata.columns[0]
+    assert len(cohort.select(**{column: cohort.metadata[column].tolist()})) == 4
+
+
+def test_common_conditions_are_matched_by_label(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = Trials(rng.normal(size=(4, 3, 2)), conditions=list("abcd"))
+    y = Trials(rng.normal(size=(4, 3, 2)), conditions=list("daxb"))
+    cohort = Cohort.common_conditions([x, y])
+    assert cohort[0].conditions == cohort[1].conditions == ("a", "b", "d")
+    np.testing.assert_array_equal(cohort[1].stacked, y.stacked[[1, 3, 0]])
+    assert cohort.dropped == {"0": ("c",), "1": ("x",)}
+    assert repr(cohort).endswith("2 conditions dropped)")
+    assert cohort.common_conditions().fingerprints == cohort.fingerprints
+    assert cohort.save(tmp_path / "c").common_conditions().path == tmp_path / "c"
+    with pytest.raises(InputError, match="those of network '1' have none"):
+        Cohort.common_conditions([x, np.zeros((4, 3, 2))])
+    with pytest.raises(InputError, match=r"no condition in common: 'a', 'b' in 'x'; 'c' in 'y'"):
+        Cohort.common_conditions({"x": x[["a", "b"]], "y": x[["c"]]})
+    with pytest.raises(InputError, match="at least one network"):
+        Cohort.common_conditions([])
+
+
+def test_the_error_for_conditions_that_differ_offers_a_way_out() -> None:
+    x = Trials(np.zeros((2, 3, 2)), conditions=["cat", "dog"])
+    for given, first in [
+        (x[["dog", "cat"]], "Condition 0 is 'cat' in 'x' and 'dog' in 'y'"),
+        (x[["cat"]], "Condition 1 is 'dog' in 'x' and missing in 'y'"),
+    ]:
+        with pytest.raises(InputError, match=first) as error:
+            Cohort.from_networks({"x": x, "y": given})
+        assert "Cohort.common_conditions(networks)" in str(error.value)
+
+
+def test_a_cohort_without_labels_of_neurons_is_still_read(tmp_path: Path) -> None:
+    Cohort.from_networks({"x": KINDS["full"]}).save(tmp_path / "c")
+    file = tmp_path / "c" / "x" / "zarr.json"
+    header = json.loads(file.read_text())
+    del header["attributes"]["neurons"]
+    file.write_text(json.dumps(header))
+    assert Cohort.open(tmp_path / "c")["x"].neurons is None
+
+
+def test_a_notebook_shows_names_and_metadata() -> None:
+    cohort = Cohort()
+    cohort.add("<mouse>", np.zeros((2, 2)), area="V1")
+    html = cohort._repr_html_()
+    assert "&lt;mouse&gt;" in html
+    assert "V1" in html
+
+
 def test_what_is_no_cohort_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="no cohort at"):
         Cohort.open(tmp_path / "nothing")
@@ -176,7 +258,7 @@ def test_import_of_files_by_their_names(files: Path) -> None:
         ("name,file\na,gone.npz", "There is no file"),
         ("name,file\na,a.npz\na,b.npy", "already has a network named 'a'"),
         ("name,file\na,a.npz\nb,bad.npy", "Got 4 in 'a' and 2 in 'b'"),
-        ("name,file\na,a.pkl", "must be one of .npz, .npy, .h5, .hdf5"),
+        ("name,file\na,a.pkl", "must be one of .npz, .npy, .h5, .hdf5, .mat"),
         ("name,file\na,d.h5#m9", "no array or group 'm9'"),
         ("name,file\na,d.h5", "It holds 'm2'|single array|no trials"),
         ("name,file\na,junk.npy", "cannot be read as NumPy"),

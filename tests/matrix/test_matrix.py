@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -283,3 +284,57 @@ def test_an_incomplete_matrix_is_not_embedded() -> None:
     assert D.n_missing == 1
     with pytest.raises(InputError, match="not complete: 1 of 3 pairs are not computed yet"):
         embed(D)
+
+
+def test_entries_and_parts_by_label() -> None:
+    D = example()
+    assert D["net, 1", "net, 4"] == D.values[1, 4]
+    assert isinstance(D["net, 1", "net, 4"], float)
+    part = D[["net, 4", "net, 0", "net, 1"]]
+    assert part.labels == ("net, 4", "net, 0", "net, 1")
+    index = np.ix_([4, 0, 1], [4, 0, 1])
+    np.testing.assert_array_equal(part.values, D.values[index])
+    np.testing.assert_array_equal(part.lower_bounds, D.lower_bounds[index])
+    np.testing.assert_array_equal(part.converged, D.converged[index])
+    assert part.metadata["units"].tolist() == [4, 0, 1]
+    assert part.description == D.description
+    np.testing.assert_array_equal(D[np.ix_([0, 1], [2])], D.values[:2, 2:3])
+    assert D[0, 1] == D.values[0, 1]
+
+
+def test_parts_by_metadata() -> None:
+    D = example()
+    assert D.select(area="IT").labels == ("net, 2", "net, 5")
+    assert D.select(area=["V1", "V4"], units=lambda count: count > 2).labels == ("net, 3", "net, 4")
+    holes = D.values.copy()
+    holes[0, 3] = holes[3, 0] = np.nan
+    part = DistanceMatrix(**(D._fields() | {"values": holes}), missing=True).select(area="V1")
+    assert part.n_missing == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        (("net, 1", "net, 9"), "no network named 'net, 9'. Did you mean"),
+        (["net, 1", "net, 1"], "Got 'net, 1' more than once"),
+        ("net, 1", "Give two labels"),
+    ],
+)
+def test_wrong_labels_are_one_sentence(key: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        example()[key]
+
+
+def test_plot_draws_the_matrix() -> None:
+    axes = Figure().subplots()
+    assert example().plot(order="area", ax=axes) is axes
+    assert axes.images or axes.collections
+
+
+def test_grid_search_takes_a_matrix() -> None:
+    """scikit-learn takes parts of a precomputed matrix by index."""
+    D = example(12)
+    y = np.arange(12) % 2
+    scores = cross_val_score(KNeighborsClassifier(1, metric="precomputed"), D, y, cv=2)
+    expected = cross_val_score(KNeighborsClassifier(1, metric="precomputed"), D.values, y, cv=2)
+    np.testing.assert_array_equal(scores, expected)

@@ -88,9 +88,10 @@ def test_more_starts_are_never_worse():
     assert rs.WassersteinShapeMetric().align(x, y).distance <= found[1] * (1 + 1e-12)
 
 
-def test_the_same_seed_gives_the_same_bits():
+@pytest.mark.parametrize("kind", [rs.EnergyShapeMetric, rs.WassersteinShapeMetric])
+def test_the_same_seed_gives_the_same_bits(kind):
     x, y = network(1), network(2)
-    first, second = (rs.WassersteinShapeMetric(random_state=3).align(x, y) for _ in range(2))
+    first, second = (kind(random_state=3).align(x, y) for _ in range(2))
     assert first.distance == second.distance
     np.testing.assert_array_equal(first.transform, second.transform)
 

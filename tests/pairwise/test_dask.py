@@ -126,6 +126,13 @@ def test_local_cluster(cohort: Cohort, expected: DistanceMatrix, tmp_path: Path)
     assert_same_bits(D, expected)
 
 
+def test_a_selection_of_a_cohort(cohort: Cohort, expected: DistanceMatrix, tmp_path: Path) -> None:
+    chosen = cohort[[*reversed(cohort.labels[3:6])]]
+    D = pairwise(chosen, METRIC, store=tmp_path / "s", engine="dask", workers=1)
+    assert_same_bits(D, pairwise(chosen, METRIC))
+    assert D.labels == tuple(reversed(expected.labels[3:6]))
+
+
 def test_a_cluster_keeps_nothing_of_a_store_that_was_made_anew(
     cohort: Cohort, tmp_path: Path
 ) -> None:
@@ -154,7 +161,8 @@ def test_a_cluster_keeps_nothing_of_a_store_that_was_made_anew(
 def test_workers_refuse_another_store_than_the_client_sees(cohort: Cohort, tmp_path: Path) -> None:
     pairwise(cohort, METRIC, store=tmp_path / "s", tile=EDGE, shard="1/2")
     store = Store(tmp_path / "s")
-    job = WorkerJob(str(cohort.path), (str(store.path),), ("another id",), (METRIC,), 20)
+    seen = str(cohort.path), cohort.labels
+    job = WorkerJob(*seen, (str(store.path),), ("another id",), (METRIC,), 20)
     cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
         future = client.submit(solve_tile, job, 0, 0, store.missing()[0])

@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info
 
+from repshape._native import PairResults
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
-from repshape.metrics.base import PairResults, Prepared, ShapeMetric
+from repshape.metrics.base import Prepared, ShapeMetric
 from repshape.pairwise.cross import cross
 from repshape.pairwise.run import pairwise
 

@@ -229,7 +229,10 @@ def test_interrupt_says_how_to_continue(tmp_path: Path) -> None:
     for k in range(16):
         cohort.add(str(k), rng.normal(size=(64, 30, 16)))
     cohort.save(tmp_path / "c")
-    command = [sys.executable, "-c", "from repshape.cli import main; main()", "pairwise"]
+    # Processes that a script starts in the background ignore Ctrl-C unless they say otherwise.
+    obey = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code = f"{obey}from repshape.cli import main; main()"
+    command = [sys.executable, "-c", code, "pairwise"]
     command += [str(tmp_path / "c"), "-o", str(tmp_path / "d"), "--tile", "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (tmp_path / "d" / "tiles" / "c").exists():

@@ -126,6 +126,29 @@ def test_a_disk_that_refuses(
     refused(cohort, METRIC, half, words)
 
 
+def test_missing_metadata_is_valid_json_and_reads_back(tmp_path: Path) -> None:
+    def refuse(constant: str) -> Any:
+        raise AssertionError(f"{constant} is not JSON")
+
+    cohort = Cohort()
+    for k, facts in enumerate([{"depth": 1.5, "day": 3, "area": "V1"}, {}, {"depth": 0.5}]):
+        cohort.add(f"net {k}", np.random.default_rng(k).normal(size=(3, 8, 2)), **facts)
+    made = pairwise(cohort, METRIC, store=tmp_path / "s")
+    files = sorted((tmp_path / "s").rglob("zarr.json"))
+    for file in files:
+        json.loads(file.read_text(), parse_constant=refuse)
+    header = json.loads((tmp_path / "s" / "zarr.json").read_text())["attributes"]
+    assert [one["values"] for one in header["metadata"]] == [
+        [1.5, None, 0.5],
+        [3.0, None, None],
+        ["V1", None, None],
+    ]
+    loaded = DistanceMatrix.load(tmp_path / "s").metadata
+    np.testing.assert_array_equal(loaded["depth"], [1.5, np.nan, 0.5])
+    np.testing.assert_array_equal(loaded["day"], [3.0, np.nan, np.nan])
+    assert loaded["area"].isna().tolist() == made.metadata["area"].isna().tolist()
+
+
 def test_a_metric_without_a_number_writes_nothing(cohort: Cohort, tmp_path: Path) -> None:
     def broken(x: Any, y: Any) -> float:
         return float("nan")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -48,14 +47,3 @@ def test_names_that_are_no_plot_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--out", str(tmp_path), "plot_nothing"])
     assert stopped.value.code == 2
-
-
-def test_python_blocks_run_in_order() -> None:
-    pyplot.switch_backend("Agg")
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    names: dict[str, object] = {"__name__": "__main__"}
-    try:
-        exec(compile("\n".join(blocks), "gallery.md", "exec"), names)
-        assert len(pyplot.get_fignums()) == len(PLOTS)
-    finally:
-        pyplot.close("all")

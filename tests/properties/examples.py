@@ -83,3 +83,13 @@ def exhaustive(x, y, alpha, group):
         return distance_at(x, y, np.eye(n), alpha)
     mirrors = (False, True) if group == "orthogonal" else (False,)
     return min(_best_angle(x, y, alpha, mirror) for mirror in mirrors)
+
+
+def assert_metric(metric, networks):
+    """Assert the axioms of a metric for the distances between a few networks."""
+    D = np.array([[metric.distance(a, b) for b in networks] for a in networks])
+    assert (D == D.T).all()
+    assert np.diagonal(D).max() < 1e-7
+    assert D[~np.eye(len(D), dtype=bool)].min() > 0.05
+    for i, j, k in permutations(range(len(D)), 3):
+        assert D[i, j] <= D[i, k] + D[k, j] + 1e-9

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from examples import assert_metric
 from scipy.stats import norm
 
 import repshape as rs
@@ -73,12 +72,7 @@ def test_v_is_a_metric_on_samples(q, group):
         for seed in range(2, 6)
     ]
     metric = rs.EnergyShapeMetric(q, estimator="v", group=group)
-    D = np.array([[metric.distance(a, b) for b in networks] for a in networks])
-    assert (D == D.T).all()
-    assert np.diagonal(D).max() < 1e-7
-    assert D[~np.eye(4, dtype=bool)].min() > 0.05
-    for i, j, k in itertools.permutations(range(4), 3):
-        assert D[i, j] <= D[i, k] + D[k, j] + 1e-9
+    assert_metric(metric, networks)
 
 
 @pytest.mark.parametrize("q", [0.5, 1.0, 1.5, 2.0])

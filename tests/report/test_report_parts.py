@@ -21,23 +21,6 @@ from repshape.report.quality import check_matrix
 from repshape.report.sources import Source, read_inputs, short_name
 
 
-@pytest.fixture(scope="module")
-def cohort() -> rs.Cohort:
-    """Networks of unequal numbers of neurons, with few trials of six conditions."""
-    rng = np.random.default_rng(0)
-    found = rs.Cohort()
-    for k, n in enumerate([2, 3, 4, 3, 5]):
-        found.add(f"net {k}", rng.normal(size=(6, 8, n)), area="V1" if k < 3 else "LM")
-    return found
-
-
-@pytest.fixture(scope="module")
-def stored(cohort: rs.Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("stores") / "d.zarr"
-    rs.pairwise(cohort, rs.GaussianShapeMetric(), store=path, alignments="float64")
-    return path
-
-
 class TestSources:
     def test_names_come_from_the_metrics(self) -> None:
         D = line([0, 1, 3])

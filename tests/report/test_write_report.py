@@ -26,23 +26,6 @@ from repshape.report.quality import FULL, assess, check_matrix
 from repshape.report.sources import Source, read_inputs
 
 
-@pytest.fixture(scope="module")
-def cohort() -> rs.Cohort:
-    """Networks of unequal numbers of neurons, with few trials of six conditions."""
-    rng = np.random.default_rng(0)
-    found = rs.Cohort()
-    for k, n in enumerate([2, 3, 4, 3, 5]):
-        found.add(f"net {k}", rng.normal(size=(6, 8, n)), area="V1" if k < 3 else "LM")
-    return found
-
-
-@pytest.fixture(scope="module")
-def stored(cohort: rs.Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("stores") / "d.zarr"
-    rs.pairwise(cohort, rs.GaussianShapeMetric(), store=path, alignments="float64")
-    return path
-
-
 class TestQuality:
     def test_a_metric_needs_no_repair(self) -> None:
         found = check_matrix(Source("a", line([0, 1, 3])), 0)
@@ -55,7 +38,7 @@ class TestQuality:
         checks = {topic: (verdict, words) for topic, verdict, words in found.checks}
         assert checks["Triangles"] == (
             "bad",
-            "1 of 3 triangle inequalities are violated, by up to 40 % of the largest distance.",
+            "1 of 3 triangle inequalities is violated, by up to 40 % of the largest distance.",
         )
         assert checks["Repair"][0] == "note"
         assert found.embedding is not None
@@ -65,7 +48,7 @@ class TestQuality:
         D = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
         found = check_matrix(Source("a", D), 0)
         assert found.embedding is None
-        assert found.checks[0] == ("Complete", "bad", "1 of 1 pair are not computed yet.")
+        assert found.checks[0] == ("Complete", "bad", "1 of 1 pair is not computed yet.")
 
     def test_clusters_lie_beside_each_other(self) -> None:
         order = check_matrix(Source("a", line([0, 10, 1, 11, 2, 12])), 0).order.tolist()

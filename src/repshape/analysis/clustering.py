@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.cluster import hierarchy
 from sklearn.metrics import silhouette_score
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.matrix.distances import DistanceMatrix, as_complete
 
@@ -24,6 +25,7 @@ LINKAGES = get_args(Linkage)
 GAIN = 1e-12
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Clustering:
     """A cluster for each network.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import pdist
 
+from repshape._compact import compact_repr
 from repshape.analysis.embedding import Embedding, checked_distances, embed
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
@@ -19,6 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 PERCENTILES = (5.0, 25.0, 50.0, 75.0, 95.0)
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Distortion:
     """The distortion of every pair.
@@ -35,6 +37,10 @@ class Distortion:
     values: FloatArray
     percentiles: dict[float, float]
 
+    def summary(self) -> dict[str, float]:
+        """Return the percentiles as ``p5``, ``p25``, ..., ready for JSON."""
+        return {f"p{percentile:g}": value for percentile, value in self.percentiles.items()}
+
     @property
     def median(self) -> float:
         """The median distortion over pairs."""
@@ -46,6 +52,7 @@ class Distortion:
         return float(self.values.max())
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class DistortionCurve:
     """Distortion as a function of the dimension of the embedding.

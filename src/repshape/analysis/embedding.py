@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pandas as pd
 from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.matrix.distances import DistanceMatrix, as_complete
 
@@ -23,6 +25,7 @@ TIE = 1e-4
 METHODS = {"metric": "metric MDS (SMACOF)", "classical": "classical scaling"}
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Embedding:
     """Networks as points.
@@ -57,6 +60,19 @@ class Embedding:
         """Return the points as columns ``x0``, ``x1``, ... indexed by label."""
         columns = [f"x{axis}" for axis in range(self.n_components)]
         return pd.DataFrame(self.points.copy(), index=list(self.labels), columns=columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "networks": len(self.labels),
+            "method": self.method,
+            "stress": self.stress,
+            "explained": self.explained.tolist(),
+        }
+
+    def words(self) -> str:
+        """Return the result in one sentence."""
+        return f"{len(self.labels)} networks by {self.method}: stress {self.stress:.3g}."
 
 
 def embed(

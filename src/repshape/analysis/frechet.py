@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.coordinates.factors import factorise
@@ -27,6 +28,7 @@ MAX_CANDIDATES = 8
 ROUNDING = 1e-14
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class FrechetMean:
     """The mean of networks in shape space.
@@ -36,7 +38,7 @@ class FrechetMean:
     mean : Gaussians
         The mean network, in the coordinates of the network that the iteration started from. Like
         every shape, it is defined up to transforms of the group. It has as many neurons as the
-        largest network.
+        largest network of positive weight.
     distances : ndarray, shape (K,)
         Distance of each network to the mean.
     variance : float
@@ -147,14 +149,14 @@ class MeanProblem:
         self.workers = workers
         self.moments = [metric._moments(one) for one in given]
         self.prepared = [self.metric.prepare(one) for one in self.moments]
-        self.size = max(one.n_neurons for one in self.moments)
-        self.factors = [_square_factors(one, self.size) for one in self.moments]
+        size = max(one.n_neurons for one in self.moments)
+        self.factors = [_square_factors(one, size) for one in self.moments]
 
     def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:
         """Return the mean of the networks with these weights."""
         used = np.flatnonzero(share > 0)
         first, transforms = self._central(used, share)
-        A = self._moved_factors(first, np.eye(self.moments[first].n_neurons, self.size))
+        A = self._moved_factors(first, np.eye(self.moments[first].n_neurons))
         floor = ROUNDING * self._scale(share)
         previous, searched, iteration = np.inf, False, 0
         converged = False
@@ -184,8 +186,8 @@ class MeanProblem:
 
     def _central(self, used: npt.NDArray[np.intp], share: FloatArray) -> tuple[int, Any]:
         """Return the candidate with the smallest variance about it, and the transforms onto it."""
-        large = [k for k in used if self.moments[k].n_neurons == self.size]
-        pool = large or list(range(len(self.moments)))
+        size = max(self.moments[k].n_neurons for k in used)
+        pool = [k for k in used if self.moments[k].n_neurons == size]
         step = -(-len(pool) // MAX_CANDIDATES)
         nothing = np.full(len(self.moments), np.inf)
         tried = [(int(k), *self._search(self.moments[k], nothing, [])) for k in pool[::step]]

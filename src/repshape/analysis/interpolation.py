@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape import _native
+from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
 from repshape.matrix.distances import check_labels
@@ -26,6 +27,7 @@ BETTER = 1e-9
 MAX_ROUNDS = 5
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Interpolation:
     """Distances of all pairs of networks at several alphas.

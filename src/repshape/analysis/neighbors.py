@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.analysis.protocol import NeighborScore, Protocol, metadata_column
 from repshape.errors import InputError, check_integer
@@ -22,6 +23,7 @@ N_NEIGHBORS = range(1, 21)
 N_FOLDS = 6  # the paper's
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Neighbors:
     """The nearest neighbours of a network.
@@ -44,8 +46,15 @@ class Neighbors:
     distances: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the distances, indexed by the labels of the neighbours."""
-        return pd.DataFrame({"distance": self.distances.copy()}, index=list(self.labels))
+        """Return a row for each neighbour: ``network``, ``rank``, ``neighbor``, ``distance``."""
+        count = len(self.labels)
+        frame = pd.DataFrame({"network": [self.of] * count, "rank": range(1, count + 1)})
+        return frame.assign(neighbor=list(self.labels), distance=self.distances.copy())
+
+    def words(self) -> str:
+        """Return one line of text, such as ``"c: b (2), a (3)"``."""
+        pairs = zip(self.labels, self.distances, strict=True)
+        return f"{self.of}: " + ", ".join(f"{label} ({far:.4g})" for label, far in pairs)
 
 
 def nearest_neighbors(
@@ -69,8 +78,10 @@ def nearest_neighbors(
     Examples
     --------
     >>> D = DistanceMatrix([[0, 1, 3], [1, 0, 2], [3, 2, 0]], labels=["a", "b", "c"])
-    >>> nearest_neighbors(D, "c", 1).labels
-    ('b',)
+    >>> nearest_neighbors(D, "c").labels
+    ('b', 'a')
+    >>> nearest_neighbors(D, "c").words()
+    'c: b (2), a (3)'
     """
     matrix = as_complete(D)
     check_integer("n_neighbors", n_neighbors, 1)

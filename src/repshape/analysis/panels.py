@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape.analysis.embedding import Embedding
 from repshape.errors import InputError, check_boolean
 
 FloatArray = npt.NDArray[np.float64]
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class AlignedEmbedding:
     """An embedding that is aligned with another.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
@@ -21,6 +22,7 @@ IntArray = npt.NDArray[np.intp]
 ROUNDING = 1e-12
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class NeighborScore:
     """How well a property of networks is predicted from their nearest neighbours.
@@ -83,6 +85,20 @@ class NeighborScore:
             "permutations": self.n_permutations,
             "median_n_neighbors": float(np.median(self.n_neighbors)),
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the score and the chosen k of each test set, indexed by ``split``."""
+        index = pd.RangeIndex(self.n_splits, name="split")
+        columns = {self.score: self.scores.copy(), "n_neighbors": list(self.n_neighbors)}
+        return pd.DataFrame(columns, index=index)
+
+    def words(self) -> str:
+        """Return the result in one sentence."""
+        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        return (
+            f"{self.score} {self.estimate:.3f} +- {self.spread:.3f} over test sets, "
+            f"chance {self.chance:.3f}{p} ({self.method})."
+        )
 
 
 class Protocol:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis.interpolation import sweep_pair
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
@@ -29,6 +30,7 @@ IntArray = npt.NDArray[np.intp]
 AXES = ("neurons", "trials", "conditions")
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class SubsamplingCurves:
     """Distances between networks from subsamples of their data.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.analysis.frechet import MeanProblem, network_shares
 from repshape.errors import InputError, check_integer
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
@@ -18,6 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Ceiling:
     """How close a model can be expected to come to the networks of a cohort.
@@ -80,6 +82,7 @@ def frechet_ceiling(
     return Ceiling(names, to_others, everyone.distances)
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class ShapeClusters:
     """Clusters of networks, each with its mean.

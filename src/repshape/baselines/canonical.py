@@ -66,7 +66,7 @@ def svcca(x: NetworkLike, y: NetworkLike, *, variance: float = 0.99) -> float:
     Parameters
     ----------
     x, y : networks
-        They must have the same conditions, at least 3. Numbers of neurons may differ.
+        As in `cca`.
     variance : float in (0, 1]
         Fraction of the variance to keep; 1 is the same as `cca`.
 
@@ -109,7 +109,7 @@ def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
     Parameters
     ----------
     x, y : networks
-        They must have the same conditions, at least 3. Numbers of neurons may differ.
+        As in `cca`.
     symmetric : bool
         The formula is not symmetric in x and y. True returns the mean of both orders, as `pairwise`
         needs. False returns the original definition.

@@ -16,6 +16,7 @@ import typer
 from repshape._version import package_version
 from repshape.cli.cohorts import import_, info
 from repshape.cli.demo import demo
+from repshape.cli.groups import groups
 from repshape.cli.matrices import embed, neighbors, repair
 from repshape.cli.pairwise import pairwise
 from repshape.cli.report import report
@@ -28,6 +29,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "repair": repair,
     "embed": embed,
     "neighbors": neighbors,
+    "groups": groups,
     "report": report,
 }
 

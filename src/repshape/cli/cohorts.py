@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, check_output_folder, tell
+from repshape.cli.shared import AsJson, Quiet, check_output_folder, option, tell
 
 
 def import_(
@@ -19,9 +19,7 @@ def import_(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="COHORT", help="The cohort to create.")
-    ],
+    out: Annotated[Path, option("COHORT", "The cohort to create.", "--out", "-o")],
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

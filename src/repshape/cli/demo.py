@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from repshape.cli.shared import AsJson, Quiet, check_output_folder, tell
+from repshape.cli.shared import AsJson, Quiet, check_output_folder, option, tell
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="DIRECTORY", help="Where to write the page, figure and data.")
-    ] = Path("demo-output"),
+    out: Annotated[Path, option("DIRECTORY", "Where to write the page, figure and data.")] = Path(
+        "demo-output"
+    ),
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

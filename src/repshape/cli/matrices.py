@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, number, option, tell
 
 if TYPE_CHECKING:  # slow to import: not for --help
+    from repshape.analysis.protocol import NeighborScore
+    from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import Repaired
 
 Matrix = Annotated[
@@ -41,10 +44,7 @@ class TargetKind(StrEnum):
 def repair(
     matrix: Matrix,
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The repaired matrix: .npz, .csv or .json."
-        ),
+        Path, option("FILE", "The repaired matrix: .npz, .csv or .json.", "--out", "-o")
     ],
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -67,39 +67,24 @@ def repair(
 
 def embed(
     matrix: Matrix,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="The points: .csv, .npz or .json."),
-    ],
-    components: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Dimension of the points.")
-    ] = 2,
+    out: Annotated[Path, option("FILE", "The points: .csv, .npz or .json.", "--out", "-o")],
+    components: Annotated[int, number("Dimension of the points.", min=1)] = 2,
     method: Annotated[Method, typer.Option(help="Kind of multi-dimensional scaling.")] = (
         Method.metric
     ),
     pca_from: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="NUMBER",
-            help="Embed in this many dimensions first, then keep the principal components.",
-        ),
+        number("Embed in this many dimensions first, then keep the principal components.", min=1),
     ] = None,
-    starts: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Starting points of metric scaling.")
-    ] = 4,
+    starts: Annotated[int, number("Starting points of metric scaling.", min=1)] = 4,
     align_to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Rotate the points onto these, from an earlier embed."),
+        Path | None, option("FILE", "Rotate the points onto these, from an earlier embed.")
     ] = None,
     scale: Annotated[
         bool, typer.Option("--scale", help="Also scale the points to those of --align-to.")
     ] = False,
     curve: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write the distortion in 1 to 20 dimensions to this file."
-        ),
+        Path | None, option("FILE", "Also write the distortion in 1 to 20 dimensions to this file.")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -112,10 +97,10 @@ def embed(
       repshape embed distances.npz -o plane.csv
       repshape embed other.npz -o other.csv --align-to plane.csv --scale
     """  # noqa: D301
-    from repshape.analysis.distortion import distortion_curve
+    from repshape.analysis.distortion import distortion, distortion_curve
     from repshape.analysis.embedding import embed as embed_matrix
-    from repshape.cli.results import aligned_points, embedding_summary, with_metadata
-    from repshape.io.tables import write_table
+    from repshape.analysis.panels import align_embeddings
+    from repshape.io.tables import read_points, with_metadata, write_table
     from repshape.matrix.distances import DistanceMatrix
 
     files = [out, *([curve] if curve else [])]
@@ -124,16 +109,17 @@ def embed(
     found = embed_matrix(
         D, components, method=method.value, pca_from=pca_from, n_init=starts, random_state=seed
     )
-    summary, table = embedding_summary(D, found), found.to_frame()
+    summary, table = found.summary(), found.to_frame()
+    summary["distortion_percentiles"] = distortion(D, found).summary() if len(D) > 1 else {}
     if align_to is not None:
-        table, alignment = aligned_points(found, align_to, scale)
-        summary |= alignment
+        aligned = align_embeddings(found, read_points(align_to, D.labels), scaling=scale)
+        summary |= {"align_scale": aligned.scale, "align_residual": aligned.residual}
+        table.loc[:, :] = aligned.points
     write_table(out, with_metadata(table, D), summary)
     if curve:
         frame = distortion_curve(D, method=method.value, random_state=seed).to_frame()
         write_table(curve, frame, {"method": method.value})
-    lines = [f"{len(D)} networks by {found.method}: stress {found.stress:.3g}."]
-    lines += [f"Wrote {file}" for file in files]
+    lines = [found.words(), *(f"Wrote {file}" for file in files)]
     data = summary | {"files": [str(file) for file in files]}
     tell(lines, data, as_json=as_json, quiet=quiet)
 
@@ -141,38 +127,26 @@ def embed(
 def neighbors(
     matrix: Matrix,
     of: Annotated[
-        str | None,
-        typer.Option(metavar="NETWORK", help="List the neighbours of this network only."),
+        str | None, option("NETWORK", "List the neighbours of this network only.")
     ] = None,
-    count: Annotated[
-        int, typer.Option("-k", min=1, metavar="NUMBER", help="Number of neighbours to list.")
-    ] = 5,
+    count: Annotated[int, number("Number of neighbours to list.", "-k", min=1)] = 5,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Predict this column of the metadata instead."),
+        str | None, option("COLUMN", "Predict this column of the metadata instead.")
     ] = None,
     kind: Annotated[
         TargetKind,
         typer.Option(help="How to read the target; auto reads whole numbers as classes."),
     ] = TargetKind.auto,
     metadata: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="CSV of metadata; its first column names the networks."),
+        Path | None, option("FILE", "CSV of metadata; its first column names the networks.")
     ] = None,
     groups: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Leave out each group of this column in turn."),
+        str | None, option("COLUMN", "Leave out each group of this column in turn.")
     ] = None,
-    repeats: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Number of random test sets.")
-    ] = 20,
-    permutations: Annotated[
-        int,
-        typer.Option(min=0, metavar="NUMBER", help="Number of permutations for a p-value."),
-    ] = 0,
+    repeats: Annotated[int, number("Number of random test sets.", min=1)] = 20,
+    permutations: Annotated[int, number("Number of permutations for a p-value.", min=0)] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A table: .csv, .npz or .json."),
+        Path | None, option("FILE", "A table: .csv, .npz or .json.", "--out", "-o")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -185,8 +159,10 @@ def neighbors(
       repshape neighbors distances.npz --of mouse-3 -k 5
       repshape neighbors distances.npz --target area --groups animal --permutations 999
     """  # noqa: D301
-    from repshape.cli import results
-    from repshape.io.tables import write_table
+    import pandas as pd
+
+    from repshape.analysis.neighbors import nearest_neighbors
+    from repshape.io.tables import join_metadata, write_table
     from repshape.matrix.distances import DistanceMatrix
 
     if target is not None and of is not None:
@@ -195,27 +171,45 @@ def neighbors(
         raise typer.BadParameter("--groups needs --target.")
     files = [out] if out else []
     check_tables(files, inputs=[matrix, *([metadata] if metadata else [])])
-    D = results.join_metadata(DistanceMatrix.load(matrix), metadata)
+    D = join_metadata(DistanceMatrix.load(matrix), metadata)
     if target is None:
-        table = results.neighbor_table(D, D.labels if of is None else [of], count)
+        found = [nearest_neighbors(D, name, count) for name in (D.labels if of is None else [of])]
+        table = pd.concat([one.to_frame() for one in found])
         summary: dict[str, Any] = {"networks": len(D), "neighbors": table.to_dict("records")}
-        lines = results.neighbor_words(table)
+        table, lines = table.set_index("network"), [one.words() for one in found]
     else:
-        score = results.predict(D, target, kind.value, groups, repeats, permutations, seed)
-        table, summary = results.score_table(score), {"target": target} | score.summary()
-        lines = [results.score_words(target, score)]
+        score = _predictor(D, target, kind)(
+            D,
+            target,
+            groups=groups,
+            n_repeats=repeats,
+            n_permutations=permutations,
+            random_state=seed,
+        )
+        table, summary = score.to_frame(), {"target": target} | score.summary()
+        lines = [f"{target}: {score.words()}"]
     for file in files:
-        write_table(file, table.set_index(table.columns[0]), summary)
+        write_table(file, table, summary)
         lines.append(f"Wrote {file}")
     data = summary | {"files": [str(file) for file in files]}
     tell(lines, data, as_json=as_json, quiet=quiet)
+
+
+def _predictor(D: DistanceMatrix, target: str, kind: TargetKind) -> Callable[..., NeighborScore]:
+    """Return the function that predicts a column of the metadata, as classes or as numbers."""
+    from repshape.analysis.neighbors import knn_classify, knn_regress
+
+    numbers = kind is TargetKind.numbers
+    if kind is TargetKind.auto and target in D.metadata:
+        numbers = D.metadata[target].dtype.kind == "f"
+    return knn_regress if numbers else knn_classify
 
 
 def _save_repaired(result: Repaired, path: Path) -> None:
     """Write a repaired matrix; JSON also holds the summary of the repair."""
     from repshape.io.json import json_text
     from repshape.io.matrices import metadata_to_json
-    from repshape.io.writing import atomic_write
+    from repshape.io.writing import open_output
 
     D = result.matrix
     if path.suffix != ".json":
@@ -227,5 +221,5 @@ def _save_repaired(result: Repaired, path: Path) -> None:
         "metadata": metadata_to_json(D.metadata),
         "description": D.description,
     }
-    with atomic_write(path) as handle:
+    with open_output(path) as handle:
         handle.write(json_text(data).encode())

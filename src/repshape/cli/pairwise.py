@@ -14,6 +14,8 @@ from repshape.cli.shared import (
     Quiet,
     check_output_files,
     check_output_folder,
+    number,
+    option,
     tell,
     usage,
 )
@@ -37,101 +39,61 @@ def pairwise(
     ],
     out: Annotated[
         Path,
-        typer.Option(
+        option(
+            "PATH",
+            "A file to write (.npz or .csv), or a directory, whose computation can resume.",
             "--out",
             "-o",
-            metavar="PATH",
-            help="A file to write (.npz or .csv), or a directory, whose computation can resume.",
         ),
     ],
     metric: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Metric: gaussian, energy, wasserstein or procrustes."),
+        str, option("NAME", "Metric: gaussian, energy, wasserstein or procrustes.")
     ] = "gaussian",
     alpha: Annotated[
         list[float] | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Weight of the means, from 0 to 2. Repeat the option for several matrices.",
-        ),
+        number("Weight of the means, from 0 to 2. Repeat the option for several matrices."),
     ] = None,
-    q: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Exponent of the energy metric.")
-    ] = None,
-    p: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Exponent of the Wasserstein metric.")
-    ] = None,
+    q: Annotated[float | None, number("Exponent of the energy metric.")] = None,
+    p: Annotated[float | None, number("Exponent of the Wasserstein metric.")] = None,
     group: Annotated[
         Text,
-        typer.Option(
-            metavar="NAME",
-            help="Transforms to minimise over: orthogonal, rotation, permutation or identity.",
+        option(
+            "NAME", "Transforms to minimise over: orthogonal, rotation, permutation or identity."
         ),
     ] = None,
     covariance: Annotated[
-        Text,
-        typer.Option(metavar="NAME", help="Estimator of covariances, such as ledoit-wolf."),
+        Text, option("NAME", "Estimator of covariances, such as ledoit-wolf.")
     ] = None,
-    components: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="NUMBER", help="Keep this many principal components."),
-    ] = None,
+    components: Annotated[int | None, number("Keep this many principal components.", min=1)] = None,
     scale: Annotated[
         bool, typer.Option("--scale", help="Scale each network to unit total variance.")
     ] = False,
     whitening: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, metavar="NUMBER", help="Strength of whitening, from 0 (none) to 1 (full)."
-        ),
+        float, number("Strength of whitening, from 0 (none) to 1 (full).", min=0, max=1)
     ] = 0.0,
-    starts: Annotated[
-        Text, typer.Option(metavar="NUMBER", help="Starting points of the solver, or auto.")
-    ] = None,
-    tol: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Tolerance of the solver.")
-    ] = None,
+    starts: Annotated[Text, number("Starting points of the solver, or auto.")] = None,
+    tol: Annotated[float | None, number("Tolerance of the solver.")] = None,
     max_iter: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER", help="Maximum number of gradient evaluations per starting point."
-        ),
+        int | None, number("Maximum number of gradient evaluations per starting point.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Seed of the random starting points.")
-    ] = None,
+    seed: Annotated[int | None, number("Seed of the random starting points.")] = None,
     polish: Annotated[
         bool, typer.Option(help="Improve each pair from compositions of other alignments.")
     ] = True,
     workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="NUMBER", help="Number of threads or Dask workers; all cores by default."
-        ),
+        int | None, number("Number of threads or Dask workers; all cores by default.", min=1)
     ] = None,
     memory: Annotated[
-        Text,
-        typer.Option(
-            metavar="SIZE", help="Memory to use, such as 2G; a quarter of the RAM by default."
-        ),
+        Text, option("SIZE", "Memory to use, such as 2G; a quarter of the RAM by default.")
     ] = None,
-    shard: Annotated[
-        Text, typer.Option(metavar="i/N", help="Compute only the i-th of N parts.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Where to compute: threads or dask.")
-    ] = "threads",
-    scheduler: Annotated[
-        Text, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler.")
-    ] = None,
+    shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None,
+    engine: Annotated[str, option("NAME", "Where to compute: threads or dask.")] = "threads",
+    scheduler: Annotated[Text, option("ADDRESS", "Address of a Dask scheduler.")] = None,
     alignments: Annotated[
-        Text, typer.Option(metavar="TYPE", help="Store all alignments as float32 or float64.")
+        Text, option("TYPE", "Store all alignments as float32 or float64.")
     ] = None,
     tile: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="NUMBER", help="Networks per side of a tile, the unit that is stored."
-        ),
+        int | None, number("Networks per side of a tile, the unit that is stored.", min=1)
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

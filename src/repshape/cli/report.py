@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, Seed, check_output_files, tell
+from repshape.cli.shared import AsJson, Quiet, Seed, check_output_files, number, option, tell
 
 
 def report(
@@ -19,24 +19,20 @@ def report(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write: .html.")
-    ],
+    out: Annotated[Path, option("FILE", "The page to write: .html.", "--out", "-o")],
     cohort: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="COHORT",
-            help="The cohort, to draw pairs of networks. Repeat the option to give each matrix "
-            "its own, in the same order.",
+        option(
+            "COHORT",
+            "The cohort, to draw pairs of networks. Repeat the option to give each matrix its own, "
+            "in the same order.",
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
+    title: Annotated[str | None, option("TEXT", "Title of the page.")] = None,
     max_pairs: Annotated[
         int,
-        typer.Option(
-            min=0,
-            metavar="NUMBER",
-            help="Maximum number of pairs to draw for each matrix; nearest neighbours come first.",
+        number(
+            "Maximum number of pairs to draw for each matrix; nearest neighbours come first.", min=0
         ),
     ] = 1000,
     seed: Seed = 0,

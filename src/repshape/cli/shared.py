@@ -13,6 +13,17 @@ from repshape.errors import RepshapeError
 
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 
+
+def option(metavar: str, help: str, *names: str, **limits: Any) -> Any:
+    """Return an option whose value is shown as ``metavar`` in the help."""
+    return typer.Option(*names, metavar=metavar, help=help, **limits)
+
+
+def number(help: str, *names: str, **limits: Any) -> Any:
+    """Return an option that takes a number; ``min`` and ``max`` limit it."""
+    return option("NUMBER", help, *names, **limits)
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages to stderr.")]
 
@@ -23,9 +34,7 @@ def _check_seed(seed: int | None) -> int | None:
     return seed
 
 
-Seed = Annotated[
-    int, typer.Option(callback=_check_seed, metavar="NUMBER", help="Seed of the random numbers.")
-]
+Seed = Annotated[int, number("Seed of the random numbers.", callback=_check_seed)]
 
 
 def tell(lines: Iterable[str], data: Mapping[str, Any], *, as_json: bool, quiet: bool) -> None:

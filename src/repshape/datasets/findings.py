@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape.analysis.embedding import Embedding, embed
 from repshape.errors import InputError, check_choice
 from repshape.matrix.distances import DistanceMatrix, as_complete
@@ -87,6 +88,7 @@ class Check:
         }
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Finding:
     """A statement about data, with the checks that decide whether it holds.
@@ -145,6 +147,7 @@ class Finding:
         }
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class GridRecovery:
     """How well a two-dimensional embedding recovers the grid of correlations and scales.
@@ -172,6 +175,13 @@ class GridRecovery:
     largest_distance: float
     smallest_opposite: float
     largest_opposite: float
+
+    def checks(self, relation: str, bound: float) -> tuple[Check, Check]:
+        """Return the checks that both R2 have a relation to a bound."""
+        return (
+            Check("R2 of correlation", self.r2_correlation, relation, bound),
+            Check("R2 of scale", self.r2_scale, relation, bound),
+        )
 
 
 def grid_recovery(D: DistanceMatrix, embedding: Embedding | None = None) -> GridRecovery:
@@ -298,8 +308,7 @@ def _both_recover(seen: GridRecovery) -> Finding:
         "Figure 2 C",
         "Means and covariances together (alpha = 1) recover the grid of networks.",
         (
-            Check("R2 of correlation", seen.r2_correlation, ">", RECOVERED),
-            Check("R2 of scale", seen.r2_scale, ">", RECOVERED),
+            *seen.checks(">", RECOVERED),
             Check("fraction of cells unfolded", seen.unfolded, "==", 1.0),
             Check(
                 "smallest distance of opposites / largest distance",
@@ -318,8 +327,7 @@ def _means_fail(seen: GridRecovery) -> Finding:
         "Means alone (alpha = 2) recover nothing: all networks coincide.",
         (
             Check("largest distance", seen.largest_distance, "<", COINCIDE),
-            Check("R2 of correlation", seen.r2_correlation, "<", LOST),
-            Check("R2 of scale", seen.r2_scale, "<", LOST),
+            *seen.checks("<", LOST),
         ),
         {"fraction of cells unfolded": seen.unfolded},
     )

@@ -19,7 +19,7 @@ from repshape.demo.figure import draw_demo
 from repshape.io.cohort import Cohort
 from repshape.io.json import json_text
 from repshape.io.tables import write_table
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -134,7 +134,7 @@ def save_demo(
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / "report.html", folder / "toy_networks.png", folder / "summary.json"]
     panels = [(p.alpha, ALPHAS[p.alpha], p.embedding, p.distances) for p in demo.panels]
-    with atomic_write(files[1]) as handle:
+    with open_output(files[1]) as handle:
         draw_demo(demo.toy, panels).savefig(handle, format="png", dpi=200)
     for name, distances in demo.matrices.items():
         for suffix in (".npz", ".csv"):
@@ -143,7 +143,7 @@ def save_demo(
     for panel in demo.panels:
         files.append(folder / f"embedding_alpha_{panel.alpha:g}.csv")
         write_table(files[-1], demo.toy.metadata.join(panel.embedding.to_frame()), {})
-    with atomic_write(files[2]) as handle:
+    with open_output(files[2]) as handle:
         handle.write(f"{json_text(demo.summary(), indent=2)}\n".encode())
     _write_page(demo, files[0], progress)
     return files

@@ -24,7 +24,7 @@ def estimate(
 ) -> Resampled:
     """Estimate squared distances; see `repshape.inference.distance`."""
     terms = make_terms(pairs, metrics)
-    known = terms.align()
+    known = terms.sample().align()
     whole = np.array([one.distance * abs(one.distance) for one in known])
     replicates = _replicates(terms, known, settings)
     covariance = _combine({name: _covariance(rows) for name, rows in replicates.items()})
@@ -51,7 +51,7 @@ def _replicates(terms: Terms, known: list[Alignment], settings: Settings) -> dic
     def one(task: Task) -> FloatArray:
         over, seed = task
         drawn = resample(terms.networks, over, np.random.default_rng(seed))
-        return terms.squared(drawn.networks, known, drawn.conditions)
+        return terms.sample(drawn.networks, drawn.conditions).squared(known)
 
     found = run_all(one, tasks, workers=settings.workers, progress=settings.progress)
     parts = np.array(found).reshape(len(names), settings.n_resamples, -1)

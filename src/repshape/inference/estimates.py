@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._compact import compact_repr
 from repshape.errors import (
     InputError,
     Rule,
@@ -25,13 +26,18 @@ FloatArray = npt.NDArray[np.float64]
 
 SOURCES = ("trials", "conditions", "both")
 # The options that belong to each method.
-METHODS = {"jackknife": ("alignment", "n_groups"), "bootstrap": ("over", "n_resamples")}
+METHODS = {
+    "halves": ("n_groups",),
+    "jackknife": ("n_groups",),
+    "bootstrap": ("over", "n_resamples"),
+}
 
 
 class FewTrialsWarning(UserWarning):
-    """There are too few trials per neuron for the bias correction to be reliable."""
+    """There are too few trials per dimension for the bias correction to be reliable."""
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Estimate:
     """A number with its confidence interval.
@@ -56,6 +62,9 @@ class Estimate:
         Number of resamples, splits or deleted groups.
     random_state : int
         The seed.
+    overlap : float or None
+        How well two halves of the trials agree about the principal components, from 0 to 1; the
+        least of the networks. None without PCA.
     """
 
     estimate: float
@@ -66,6 +75,7 @@ class Estimate:
     method: str
     n_resamples: int
     random_state: int
+    overlap: float | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row, with the ends of the interval as ``low`` and ``high``."""
@@ -89,7 +99,6 @@ class Settings:
     random_state: int
     workers: int | None
     progress: bool | None
-    alignment: str = "extrapolated"
     n_groups: int = 10
     over: str = "trials"
     n_resamples: int = 200
@@ -98,7 +107,6 @@ class Settings:
     def checked(
         cls,
         method: str,
-        alignment: str | None,
         n_groups: int | None,
         over: str | None,
         n_resamples: int | None,
@@ -108,8 +116,7 @@ class Settings:
         progress: bool | None,
     ) -> Settings:
         """Return the settings, with defaults for None; refuse options of another method."""
-        options: dict[str, Any] = {"alignment": alignment, "n_groups": n_groups}
-        options |= {"over": over, "n_resamples": n_resamples}
+        options: dict[str, Any] = {"n_groups": n_groups, "over": over, "n_resamples": n_resamples}
         given = {name: value for name, value in options.items() if value is not None}
         found = cls(method, level, random_state, workers, progress, **given)
         check_parameters("", vars(found), RULES)
@@ -127,7 +134,6 @@ RULES: Mapping[str, Rule] = {
     "method": partial(check_choice, choices=METHODS),
     "level": partial(check_real, low=0, high=1, closed="neither"),
     "random_state": partial(check_integer, low=0),
-    "alignment": partial(check_choice, choices=("extrapolated", "crossvalidated")),
     "over": partial(check_choice, choices=SOURCES),
     "n_groups": partial(check_integer, low=2),
     "n_resamples": partial(check_integer, low=2),
@@ -163,7 +169,7 @@ class Resampled:
     method: str
     n_resamples: int
 
-    def summarise(self, rule: IntervalRule, settings: Settings) -> Estimate:
+    def summarise(self, rule: IntervalRule, settings: Settings, overlap: float | None) -> Estimate:
         """Return the estimate of the quantity that the rule computes from squared distances."""
         found = rule(self.corrected)
         exact = Moments(self.plug_in, np.zeros_like(self.corrected.covariance), 0.0)
@@ -176,6 +182,7 @@ class Resampled:
             method=self.method,
             n_resamples=self.n_resamples,
             random_state=settings.random_state,
+            overlap=overlap,
         )
 
 

@@ -1,9 +1,9 @@
-"""The grouped jackknife: it removes the bias of few trials, and gives an interval."""
+"""The grouped jackknife: it extrapolates to infinitely many trials, and gives an interval."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,74 +13,105 @@ from scipy.stats import t as student
 from repshape._parallel import run_all
 from repshape.errors import InputError
 from repshape.inference.estimates import FewTrialsWarning, Moments, Resampled, Settings
-from repshape.inference.resampling import take_trials
+from repshape.inference.resampling import Groups, split_trials, take_trials
 from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
-Blocks = list[list[npt.NDArray[np.intp]]]  # trials of each group, by network and condition
 
-# Below this many trials per neuron the bias is no longer linear in 1 / L.
-TRIALS_PER_NEURON = 2
+# Below this many trials per dimension the bias is no longer linear in 1 / L.
+TRIALS_PER_DIMENSION = 2
 # With fewer trials, too few are left for a covariance once a group is deleted.
 FEWEST_TRIALS = 4
-FEWEST_HALVED = 8
 
 
 def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) -> Resampled:
     """Estimate squared distances; see `repshape.inference.distance`."""
     exact = [_unbiased(check_gaussian(metric)) for metric in metrics]
     plain, terms = make_terms(pairs, metrics), make_terms(pairs, exact)
-    halved = settings.alignment == "crossvalidated"
-    groups = _check_counts(terms, settings.n_groups, halved)
-    known = terms.align()
-    plug_in = plain.squared(plain.networks, known)
-    rng = np.random.default_rng(settings.random_state)
-    if halved:
-        found = _crossvalidate(terms, groups, rng, settings)
-    else:
-        found = _extrapolate(terms, known, groups, rng, settings)
-    method = f"{settings.alignment} alignment, grouped jackknife"
-    return Resampled(found, plug_in, method, groups)
+    groups = _check_counts(terms, settings.n_groups)
+    known = terms.sample().align()
+    plug_in = plain.sample().squared(known)
+    found = _extrapolate(terms, known, groups, settings)
+    return Resampled(found, plug_in, "grouped jackknife, extrapolated in 1/L", groups)
 
 
 def _unbiased(metric: GaussianShapeMetric) -> GaussianShapeMetric:
     if metric.covariance not in ("mle", "unbiased"):
         raise InputError(
             "The jackknife corrects bias for the covariances 'mle' and 'unbiased'; a shrunk "
-            f"covariance is biased on purpose. Got {metric.covariance!r}."
+            f"covariance is biased on purpose. Got {metric.covariance!r}. "
+            "Use method='halves' instead."
         )
     return metric.with_parameters(covariance="unbiased")
 
 
-def _check_counts(terms: Terms, n_groups: int, halved: bool) -> int:
+def _check_counts(terms: Terms, n_groups: int) -> int:
     """Return the number of groups that the trials allow, and warn if there are few trials."""
     fewest = min(int(network.n_trials.min()) for network in terms.networks)
-    needed = FEWEST_HALVED if halved else FEWEST_TRIALS
-    if fewest < needed:
+    if fewest < FEWEST_TRIALS:
         raise InputError(
-            f"Bias correction needs at least {needed} trials in every condition. Got {fewest}."
+            f"The jackknife needs at least {FEWEST_TRIALS} trials in every condition. Got {fewest}."
         )
-    used = fewest // 2 if halved else fewest
-    neurons = max(network.n_neurons for network in terms.networks)
-    if used < TRIALS_PER_NEURON * neurons:
+    warn_few_trials(terms, fewest, stacklevel=6)
+    return min(n_groups, fewest)
+
+
+def warn_few_trials(terms: Terms, n_trials: int, stacklevel: int) -> None:
+    """Warn if there are fewer than two trials per dimension after preprocessing."""
+    phi = terms.terms[0].metric.preprocess
+    n = max(network.n_neurons for network in terms.networks)
+    if phi is not None and phi.n_components is not None:
+        n = phi.n_components
+    if n_trials < TRIALS_PER_DIMENSION * n:
         warnings.warn(
-            f"There are {used} trials{' in each half' if halved else ''} for {neurons} neurons. "
-            f"With fewer than {TRIALS_PER_NEURON} trials per neuron, the correction leaves part "
-            "of the bias, and the interval may cover less often than its level.",
+            f"There are {n_trials} trials for {n} dimensions. With fewer than "
+            f"{TRIALS_PER_DIMENSION} trials per dimension, estimates of distances are biased, "
+            "and intervals may cover the truth less often than their level.",
             FewTrialsWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
-    return min(n_groups, used)
 
 
-def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Blocks:
-    """Divide the trials of each condition into random groups; return them by group."""
-    orders = [rng.permutation(int(L)) for L in network.n_trials]
-    parts = [np.array_split(order, n_groups) for order in orders]
-    return [[part[g] for part in parts] for g in range(n_groups)]
+def _extrapolate(
+    terms: Terms, known: list[Alignment], n_groups: int, settings: Settings
+) -> Moments:
+    """Extrapolate squared distances to infinitely many trials, with their covariance."""
+    networks, rng = terms.networks, np.random.default_rng(settings.random_state)
+    groups = [split_trials(network, n_groups, rng) for network in networks]
+
+    def squared(networks: Sequence[Trials]) -> FloatArray:
+        sample = terms.sample(networks)
+        return sample.squared(known) - sample.mean_noise()
+
+    def without(g: int) -> FloatArray:
+        return squared([_without(one, part[g]) for one, part in zip(networks, groups, strict=True)])
+
+    whole = squared(networks)
+    tasks = range(n_groups)
+    parts = run_all(
+        without, tasks, what="groups", workers=settings.workers, progress=settings.progress
+    )
+    # Deleting a group increases 1 / L by this share: 1 / (G - 1) if the groups are equal.
+    growth = np.mean([_growth(one, part) for one, part in zip(networks, groups, strict=True)])
+    replicates = np.array(parts)
+    corrected = whole - (replicates.mean(axis=0) - whole) / growth
+    return Moments(corrected, *jackknife_error(replicates, settings.level))
+
+
+def jackknife_error(replicates: FloatArray, level: float) -> tuple[FloatArray, float]:
+    """Return the covariance of replicates (G, terms) without a group each, and the quantile of t.
+
+    >>> covariance, quantile = jackknife_error(np.array([[1.0], [3.0]]), 0.5)
+    >>> covariance, round(quantile, 6)
+    (array([[1.]]), 1.0)
+    """
+    count = len(replicates)
+    deviations = replicates - replicates.mean(axis=0)
+    covariance = (count - 1) / count * deviations.T @ deviations
+    return covariance, float(student.ppf((1 + level) / 2, count - 1))
 
 
 def _without(network: Trials, rows: list[npt.NDArray[np.intp]]) -> Trials:
@@ -90,75 +121,6 @@ def _without(network: Trials, rows: list[npt.NDArray[np.intp]]) -> Trials:
     return take_trials(network, kept)
 
 
-def _extrapolate(
-    terms: Terms,
-    known: list[Alignment],
-    groups: int,
-    rng: np.random.Generator,
-    settings: Settings,
-) -> Moments:
-    def squared(networks: list[Trials]) -> FloatArray:
-        return terms.squared(networks, known) - terms.mean_noise(networks)
-
-    return _jackknife(squared, terms.networks, groups, rng, settings)
-
-
-def _jackknife(
-    squared: Callable[[list[Trials]], FloatArray],
-    networks: tuple[Trials, ...],
-    groups: int,
-    rng: np.random.Generator,
-    settings: Settings,
-) -> Moments:
-    """Extrapolate a function of the trials to infinitely many trials, with its covariance."""
-    blocks = [split_trials(network, groups, rng) for network in networks]
-
-    def without(g: int) -> FloatArray:
-        left = [_without(one, part[g]) for one, part in zip(networks, blocks, strict=True)]
-        return squared(left)
-
-    whole = squared(list(networks))
-    tasks = range(groups)
-    parts = run_all(
-        without, tasks, what="groups", workers=settings.workers, progress=settings.progress
-    )
-    replicates = np.array(parts)
-    centre = replicates.mean(axis=0)
-    # Deleting a group increases 1 / L by this share: 1 / (G - 1) if the groups are equal.
-    growth = np.mean([_growth(one, part) for one, part in zip(networks, blocks, strict=True)])
-    deviations = replicates - centre
-    covariance = (groups - 1) / groups * deviations.T @ deviations
-    quantile = float(student.ppf((1 + settings.level) / 2, groups - 1))
-    return Moments(whole - (centre - whole) / growth, covariance, quantile)
-
-
-def _growth(network: Trials, blocks: Blocks) -> float:
-    gone = np.array([[len(rows) for rows in group] for group in blocks])
+def _growth(network: Trials, groups: Groups) -> float:
+    gone = np.array([[len(rows) for rows in group] for group in groups])
     return float(np.mean(network.n_trials / (network.n_trials - gone) - 1.0))
-
-
-def _crossvalidate(
-    terms: Terms, groups: int, rng: np.random.Generator, settings: Settings
-) -> Moments:
-    """Average the scores of each half under the alignments of the other half."""
-    halves = [split_trials(network, 2, rng) for network in terms.networks]
-    sides = [
-        tuple(take_trials(n, half[k]) for n, half in zip(terms.networks, halves, strict=True))
-        for k in (0, 1)
-    ]
-    scores = []
-    for train, test in (sides, sides[::-1]):
-        known = Terms(tuple(train), terms.terms).align()
-
-        def squared(networks: list[Trials], known: list[Alignment] = known) -> FloatArray:
-            found = [
-                term.metric.score(one, networks[term.x], networks[term.y]) ** 2
-                for term, one in zip(terms.terms, known, strict=True)
-            ]
-            return np.array(found) - terms.mean_noise(networks)
-
-        scores.append(_jackknife(squared, tuple(test), groups, rng, settings))
-    one, two = scores
-    # Given the alignments, the two halves are independent.
-    covariance = (one.covariance + two.covariance) / 4
-    return Moments((one.squared + two.squared) / 2, covariance, one.quantile)

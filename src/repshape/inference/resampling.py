@@ -14,6 +14,7 @@ from repshape.metrics.base import ShapeMetric
 from repshape.responses import Gaussians, Kind, Trials
 
 IntArray = npt.NDArray[np.intp]
+Groups = list[list[IntArray]]  # trials of each group, by condition
 M = TypeVar("M", bound=ShapeMetric[Any])
 
 
@@ -83,6 +84,13 @@ def take_neurons(network: Trials | Gaussians, index: IntArray) -> Trials | Gauss
         kind, stored = "full", stored[:, :, None] * same
     means = np.ascontiguousarray(network.means[:, index])
     return Gaussians._trusted(means, np.ascontiguousarray(stored), kind, network.conditions)
+
+
+def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Groups:
+    """Divide the trials of each condition into random groups; return them by group."""
+    orders = [rng.permutation(int(L)) for L in network.n_trials]
+    parts = [np.array_split(order, n_groups) for order in orders]
+    return [[part[g] for part in parts] for g in range(n_groups)]
 
 
 def _repeats(index: IntArray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 
 from repshape._arrays import condition_weights
 from repshape.errors import InputError, InputTypeError
+from repshape.groups import Transform, nearest_orthogonal
 from repshape.inference.resampling import with_conditions
 from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.preprocess import FittedPreprocess
 from repshape.responses import NetworkLike, Trials, as_trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -28,43 +31,81 @@ RESAMPLE_STARTS = 4
 
 @dataclass(frozen=True)
 class Term:
-    """One distance: a metric without preprocessing, and the indices of two networks.
-
-    ``quick`` is the same metric with few starts, or None if resamples are searched in full.
-    """
+    """One distance: a metric with its preprocessing, and the indices of two networks."""
 
     metric: ShapeMetric[Any]
-    quick: GaussianShapeMetric | None
     x: int
     y: int
 
-    def _prepare(self, networks: Sequence[Trials]) -> list[Any]:
-        return [self.metric._prepare_checked(networks[k]) for k in (self.x, self.y)]
 
-    def align(self, networks: Sequence[Trials]) -> Alignment:
-        """Return the alignment of the term's two networks."""
-        return self.metric.align_prepared(*self._prepare(networks))
+@dataclass(frozen=True)
+class Sample:
+    """Networks of one sample, with terms that have the weights of the conditions in it."""
 
-    def realign(self, networks: Sequence[Trials], known: Alignment) -> float:
-        """Return the distance of resampled networks, whose alignment is close to a known one."""
-        metric, quick = self.metric, self.quick
-        if quick is None or not isinstance(metric, GaussianShapeMetric):
-            return self.align(networks).distance
-        x, y = self._prepare(networks)
+    networks: tuple[Trials, ...]
+    terms: tuple[Term, ...]
+
+    @cached_property
+    def _prepared(self) -> dict[int, list[Any]]:
+        """All networks as each metric needs them, preprocessed by a fit to these trials."""
+        metrics = {id(term.metric): term.metric for term in self.terms}
+        return {
+            key: [metric._prepare_checked(network) for network in self.networks]
+            for key, metric in metrics.items()
+        }
+
+    def prepared(self, metric: ShapeMetric[Any]) -> list[Any]:
+        """Return all networks as the metric of a term needs them."""
+        return self._prepared[id(metric)]
+
+    def align(self) -> list[Alignment]:
+        """Return the alignment of each term."""
+        return [term.metric.align_prepared(*self._pair(term)) for term in self.terms]
+
+    def squared(self, known: Sequence[Alignment]) -> FloatArray:
+        """Return the squared distance of each term, given the alignments of the whole sample.
+
+        Each pair is aligned anew. Gaussian metrics start from the known alignment and from a few
+        other points.
+        """
+        found = [self._realign(term, one) for term, one in zip(self.terms, known, strict=True)]
+        return np.array([one * abs(one) for one in found])
+
+    def _pair(self, term: Term) -> list[Any]:
+        prepared = self.prepared(term.metric)
+        return [prepared[term.x], prepared[term.y]]
+
+    def _realign(self, term: Term, known: Alignment) -> float:
+        metric = term.metric
+        x, y = self._pair(term)
+        if not isinstance(metric, GaussianShapeMetric) or metric.group == "identity":
+            return metric.align_prepared(x, y).distance
+        own = RESAMPLE_STARTS if metric.n_starts == "auto" else int(metric.n_starts)
+        quick = metric.with_parameters(n_starts=min(own, RESAMPLE_STARTS))
         fresh = quick.align_prepared(x, y).distance
-        start = warm_start(known._map, x, y, metric.group)
+        start = warm_start(_carried(known, x.phi, y.phi), x, y, metric.group)
         warm = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
         return min(fresh, float(warm.distance[0]))
 
-    def on_conditions(self, index: IntArray, total: int) -> Term:
-        """Return the term with the weights of the conditions ``index``."""
-        quick = None if self.quick is None else with_conditions(self.quick, index, total)
-        return Term(with_conditions(self.metric, index, total), quick, self.x, self.y)
+    def mean_noise(self) -> FloatArray:
+        """Return what noise adds to the squared distance of means, one entry per term.
+
+        alpha sum_m w_m (tr S_x / L_x + tr S_y / L_y) with unbiased covariances. Traces do not
+        change under the group, so this is exact for every transform.
+        """
+        phis = [one.phi for one in next(iter(self._prepared.values()))]
+        noise = [_noise_of_means(*one) for one in zip(self.networks, phis, strict=True)]
+        out = []
+        for term in self.terms:
+            weights = condition_weights(term.metric.weights, self.networks[term.x].n_conditions)
+            alpha = float(getattr(term.metric, "alpha", 0.0))
+            out.append(alpha * float(weights @ (noise[term.x] + noise[term.y])))
+        return np.array(out)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Distances that are estimated together, between networks that are already preprocessed.
+    """Distances that are estimated together.
 
     A network that occurs in several pairs (the same object) is resampled once for all of them.
     """
@@ -72,44 +113,53 @@ class Terms:
     networks: tuple[Trials, ...]
     terms: tuple[Term, ...]
 
-    def align(self) -> list[Alignment]:
-        """Return the alignment of each term from all trials."""
-        return [term.align(self.networks) for term in self.terms]
+    def sample(
+        self, networks: Sequence[Trials] | None = None, conditions: IntArray | None = None
+    ) -> Sample:
+        """Return a sample of the networks, by default all trials.
 
-    def squared(
-        self,
-        networks: Sequence[Trials],
-        known: Sequence[Alignment],
-        conditions: IntArray | None = None,
-    ) -> FloatArray:
-        """Return the squared distances of resampled networks, one per term.
-
-        Each pair is aligned anew. Gaussian metrics start from the known alignment and from a few
-        other points.
+        The preprocessing is fitted to the sample. ``conditions`` are those that were drawn, if not
+        all were kept: the weights follow them.
         """
-        terms, total = self.terms, self.networks[0].n_conditions
-        if conditions is not None:
-            terms = tuple(term.on_conditions(conditions, total) for term in terms)
-        found = [term.realign(networks, one) for term, one in zip(terms, known, strict=True)]
-        return np.array([one * abs(one) for one in found])
-
-    def mean_noise(self, networks: Sequence[Trials]) -> FloatArray:
-        """Return what noise adds to the squared distance of means, one entry per term.
-
-        alpha sum_m w_m (tr S_x / L_x + tr S_y / L_y) with unbiased covariances. Traces do not
-        change under the group, so this is exact for every transform.
-        """
-        noise = [_noise_of_means(network) for network in networks]
-        out = []
-        for term in self.terms:
-            weights = condition_weights(term.metric.weights, networks[term.x].n_conditions)
-            alpha = float(getattr(term.metric, "alpha", 0.0))
-            out.append(alpha * float(weights @ (noise[term.x] + noise[term.y])))
-        return np.array(out)
+        chosen = self.networks if networks is None else tuple(networks)
+        if conditions is None:
+            return Sample(chosen, self.terms)
+        total = self.networks[0].n_conditions
+        metrics = {id(term.metric): term.metric for term in self.terms}
+        drawn = {k: with_conditions(one, conditions, total) for k, one in metrics.items()}
+        terms = tuple(Term(drawn[id(term.metric)], term.x, term.y) for term in self.terms)
+        return Sample(chosen, terms)
 
 
-def _noise_of_means(network: Trials) -> FloatArray:
-    """Return tr S_m / L_m of each condition, (M,)."""
+def _carried(
+    known: Alignment, phi_x: FittedPreprocess | None, phi_y: FittedPreprocess | None
+) -> Transform:
+    """Return a known transform between the principal components of other trials.
+
+    If P_old and P_new are the components of one network, components of the new sample are those of
+    the old one rotated by the orthogonal factor of P_new' P_old.
+    """
+    old_x, old_y = known._phi
+    if not (_reduces(phi_x) or _reduces(phi_y)):
+        return known._map
+    core = known._map.matrix
+    return Transform(_rotation(phi_y, old_y) @ core @ _rotation(phi_x, old_x).T)
+
+
+def _reduces(phi: FittedPreprocess | None) -> bool:
+    return phi is not None and phi.linear is not None and phi.n_outputs < phi.n_neurons
+
+
+def _rotation(new: FittedPreprocess | None, old: FittedPreprocess | None) -> FloatArray:
+    if new is None or old is None or new.linear is None or old.linear is None:
+        raise AssertionError("both samples have the same preprocessing")
+    return nearest_orthogonal(new.linear.T @ old.linear)
+
+
+def _noise_of_means(network: Trials, phi: FittedPreprocess | None) -> FloatArray:
+    """Return tr S_m / L_m of each condition after preprocessing, (M,)."""
+    if phi is not None:
+        network = as_trials(phi.apply(network))
     starts = np.concatenate([[0], np.cumsum(network.n_trials)[:-1]])
     centred = network.pooled - np.repeat(network.means, network.n_trials, axis=0)
     totals = np.add.reduceat((centred**2).sum(axis=1), starts)
@@ -117,19 +167,24 @@ def _noise_of_means(network: Trials) -> FloatArray:
     return np.asarray(totals / (counts * np.maximum(counts - 1, 1)))
 
 
-def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
-    """Validate and preprocess the networks of some pairs, each of which has its metric.
+def check_metric(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
+    """Return a valid shape metric, the default one for None, or raise."""
+    chosen = GaussianShapeMetric() if metric is None else metric
+    if not isinstance(chosen, ShapeMetric):
+        raise InputTypeError(
+            f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
+        )
+    chosen._validate_parameters()
+    return chosen
 
-    None stands for the default metric. The metrics must have the same preprocessing, which is
-    fitted once, to all trials.
+
+def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
+    """Validate the networks of some pairs, each of which has its metric.
+
+    None stands for the default metric. The metrics must have the same preprocessing.
     """
-    chosen = [GaussianShapeMetric() if metric is None else metric for metric in metrics]
-    for metric in chosen:
-        if not isinstance(metric, ShapeMetric):
-            raise InputTypeError(
-                f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
-            )
-        metric._validate_parameters()
+    valid = {id(metric): check_metric(metric) for metric in metrics}
+    chosen = [valid[id(metric)] for metric in metrics]
     given = [one for pair in pairs for one in pair]
     places: dict[int, int] = {}  # index of a network by the identity of the object
     networks: list[Trials] = []
@@ -138,24 +193,9 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
             places[id(one)] = len(networks)
             networks.append(as_trials(one, f"network {k}"))
             check_same_conditions(networks[0], networks[-1])
-    ready = tuple(_preprocessed(network, chosen[0]) for network in networks)
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
-    terms = [_term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
-    return Terms(ready, tuple(terms))
-
-
-def _preprocessed(network: Trials, metric: ShapeMetric[Any]) -> Trials:
-    if metric.preprocess is None:
-        return network
-    return as_trials(metric.preprocess.fit(network, metric.weights).apply(network))
-
-
-def _term(metric: ShapeMetric[Any], x: int, y: int) -> Term:
-    plain = metric.with_parameters(preprocess=None)
-    if not isinstance(plain, GaussianShapeMetric) or plain.group == "identity":
-        return Term(plain, None, x, y)
-    own = RESAMPLE_STARTS if plain.n_starts == "auto" else int(plain.n_starts)
-    return Term(plain, plain.with_parameters(n_starts=min(own, RESAMPLE_STARTS)), x, y)
+    terms = [Term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
+    return Terms(tuple(networks), tuple(terms))
 
 
 def check_pair(value: Any, name: str) -> Pair:

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import os
-import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, overload
 
 import pandas as pd
 
 from repshape._arrays import count
+from repshape._labels import (
+    find_difference,
+    find_label,
+    find_labels,
+    select_rows,
+    shared_labels,
+)
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.records import (
     Network,
     Record,
     load_network,
+    network_folders,
+    read_record,
     save_network,
     stored_checksum,
 )
-from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder
-from repshape.io.zarr import create_group, read_attributes, readable, writable
+from repshape.io.writing import atomic_folder, writable
+from repshape.io.zarr import create_group, read_attributes, readable
 from repshape.responses import NetworkLike, as_network
 
 FORMAT = "repshape-cohort"
 FORMAT_VERSION = 1
-# A temporary folder that nobody touched for a day belongs to a process that was killed.
-STALE_SECONDS = 86400.0
 
 
 class Cohort(Sequence[Network]):
@@ -43,6 +49,8 @@ class Cohort(Sequence[Network]):
         The folder; None in memory.
     records : tuple of Record
         Name, kind, sizes, fingerprint and metadata of every network, without its responses.
+    dropped : dict of str to tuple of str
+        The conditions that `common_conditions` left out, by network.
 
     Examples
     --------
@@ -56,12 +64,16 @@ class Cohort(Sequence[Network]):
     Gaussians(5 conditions, 2 neurons, diagonal covariances)
     >>> cohort.metadata["area"].tolist()
     ['V1', None]
+    >>> cohort.select(area="V1").labels
+    ('mouse',)
     """
 
     def __init__(self) -> None:
         self.path: Path | None = None
         self._records: list[Record] = []
         self._networks: dict[str, Network] = {}
+        self._is_selection = False
+        self.dropped: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Cohort:
@@ -79,18 +91,64 @@ class Cohort(Sequence[Network]):
     @classmethod
     def from_networks(
         cls,
-        networks: Iterable[NetworkLike],
+        networks: Iterable[NetworkLike] | Mapping[str, NetworkLike],
         labels: Sequence[str] | None = None,
         metadata: pd.DataFrame | None = None,
     ) -> Cohort:
-        """Make a cohort in memory, for example from `repshape.datasets.toy_networks`."""
+        """Make a cohort in memory.
+
+        Parameters
+        ----------
+        networks : iterable of networks, or dict of networks by name
+            Such as what `repshape.datasets.toy_networks` returns.
+        labels : sequence of str, optional
+            Names of the networks; by default the keys of the dict, or else 0, 1, ...
+        metadata : pandas.DataFrame, optional
+            A row for each network.
+        """
         cohort = cls()
-        items = list(networks)
-        names = labels if labels is not None else getattr(networks, "labels", range(len(items)))
-        frame = metadata if metadata is not None else getattr(networks, "metadata", None)
-        for k, (name, network) in enumerate(zip(names, items, strict=True)):
-            row = {} if frame is None else {str(c): frame[c].iloc[k] for c in frame.columns}
-            cohort.add(str(name), network, **row)
+        for name, network, row in _rows(networks, labels, metadata):
+            cohort.add(name, network, **row)
+        return cohort
+
+    def common_conditions(
+        self: Cohort | Iterable[NetworkLike] | Mapping[str, NetworkLike],
+    ) -> Cohort:
+        """Return the networks with the conditions that all of them have, in one order.
+
+        Conditions are matched by label and put in the order of the first network. A cohort has
+        the same conditions for all of its networks, so call this on the networks themselves:
+        ``Cohort.common_conditions(networks)`` takes a list, or a dict by name.
+
+        Returns
+        -------
+        Cohort
+            In memory. Its ``dropped`` lists the conditions that were left out, by network.
+
+        Examples
+        --------
+        >>> from repshape import Trials
+        >>> x = Trials([[[1.0]], [[2.0]], [[3.0]]], conditions=["a", "b", "c"])
+        >>> y = Trials([[[4.0]], [[5.0]]], conditions=["c", "a"])
+        >>> shared = Cohort.common_conditions({"x": x, "y": y})
+        >>> shared
+        Cohort(2 networks, 2 conditions, 1 neuron, in memory, 1 condition dropped)
+        >>> shared["y"].means.ravel(), shared.dropped
+        (array([5., 4.]), {'x': ('b',)})
+        """
+        if isinstance(self, Cohort):
+            return self._selected(range(len(self)))
+        rows = [
+            (name, as_network(network, f"network {name!r}"), row)
+            for name, network, row in _rows(self, None, None)
+        ]
+        common = shared_labels({name: network.conditions for name, network, _ in rows})
+        cohort = Cohort()
+        for name, network, row in rows:
+            cohort.add(name, network.select(common), **row)
+            left_out = tuple(one for one in network.conditions or () if one not in common)
+            if left_out:
+                cohort.dropped[name] = left_out
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> Cohort:
@@ -121,6 +179,11 @@ class Cohort(Sequence[Network]):
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"The name of a network must be text. Got {name!r} instead.")
+        if self._is_selection and self.path is not None:
+            raise InputError(
+                "A network cannot be added to a selection of a cohort on disk. Add it to the "
+                "cohort, or save the selection first."
+            )
         if name in self.labels:
             raise InputError(f"The cohort already has a network named {name!r}.")
         network = as_network(responses, f"network {name!r}")
@@ -147,7 +210,7 @@ class Cohort(Sequence[Network]):
                 f"{self.path} has format version {header.get('version')}; "
                 f"this repshape reads version {FORMAT_VERSION}."
             )
-        records = [_record(folder) for folder in _folders(self.path)]
+        records = [read_record(folder) for folder in network_folders(self.path)]
         self._records = sorted(records, key=lambda record: (record.order, record.name))
 
     @property
@@ -197,6 +260,38 @@ class Cohort(Sequence[Network]):
         """Number of conditions that all networks share; 0 if there are none."""
         return self._records[0].n_conditions if self._records else 0
 
+    def select(self, **where: Any) -> Cohort:
+        """Return the networks whose metadata match; those on disk stay there.
+
+        Parameters
+        ----------
+        **where
+            For each column of the metadata a value, a list of values, or a function of a value
+            that returns True or False, which is not called where the value is missing.
+
+        Examples
+        --------
+        >>> cohort = Cohort()
+        >>> for k, depth in enumerate([4, 8, 16]):
+        ...     cohort.add(f"net{k}", [[float(k)]], depth=depth)
+        >>> cohort.select(depth=[4, 16]).labels, cohort.select(depth=lambda d: d > 4).labels
+        (('net0', 'net2'), ('net1', 'net2'))
+        """
+        return self._selected(select_rows(self.metadata, where))
+
+    def _selected(self, index: Iterable[int]) -> Cohort:
+        """Return a cohort of some of the networks, which are neither copied nor read."""
+        chosen = Cohort()
+        chosen.path = self.path
+        chosen._is_selection = True
+        chosen._records = [self._records[k] for k in index]
+        if self.path is None:
+            chosen._networks = {name: self._networks[name] for name in chosen.labels}
+        chosen.dropped = {
+            name: self.dropped[name] for name in chosen.labels if name in self.dropped
+        }
+        return chosen
+
     def __len__(self) -> int:
         return len(self._records)
 
@@ -204,13 +299,15 @@ class Cohort(Sequence[Network]):
     def __getitem__(self, index: int | str) -> Network: ...
     @overload
     def __getitem__(self, index: slice) -> list[Network]: ...
-    def __getitem__(self, index: int | str | slice) -> Network | list[Network]:
+    @overload
+    def __getitem__(self, index: list[str]) -> Cohort: ...
+    def __getitem__(self, index: int | str | slice | list[str]) -> Network | list[Network] | Cohort:
+        if isinstance(index, list):
+            return self._selected(find_labels(index, self.labels, "network"))
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         if isinstance(index, str):
-            if index not in self.labels:
-                raise InputError(f"The cohort has no network named {index!r}.")
-            index = self.labels.index(index)
+            index = find_label(index, self.labels, "network")
         record = self._records[index]
         if self.path is None:
             return self._networks[record.name]
@@ -229,7 +326,27 @@ class Cohort(Sequence[Network]):
             neurons = count(low, "neuron") if low == high else f"{low}-{high} neurons"
             parts += [count(self.n_conditions, "condition"), neurons]
         parts.append("in memory" if self.path is None else str(self.path))
+        if self.dropped:
+            dropped = {one for left_out in self.dropped.values() for one in left_out}
+            parts.append(f"{count(len(dropped), 'condition')} dropped")
         return f"Cohort({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        table = self.metadata.to_html(max_rows=12, max_cols=12)
+        return f"<p>{escape(repr(self))}</p>{table}"
+
+
+def _rows(
+    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | None
+) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield name, network and metadata of each network."""
+    items = list(networks.values() if isinstance(networks, Mapping) else networks)
+    own = networks if isinstance(networks, Mapping) else getattr(networks, "labels", None)
+    names = next((one for one in (labels, own) if one is not None), range(len(items)))
+    frame = metadata if metadata is not None else getattr(networks, "metadata", None)
+    for k, (name, network) in enumerate(zip(names, items, strict=True)):
+        row = {} if frame is None else {str(c): frame[c].iloc[k] for c in frame.columns}
+        yield str(name), network, row
 
 
 def save_networks(
@@ -260,19 +377,10 @@ def save_networks(
 
 def check_same_conditions(first: Record, second: Record) -> None:
     """Raise unless two networks have the same conditions, by number and by name."""
-    if first.n_conditions != second.n_conditions:
+    difference = find_difference(first, second, (repr(first.name), repr(second.name)))
+    if difference is not None:
         raise InputError(
-            "All networks must have the same conditions in the same order. "
-            f"Got {first.n_conditions} in {first.name!r} and {second.n_conditions} "
-            f"in {second.name!r}."
-        )
-    if first.conditions and second.conditions and first.conditions != second.conditions:
-        pairs = zip(first.conditions, second.conditions, strict=True)
-        k = next(k for k, (a, b) in enumerate(pairs) if a != b)
-        raise InputError(
-            "All networks must have the same conditions in the same order. Condition "
-            f"{k} is {first.conditions[k]!r} in {first.name!r} and {second.conditions[k]!r} "
-            f"in {second.name!r}."
+            f"All networks must have the same conditions in the same order. {difference}"
         )
 
 
@@ -286,18 +394,3 @@ def _write_atomically(target: Path, network: Network, record: Record) -> Record:
                 f"{target.parent} already has a network named {record.name!r}."
             ) from None
         raise
-
-
-def _folders(path: Path) -> list[Path]:
-    """Return the folders of networks, and delete what killed processes left unfinished."""
-    found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
-    for folder in found:
-        temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
-        if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
-    return [folder for folder in found if not folder.name.startswith(".")]
-
-
-def _record(folder: Path) -> Record:
-    with readable(folder):
-        return Record.from_attributes(read_attributes(folder) or {})

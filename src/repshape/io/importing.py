@@ -1,4 +1,4 @@
-"""Cohorts from files: NumPy arrays, HDF5 and a manifest that names them."""
+"""Cohorts from files: NumPy arrays, HDF5, MATLAB files and a manifest that names them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import pandas as pd
 
 from repshape.errors import InputError, MissingDependencyError, RepshapeError
 from repshape.io.cohort import Cohort, save_networks
+from repshape.io.mat import read_mat
 from repshape.io.paths import check_input_file, open_file, read_text
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 PathLike = str | os.PathLike[str]
 HDF5 = (".h5", ".hdf5")
-SUFFIXES = (".npz", ".npy", *HDF5)
+MATLAB = ".mat"
+SUFFIXES = (".npz", ".npy", *HDF5, MATLAB)
+LABELS = ("conditions", "neurons")
 COVARIANCES = ("covariances", "variances", "factors")
 
 
@@ -29,11 +32,12 @@ def read_network(path: PathLike) -> Trials | Gaussians:
     ----------
     path : path
         ``.npy`` holds trials (conditions, trials, neurons) or points (conditions, neurons).
-        ``.npz`` and HDF5 hold an array ``trials``, and ``n_trials`` if these are pooled (all
-        trials, neurons); or ``means`` and one of ``covariances``, ``variances`` and ``factors``;
-        or one array of any name, as ``.npy``. An optional array ``conditions`` names the
-        conditions. What follows ``#`` names an array or a group inside the file, as in
-        ``mice.h5#mouse3``.
+        ``.npz``, HDF5 and ``.mat`` hold an array ``trials``, and ``n_trials`` if these are pooled
+        (all trials, neurons); or ``means`` and one of ``covariances``, ``variances`` and
+        ``factors``; or one array of any name, as ``.npy``. Optional arrays ``conditions`` and
+        ``neurons`` hold labels. Arrays in ``.mat`` have the shape that MATLAB shows; ``trials``
+        may be a cell array with a matrix (trials, neurons) for each condition. What follows ``#``
+        names an array, a group or a struct inside the file, as in ``mice.h5#mouse3``.
 
     Returns
     -------
@@ -55,7 +59,8 @@ def read_network(path: PathLike) -> Trials | Gaussians:
         raise InputError(f"{file.name} must be one of {listed}. Got {file.suffix!r} instead.")
     check_input_file(file)
     try:
-        arrays = _read_hdf5(file, inside) if suffix in HDF5 else _read_numpy(file, inside)
+        read = read_mat if suffix == MATLAB else _read_hdf5 if suffix in HDF5 else _read_numpy
+        arrays = read(file, inside)
         return as_network(_interpret(arrays, str(path)))
     except RepshapeError as error:
         if isinstance(error, MissingDependencyError) or name in str(error):
@@ -135,21 +140,22 @@ def _metadata(row: pd.Series[Any], columns: Sequence[str]) -> dict[str, Any]:
 
 def _interpret(arrays: Mapping[str, Any], path: str) -> NetworkLike:
     """Return the network that named arrays describe."""
-    conditions = _conditions(arrays.get("conditions"))
+    labels = {noun: _labels(arrays.get(noun), noun) for noun in LABELS}
     if "trials" in arrays:
-        trials = np.asarray(arrays["trials"])
+        trials = arrays["trials"]
         if "n_trials" in arrays:
-            return Trials(_split(trials, arrays["n_trials"]), conditions=conditions)
-        return Trials(trials, conditions=conditions)
+            trials = _split(np.asarray(trials), arrays["n_trials"])
+        return Trials(trials if isinstance(trials, list) else np.asarray(trials), **labels)
     found = [name for name in COVARIANCES if name in arrays]
     if "means" in arrays and not found:
-        return Gaussians.points(arrays["means"], conditions=conditions)
+        return Gaussians.points(arrays["means"], **labels)
     if "means" in arrays and found[0] == "factors":
-        return Gaussians.from_factors(arrays["means"], arrays["factors"], conditions=conditions)
+        return Gaussians.from_factors(arrays["means"], arrays["factors"], **labels)
     if "means" in arrays:
-        return Gaussians(arrays["means"], arrays[found[0]], conditions=conditions)
+        return Gaussians(arrays["means"], arrays[found[0]], **labels)
     if len(arrays) == 1:
-        return np.asarray(next(iter(arrays.values())))
+        only = next(iter(arrays.values()))
+        return only if isinstance(only, list) else np.asarray(only)
     listed = ", ".join(map(repr, arrays)) or "nothing"
     raise InputError(
         f"{path} must hold 'trials', or 'means' and one of 'covariances', 'variances' and "
@@ -170,14 +176,14 @@ def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, An
     return np.split(rows, np.cumsum(numbers)[:-1])
 
 
-def _conditions(labels: Any) -> list[str] | None:
+def _labels(labels: Any, noun: str) -> list[Any] | None:
     if labels is None:
         return None
     found = np.asarray(labels).ravel().tolist()
     try:
-        return [one.decode() if isinstance(one, bytes) else str(one) for one in found]
+        return [one.decode() if isinstance(one, bytes) else one for one in found]
     except UnicodeDecodeError:
-        raise InputError("The names of the conditions are not text in UTF-8.") from None
+        raise InputError(f"The names of the {noun} are not text in UTF-8.") from None
 
 
 def _read_hdf5(file: Path, inside: str) -> dict[str, Any]:

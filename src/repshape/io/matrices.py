@@ -16,7 +16,7 @@ from repshape.io.csv import csv_bytes, csv_cells
 from repshape.io.json import json_text, plain
 from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
 from repshape.io.tables import column_cells
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
 
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
@@ -31,7 +31,7 @@ def write_matrix(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
     take for a formula, and numbers that read back to the same bits.
     """
     write = _write_npz if check_suffix(path, SUFFIXES) == ".npz" else _write_csv
-    with atomic_write(check_output_file(path)) as handle:
+    with open_output(check_output_file(path)) as handle:
         write(handle, fields)
 
 

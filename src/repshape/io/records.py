@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -15,7 +17,8 @@ import zarr
 
 from repshape._arrays import frozen
 from repshape.errors import InputTypeError
-from repshape.io.zarr import add_array, create_group, read_array
+from repshape.io.writing import TEMPORARY_SUFFIX
+from repshape.io.zarr import add_array, create_group, read_array, read_attributes, readable
 from repshape.responses import Gaussians, Kind, Trials
 
 Network = Trials | Gaussians
@@ -27,6 +30,8 @@ COVARIANCES: dict[Kind, str] = {
 }
 # Characters that the name of a folder may have, besides letters, digits and "_.-~".
 SAFE = " +,=()@"
+# A temporary folder that nobody touched for a day belongs to a process that was killed.
+STALE_SECONDS = 86400.0
 # Every chunk on disk ends in its CRC-32C, of this many bytes.
 CHECKSUM_BYTES = 4
 
@@ -46,6 +51,7 @@ class Record:
     n_bytes: int
     fingerprint: str
     conditions: tuple[str, ...] | None = None
+    neurons: tuple[str, ...] | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     order: int = 0
     checksum: str | None = None
@@ -63,6 +69,7 @@ class Record:
             n_bytes=stored.nbytes + (0 if trials else network.means.nbytes),
             fingerprint=network.fingerprint,
             conditions=network.conditions,
+            neurons=network.neurons,
             metadata={key: plain(key, value) for key, value in metadata.items()},
             order=order,
         )
@@ -70,10 +77,10 @@ class Record:
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        fields = {"checksum": None} | attributes
+        fields = {"checksum": None, "neurons": None} | attributes
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
-        if fields["conditions"] is not None:
-            fields["conditions"] = tuple(fields["conditions"])
+        for noun in ("conditions", "neurons"):
+            fields[noun] = None if fields[noun] is None else tuple(fields[noun])
         return cls(**fields)
 
     @cached_property
@@ -85,8 +92,9 @@ class Record:
     def attributes(self) -> dict[str, Any]:
         """Return the record as JSON can hold it."""
         values = {key: getattr(self, key) for key in self.__dataclass_fields__}
-        labels = self.conditions
-        return values | {"conditions": None if labels is None else list(labels)}
+        for noun in ("conditions", "neurons"):
+            values[noun] = None if values[noun] is None else list(values[noun])
+        return values
 
 
 def plain(key: str, value: Any) -> Any:
@@ -150,11 +158,27 @@ def load_network(folder: Path, record: Record) -> Network:
         counts = read_array(folder / "n_trials").astype(np.intp)
         dropped = read_array(folder / "n_dropped").astype(np.intp)
         rows = trials.reshape(-1, record.n_neurons)
-        return Trials._trusted(rows, counts, dropped, record.conditions)
+        return Trials._trusted(rows, counts, dropped, record.conditions, record.neurons)
     means = frozen(read_array(folder / "means"))
     kind: Kind = record.kind  # type: ignore[assignment]
     if record.n_bytes > means.nbytes:
         stored = frozen(read_array(folder / COVARIANCES[kind]))
     else:
         stored = frozen(np.zeros((*means.shape, 0)))
-    return Gaussians._trusted(means, stored, kind, record.conditions)
+    return Gaussians._trusted(means, stored, kind, record.conditions, neurons=record.neurons)
+
+
+def network_folders(path: Path) -> list[Path]:
+    """Return the folders of networks, and delete what killed processes left unfinished."""
+    found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
+    for folder in found:
+        temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
+        if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+    return [folder for folder in found if not folder.name.startswith(".")]
+
+
+def read_record(folder: Path) -> Record:
+    """Read the record of one network on disk."""
+    with readable(folder):
+        return Record.from_attributes(read_attributes(folder) or {})

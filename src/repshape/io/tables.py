@@ -17,7 +17,8 @@ from repshape.errors import InputError, RepshapeError
 from repshape.io.csv import csv_bytes, unescape
 from repshape.io.json import json_text
 from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
+from repshape.matrix.distances import DistanceMatrix
 
 SUFFIXES = (".csv", ".npz", ".json")
 SUMMARY = "summary"  # where NPZ holds what is not a column
@@ -33,7 +34,7 @@ def write_table(path: Path, table: pd.DataFrame, summary: Mapping[str, Any]) -> 
     suffix = check_suffix(path, SUFFIXES)
     check_output_file(path)
     columns = _columns(table)
-    with atomic_write(path) as handle:
+    with open_output(path) as handle:
         if suffix == ".csv":
             cells = [column_cells(column) for column in columns.values()]
             handle.write(csv_bytes([list(columns), *zip(*cells, strict=True)]))
@@ -87,6 +88,21 @@ def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
             found = "no row" if rows == 0 else f"{rows} rows"
             raise InputError(f"{path} has {found} for network {name!r}.")
     return table.loc[list(labels)]
+
+
+def join_metadata(D: DistanceMatrix, path: Path | None) -> DistanceMatrix:
+    """Return the matrix with the columns of a CSV table added; they replace those of the name."""
+    if path is None:
+        return D
+    added = read_metadata(path, D.labels)
+    kept = [name for name in D.metadata.columns if name not in added.columns]
+    return D.replace(metadata=D.metadata[kept].join(added))
+
+
+def with_metadata(table: pd.DataFrame, D: DistanceMatrix) -> pd.DataFrame:
+    """Return a table with a row for each network, and the metadata of the networks in front."""
+    columns = [name for name in D.metadata.columns if name not in table.columns]
+    return D.metadata[columns].join(table)
 
 
 def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Files and folders that are either complete or absent."""
+"""Files and folders that are either complete or absent, and errors of one sentence."""
 
 from __future__ import annotations
 
@@ -12,11 +12,47 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from repshape.errors import StorageError
+
 # What renaming onto an existing folder may raise.
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR)
 TEMPORARY_SUFFIX = ".tmp"
 # A disk flushes several files at once faster than one after the other.
 SYNC_THREADS = 8
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than this process may write",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}
+
+
+@contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that takes its name once it is complete, or raise one clear sentence."""
+    with writable(Path(path)), atomic_write(path) as handle:
+        yield handle
+
+
+@contextmanager
+def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a folder that takes its name once it is complete, or raise one clear sentence."""
+    with writable(Path(path)), atomic_folder(path) as folder:
+        yield folder
+
+
+@contextmanager
+def writable(path: Path, remedy: str = "") -> Iterator[None]:
+    """Turn the errors of a full or read-only disk into one sentence."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
+        raise StorageError(f"Cannot write to {path}: {reason}.{remedy and ' ' + remedy}") from error
 
 
 @contextmanager

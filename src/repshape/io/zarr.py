@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
-from repshape.io.writing import atomic_folder, atomic_write
+from repshape.io.writing import atomic_write, open_output_folder, writable
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
@@ -47,7 +46,7 @@ def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
 @contextmanager
 def new_group(path: Path, attributes: dict[str, Any]) -> Iterator[zarr.Group]:
     """Yield a group in a temporary folder that takes the name ``path`` once it is complete."""
-    with writable(path), atomic_folder(path) as folder:
+    with open_output_folder(path) as folder:
         yield create_group(folder, attributes)
 
 
@@ -105,25 +104,3 @@ def readable(path: Path, remedy: str = "") -> Iterator[None]:
     except Exception as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise StorageError(f"{path} is damaged ({what}).{remedy and ' ' + remedy}") from error
-
-
-@contextmanager
-def writable(path: Path, remedy: str = "") -> Iterator[None]:
-    """Turn the errors of a full or read-only disk into one sentence."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except OSError as error:
-        reason = REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"Cannot write to {path}: {reason}.{remedy and ' ' + remedy}") from error
-
-
-REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than this process may write",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-}

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,7 +28,9 @@ class DistanceMatrix:
     """Distances between K networks, with their names and how they were measured.
 
     It is accepted wherever scikit-learn takes ``metric="precomputed"``, and by `numpy.asarray`. Its
-    arrays are read-only; `replace` returns a changed copy.
+    arrays are read-only; `replace` returns a changed copy. ``D["a", "b"]`` is the distance between
+    two networks, and ``D[["a", "b", "c"]]`` the matrix of some of them. Anything but labels
+    indexes the values, as in NumPy.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ class DistanceMatrix:
     >>> D
     DistanceMatrix(2 networks, distances 1.5 to 1.5)
     >>> D.to_frame().loc["vae", "mouse"].item()
+    1.5
+    >>> D["vae", "mouse"]
     1.5
     """
 
@@ -120,6 +125,52 @@ class DistanceMatrix:
         names = list(self.labels)
         return pd.DataFrame(self.values.copy(), index=names, columns=names)
 
+    def select(self, **where: Any) -> DistanceMatrix:
+        """Return the matrix of the networks whose metadata match.
+
+        Parameters
+        ----------
+        **where
+            For each column of the metadata a value, a list of values, or a function of a value
+            that returns True or False, which is not called where the value is missing.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"area": ["V1", "V1", "IT"]})
+        >>> D = DistanceMatrix([[0, 1, 2], [1, 0, 3], [2, 3, 0]], list("abc"), table)
+        >>> D.select(area="V1").labels
+        ('a', 'b')
+        """
+        return self._subset(select_rows(self.metadata, where))
+
+    def _subset(self, index: Sequence[int]) -> DistanceMatrix:
+        block = np.ix_(index, index)
+        fields = self._fields() | {
+            "labels": [self.labels[k] for k in index],
+            "metadata": self.metadata.iloc[list(index)],
+        }
+        for name in ("values", "lower_bounds", "converged"):
+            fields[name] = None if fields[name] is None else fields[name][block]
+        return DistanceMatrix(**fields, missing=True)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            raise InputError(
+                f"Give two labels, as in D[{key!r}, 'another'], or a list of labels. Got {key!r}."
+            )
+        if isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key):
+            i, j = (find_label(k, self.labels, "network") for k in key)
+            return float(self.values[i, j])
+        if isinstance(key, list | tuple) and key and all(isinstance(k, str) for k in key):
+            return self._subset(find_labels(key, self.labels, "network"))
+        return self.values[key]
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the matrix with `repshape.plots.plot_matrix`, whose options it takes."""
+        from repshape.plots.matrix import plot_matrix
+
+        return plot_matrix(self, **options)
+
     def replace(self, **changes: Any) -> DistanceMatrix:
         """Return a copy in which some fields are changed, and everything else is kept.
 
@@ -141,7 +192,8 @@ class DistanceMatrix:
         """Write to ``path``, whole or not at all.
 
         A name that ends in ``.npz`` keeps everything and holds no pickle. One that ends in
-        ``.csv`` keeps the labels and every bit of the distances, and nothing else. A label that a
+        ``.csv`` keeps the labels and every bit of the distances, and nothing else: write
+        ``D.metadata.to_csv(...)`` beside it if you need the metadata too. A label that a
         spreadsheet would take for a formula, because it begins with ``=``, ``+``, ``-``, ``@``, a
         tab or a line break, gets an apostrophe in front in CSV, which `load` removes again.
         """

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from repshape._arrays import count
+from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer, check_real
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.triangles import (
@@ -34,6 +35,7 @@ ROUNDING = 4 * np.finfo(np.float64).eps
 MAX_ITERATIONS = 5000  # per round; the next round starts from there
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class Repaired:
     """The nearest metric, and the evidence that it is a metric and the nearest one.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape._parallel import available_cores, run_all
 from repshape.errors import check_real
 from repshape.matrix.distances import DistanceMatrix
@@ -21,6 +22,7 @@ TOLERANCE = 1e-7
 BLOCK = 2**16
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class TriangleViolations:
     r"""What `triangle_violations` found.

@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator, clone
 
 from repshape import _native
 from repshape._arrays import condition_weights
+from repshape._compact import compact_repr
+from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
     Rule,
@@ -34,6 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound="Prepared")
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Alignment:
     """The best transform of one pair of networks, with its distance and its certificate.
@@ -98,20 +101,6 @@ class Prepared:
     n_neurons: int
     conditions: tuple[str, ...] | None
     basis: FloatArray | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True)
-class PairResults:
-    """Results of many pairs, as arrays with one entry per pair.
-
-    ``transforms`` are kept on request: one (s_y, s_x) array per pair, between the coordinates in
-    which the prepared networks were solved.
-    """
-
-    distance: FloatArray
-    lower_bound: FloatArray
-    converged: npt.NDArray[np.bool_]
-    transforms: list[FloatArray] | None = None
 
 
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
@@ -195,11 +184,11 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         """Return the distance between two networks."""
         return self.align(x, y).distance
 
-    def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> PairResults:
+    def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices."""
         index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
         found = [self.align_prepared(prepared[i], prepared[j]) for i, j in index]
-        return PairResults(
+        return _native.PairResults(
             distance=np.array([a.distance for a in found]),
             lower_bound=np.array([a.lower_bound for a in found]),
             converged=np.array([a.converged for a in found], dtype=bool),
@@ -289,7 +278,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         *,
         starts: Sequence[FloatArray] | None = None,
         keep: bool = False,
-    ) -> PairResults:
+    ) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices.
 
         Parameters
@@ -310,8 +299,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         sizes = {network.native.neurons for network in used}
         options = {size: self.search_options(M, size) for size in sizes}
         handles = [network.native for network in prepared]
-        found = _native.align_pairs(handles, index, options, starts, keep=keep)
-        return PairResults(found.distance, found.lower_bound, found.converged, found.transforms)
+        return _native.align_pairs(handles, index, options, starts, keep=keep)
 
 
 def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str) -> Transform:
@@ -334,16 +322,10 @@ def check_same_conditions(
     x: Prepared | Trials | Gaussians, y: Prepared | Trials | Gaussians
 ) -> None:
     """Raise unless two networks have the same conditions: as many, with the same names if any."""
-    if x.n_conditions != y.n_conditions:
+    difference = find_difference(x, y)
+    if difference is not None:
         raise InputError(
-            "Both networks must have the same conditions in the same order. "
-            f"Got {x.n_conditions} conditions and {y.n_conditions} conditions."
-        )
-    if x.conditions is not None and y.conditions is not None and x.conditions != y.conditions:
-        m = [a == b for a, b in zip(x.conditions, y.conditions, strict=True)].index(False)
-        raise InputError(
-            "Both networks must have the same conditions in the same order. "
-            f"Condition {m} is {x.conditions[m]!r} in one and {y.conditions[m]!r} in the other."
+            f"Both networks must have the same conditions in the same order. {difference}"
         )
 
 

@@ -35,28 +35,18 @@ class EnergyShapeMetric(NativeShapeMetric):
     ----------
     q : float in (0, 2]
         Power of the distance between single trials.
-    group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms under which networks count as equal. If the numbers of neurons differ, the
-        smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance.
     estimator : {"u", "v"}
         "u" computes the last two expectations over distinct pairs of trials. This is unbiased at
         a fixed transform, but the squared distance may be negative; the distance is then
         -sqrt(abs(squared)). "v" computes them over all pairs: a true metric between samples, which
         noise biases upward.
-    preprocess : Preprocess or None
-        Preprocessing, fitted and applied to each network first.
-    weights : array of shape (M,) or None
-        Weights of the conditions, which are normalised to sum to one. Equal by default.
     n_starts : "auto" or int
         Number of starting points of the search. 1 starts only from the alignment of the means.
         "auto" screens a few dozen starts on some conditions and trials, and finishes the best.
-    tol : float
-        The search stops when the gradient on the group falls below ``tol`` times its scale.
     max_iter : int
         Maximum number of gradient evaluations, over all trials, per start.
-    random_state : int
-        Seed of the random starts. The same seed gives exactly the same result.
+    group, preprocess, weights, tol, random_state
+        As in `GaussianShapeMetric`.
 
     Notes
     -----

@@ -14,7 +14,12 @@ from repshape.coordinates.factors import coordinates_for, factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNative
-from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
+from repshape.moments import (
+    CovarianceEstimator,
+    check_covariance,
+    estimate_moments,
+    estimate_without_warning,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians, Trials
@@ -120,6 +125,8 @@ class GaussianShapeMetric(NativeShapeMetric):
     def _moments(self, network: Trials | Gaussians) -> Gaussians:
         if isinstance(network, Gaussians):
             return network
+        if self.alpha == 2:  # the covariances have no weight
+            return estimate_without_warning(network, self.covariance, self.random_state)
         return estimate_moments(network, self.covariance, random_state=self.random_state)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:

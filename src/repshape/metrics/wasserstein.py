@@ -24,6 +24,7 @@ from repshape.metrics.base import (
 )
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
@@ -82,19 +83,11 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     ----------
     p : float, at least 1
         Power of the distance between single trials.
-    group : {"orthogonal", "rotation", "permutation", "identity"}
-        Transforms under which networks count as equal. If the numbers of neurons differ, the
-        smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance.
     regularization : float or None
         None computes exact transport. A positive number adds an entropic penalty, in units of
         the mean of :math:`(|x|^2 + |y|^2)^{p/2}` in each condition, and subtracts the
         self-transports (the Sinkhorn divergence). Use it for many hundreds of trials. Below about
         0.01 it is slower than exact transport.
-    preprocess : Preprocess or None
-        Preprocessing, fitted and applied to each network first.
-    weights : array of shape (M,) or None
-        Weights of the conditions, which are normalised to sum to one. Equal by default.
     n_starts : "auto" or int
         Number of starting points: first the alignment of the means, then that of
         `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then principal axes and random
@@ -105,8 +98,8 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         ``tol``.
     max_iter : int
         Maximum number of alternations per start.
-    random_state : int
-        Seed of the random starts. The same seed gives exactly the same result.
+    group, preprocess, weights, random_state
+        As in `GaussianShapeMetric`.
 
     Notes
     -----
@@ -195,7 +188,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             tuple(np.split(coordinates.rows, np.cumsum(trials.n_trials)[:-1])),
             coordinates.means,
             self._energy().prepare(trials),
-            self._gaussian().prepare(trials),
+            self._gaussian().prepare(estimate_without_warning(trials, "mle", 0)),
             basis=coordinates.basis,
         )
 

@@ -33,6 +33,7 @@ class WorkerJob:
     """
 
     cohort: str
+    names: tuple[str, ...]
     stores: tuple[str, ...]
     store_ids: tuple[str, ...]
     metrics: tuple[Metric, ...]
@@ -83,6 +84,7 @@ class DaskSolver:
         self._progress = progress
         self._job = WorkerJob(
             str(cohort.path.resolve()),
+            cohort.labels,
             tuple(str(store.path.resolve()) for store in stores),
             tuple(store.id for store in stores),
             tuple(metrics),
@@ -162,7 +164,7 @@ class _WorkerState:
                 f"The worker has repshape {package_version()} and the client {job.version}."
             )
         threadpool_limits(limits=1, user_api="blas")  # not undone: threads share this setting
-        cohort = Cohort.open(job.cohort)
+        cohort = Cohort.open(job.cohort)[list(job.names)]
         self.run = job.run
         self.cache = PreparedCache(cohort, cohort.labels, job.metrics, job.capacity // _threads())
         self._stores = [Store(path) for path in job.stores]

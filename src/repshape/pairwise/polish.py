@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.metrics.base import PairResults, ShapeMetric
+from repshape._native import PairResults
+from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.tiles import Layer, TileStore, TileTask
 

@@ -37,7 +37,7 @@ LARGEST_STORE = 2**35
 
 
 def pairwise(
-    networks: Cohort | Iterable[Any],
+    networks: Cohort | Iterable[Any] | Mapping[str, Any],
     metric: Metric,
     *,
     name: str | None = None,
@@ -63,9 +63,10 @@ def pairwise(
 
     Parameters
     ----------
-    networks : Cohort, or iterable of K networks
-        Anything that ``metric`` takes. Labels and metadata are taken from its attributes of
-        those names if it has them. The networks of a cohort on disk are read when needed.
+    networks : Cohort, or iterable or dict of K networks
+        Anything that ``metric`` takes. The keys of a dict are the labels. Otherwise labels and
+        metadata are taken from its attributes of those names if it has them. The networks of a
+        cohort on disk are read when needed.
     metric : ShapeMetric or callable
         A shape metric, or any symmetric ``metric(x, y) -> float``.
     name : str, optional
@@ -135,7 +136,7 @@ def pairwise(
 
 
 def pairwise_many(
-    networks: Cohort | Iterable[Any],
+    networks: Cohort | Iterable[Any] | Mapping[str, Any],
     metrics: Mapping[str, Metric],
     *,
     labels: Sequence[str] | None = None,
@@ -358,8 +359,10 @@ def _is_identified(metric: Metric) -> bool:
 
 
 def as_sequence(networks: Any, name: str) -> Sequence[Any]:
-    """Return networks as a sequence; a cohort stays one, so that it is read when needed."""
+    """Return networks, or the values of a dict, as a sequence; a cohort is read when needed."""
     try:
+        if isinstance(networks, Mapping):
+            networks = networks.values()
         items = networks if isinstance(networks, Cohort) else list(networks)
     except TypeError:
         raise InputTypeError(
@@ -378,4 +381,6 @@ def records_of(networks: Sequence[Any]) -> Sequence[Any]:
 
 def _own(networks: Any, name: str, given: Any) -> Any:
     """Return what the caller gave, or else what the networks carry themselves."""
+    if isinstance(networks, Mapping):
+        return list(networks) if given is None and name == "labels" else given
     return getattr(networks, name, None) if given is None else given

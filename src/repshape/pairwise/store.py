@@ -17,18 +17,18 @@ import pandas as pd
 import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
+from repshape._native import PairResults
 from repshape.errors import StorageError
 from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.writing import writable
 from repshape.io.zarr import (
     DurableStore,
     new_group,
     read_attributes,
     readable,
-    writable,
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import PairResults
 from repshape.pairwise.plan import Plan, Tile
 from repshape.pairwise.tiles import QUANTITIES, Entries, mirror, read_matrix
 

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from repshape._labels import HasConditions, find_difference
+from repshape._native import PairResults
 from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
-from repshape.errors import InputError
-from repshape.metrics.base import PairResults, ShapeMetric
+from repshape.errors import InputError, InputTypeError
+from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.polish import keep_better, make_task
 from repshape.pairwise.tiles import Layer, TileTask
@@ -97,7 +99,7 @@ class PreparedCache:
         self._networks = networks
         self._capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
-        self._first: tuple[int, str] | None = None
+        self._first: tuple[HasConditions, str] | None = None
         self._short_of_memory = capacity < len(names)
         self._here = InlinePool()
 
@@ -123,26 +125,33 @@ class PreparedCache:
         return {index: self._ready[index] for index in wanted}
 
     def check(self, index: int, ready: tuple[Any, ...]) -> None:
-        """Raise unless a network has as many conditions as the others."""
+        """Raise unless a network has the same conditions as the others."""
         for prepared in ready:
             if not hasattr(prepared, "n_conditions"):
                 continue
             if self._first is None:
-                self._first = (prepared.n_conditions, self.names[index])
-            conditions, name = self._first
-            if prepared.n_conditions != conditions:
+                self._first = (prepared, self.names[index])
+            first, name = self._first
+            difference = find_difference(first, prepared, (repr(name), repr(self.names[index])))
+            if difference is not None:
                 raise InputError(
-                    "All networks must have the same conditions in the same order. "
-                    f"Got {conditions} in {name!r} "
-                    f"and {prepared.n_conditions} in {self.names[index]!r}."
+                    f"All networks must have the same conditions in the same order. {difference}"
                 )
 
     def _prepare(self, index: int) -> tuple[Any, ...]:
         network = self._networks[index]
-        return tuple(
-            metric.prepare(network) if isinstance(metric, ShapeMetric) else network
-            for metric in self.metrics
-        )
+        for metric in self.metrics:
+            if isinstance(metric, ShapeMetric):
+                metric._validate_parameters()  # an error about these concerns no network
+        try:
+            return tuple(
+                metric.prepare(network) if isinstance(metric, ShapeMetric) else network
+                for metric in self.metrics
+            )
+        except InputError as error:
+            raise InputError(f"In network {self.names[index]!r}: {error}") from None
+        except InputTypeError as error:
+            raise InputTypeError(f"In network {self.names[index]!r}: {error}") from None
 
 
 def return_free_memory() -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._native import PairResults
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import PairResults
 from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]

@@ -1,6 +1,8 @@
 """Plots of networks, distances and results.
 
-Each function ``plot_x`` makes an object ``XPicture``, which holds what is drawn, and draws it.
+Each function ``plot_x`` makes an object ``XPicture``, which holds what is drawn, draws it on the
+axes ``ax``, or on those of a new pyplot figure, and returns the axes. ``caption=True`` writes a
+caption below them that says what is shown.
 """
 
 from repshape.plots.alignment import AlignmentPicture, plot_alignment

@@ -228,10 +228,6 @@ def plot_embedding(
     unit, ax, caption
         As in `plot_matrix`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

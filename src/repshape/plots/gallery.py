@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 
 import repshape as rs
 from repshape import plots
-from repshape.io.writing import atomic_write
+from repshape.io.writing import open_output
 
 # Twice the pixels of a text column; all figures together stay below one megabyte.
 DPI = 180
@@ -179,7 +179,7 @@ def save_gallery(out: str | Path, names: Sequence[str] = tuple(GALLERY)) -> list
     for name in names:
         figure = GALLERY[name](example).figure.figure
         files.append(folder / f"{name.removeprefix('plot_')}.png")
-        with atomic_write(files[-1]) as handle:
+        with open_output(files[-1]) as handle:
             # Without the version that matplotlib adds, equal figures give equal files.
             figure.savefig(handle, format="png", dpi=DPI, metadata={"Software": None})
         pyplot.close(figure)

@@ -128,10 +128,6 @@ def plot_neighbors(scores: Scores, *, ax: Axes | None = None, caption: bool = Fa
     ax, caption
         As in `plot_matrix`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

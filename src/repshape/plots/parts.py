@@ -169,10 +169,6 @@ def plot_parts(
     unit, ax, caption
         As in `plot_matrix`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -135,10 +135,6 @@ def plot_sweep(
     unit, ax, caption
         As in `plot_matrix`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

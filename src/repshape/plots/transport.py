@@ -282,10 +282,6 @@ def plot_transport(
     ax, caption
         As in `plot_matrix`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure

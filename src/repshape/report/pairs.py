@@ -93,7 +93,14 @@ def view_pairs(source: Source, limit: int, progress: bool | None) -> PairViews:
         projector.check()
     except (InputError, InputTypeError) as error:
         return no_views(f"Alignments are not drawn: {error}")
-    kept = _stored_transforms(source.store, metric, index)
+    return _draw_pairs(source, projector, index, progress)
+
+
+def _draw_pairs(
+    source: Source, projector: _PairProjector, index: IndexArray, progress: bool | None
+) -> PairViews:
+    """Return drawings of the given pairs."""
+    kept = _stored_transforms(source.store, projector.metric, index)
 
     def draw(part: IndexArray) -> list[_PairDrawing]:
         return [
@@ -172,7 +179,7 @@ class _PairProjector:
     """Projects pairs of networks onto a plane; keeps the networks that were used last."""
 
     def __init__(self, metric: ShapeMetric[Any], cohort: Cohort) -> None:
-        self._metric, self._cohort = metric, cohort
+        self.metric, self._cohort = metric, cohort
         self._kept: OrderedDict[int, _Projected] = OrderedDict()
         self._lock = Lock()
         records = cohort.records
@@ -193,11 +200,11 @@ class _PairProjector:
         """Draw the pair (i, j) with the given transform between coordinates, or solve it first."""
         x, y = self._ready(i), self._ready(j)
         if core is None:
-            found = self._metric.align_prepared(x.prepared, y.prepared)
+            found = self.metric.align_prepared(x.prepared, y.prepared)
             parts = found.distance, found.lower_bound, found.mean_distance
             moved, four = found._map, (*parts, found.covariance_distance)
         else:
-            group = getattr(self._metric, "group", "")
+            group = getattr(self.metric, "group", "")
             moved = prepared_transform(core, x.prepared, y.prepared, group)
             four = self._parts(x, y, moved)
         still = np.zeros((len(y.offset), 2))  # neuron k of y on neuron k of x, if there is one
@@ -213,13 +220,13 @@ class _PairProjector:
     def _parts(
         self, x: _Projected, y: _Projected, moved: Transform
     ) -> tuple[float, float, float, float]:
-        whole = self._metric._evaluate(x.network, y.network, moved)
-        if not isinstance(self._metric, GaussianShapeMetric):
+        whole = self.metric._evaluate(x.network, y.network, moved)
+        if not isinstance(self.metric, GaussianShapeMetric):
             return whole, np.nan, np.nan, np.nan
         # d_2^2 is twice the squared mean part, and d_0^2 twice the squared covariance part.
         means, covariances = (
             GaussianShapeMetric(
-                alpha, covariance=self._metric.covariance, weights=self._metric.weights
+                alpha, covariance=self.metric.covariance, weights=self.metric.weights
             )._evaluate(x.network, y.network, moved)
             / np.sqrt(2.0)
             for alpha in (2.0, 0.0)
@@ -236,11 +243,11 @@ class _PairProjector:
             return self._kept[k]
 
     def _make(self, k: int) -> _Projected:
-        prepared = self._metric.prepare(self._cohort[k])
+        prepared = self.metric.prepare(self._cohort[k])
         network = self._cohort[k]
         if prepared.phi is not None:
             network = prepared.phi.apply(network)
-        drawn = _moments(network, self._metric)
+        drawn = _moments(network, self.metric)
         axes = Preprocess(n_components=min(2, drawn.means.shape[1])).fit(network)
         assert axes.linear is not None
         basis = np.pad(axes.linear, ((0, 0), (0, 2 - axes.linear.shape[1])))

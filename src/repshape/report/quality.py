@@ -157,11 +157,16 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 def _completeness(source: Source) -> Check:
     total = many(source.distances.size, "pair")
     if not source.n_missing:
         return "Complete", "good", f"All {total} are computed."
-    return "Complete", "bad", f"{source.n_missing} of {total} are not computed yet."
+    words = f"{source.n_missing} of {total} {_is(source.n_missing)} not computed yet."
+    return "Complete", "bad", words
 
 
 def _convergence(source: Source) -> Check:
@@ -192,7 +197,7 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
         return [("Bounds", "good", words)]
     middle = percent_words(float(np.median(gaps[gaps > PROVEN])))
     words = f"{proven or 'None'} of {many(gaps.size, 'distance')} "
-    words += "is proven to be minimal" if proven == 1 else "are proven to be minimal"
+    words += f"{_is(proven)} proven to be minimal"
     others = "the others" if proven else "the distances"
     words += f"; half of {others} are within {middle} of their proven lower bound"
     return [("Bounds", "note", words + " (not a confidence limit).")]
@@ -204,7 +209,7 @@ def _triangles(found: TriangleViolations) -> Check:
     checked = _grouped(found.n_inequalities)
     if not found.count and not found.n_negative:
         return "Triangles", "good", f"None of the {checked} triangle inequalities is violated."
-    words = f"{found.count} of {checked} triangle inequalities are violated"
+    words = f"{found.count} of {checked} triangle inequalities {_is(found.count)} violated"
     if found.where is not None:
         words += f", by up to {percent_words(found.relative)} of the largest distance"
     if found.n_negative:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repshape.errors import InputError, StorageError, check_integer
-from repshape.io.writing import atomic_write
-from repshape.io.zarr import writable
+from repshape._compact import compact_repr
+from repshape.errors import InputError, check_integer
+from repshape.io.paths import check_output_file
+from repshape.io.writing import open_output
 from repshape.report.page import render_page, simplifications
 from repshape.report.pairs import view_pairs
 from repshape.report.quality import assess
@@ -20,6 +21,7 @@ from repshape.report.sources import CohortLike, MatrixLike, read_inputs
 MAX_PAIRS = 1000
 
 
+@compact_repr
 @dataclass(frozen=True)
 class Report:
     """The result of `write_report`.
@@ -110,10 +112,7 @@ def write_report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The 'path' parameter must end in .html. Got {str(target)!r} instead.")
-    if not target.parent.is_dir() or target.is_dir():
-        raise StorageError(
-            f"Cannot write to {target}: it is a directory, or its parent does not exist."
-        )
+    check_output_file(target)
     check_integer("max_pairs", max_pairs, 0)
     check_integer("random_state", random_state, 0)
     inputs = read_inputs(matrices, cohort)
@@ -122,7 +121,7 @@ def write_report(
     left_out = simplifications(inputs, max_pairs if cohort is not None else None)
     page = render_page(inputs, qualities, views, left_out, title)
     content = page.encode("utf-8", "replace")  # a lone surrogate cannot be encoded
-    with writable(target), atomic_write(target) as handle:
+    with open_output(target) as handle:
         handle.write(content)
     names = tuple(source.name for source in inputs.sources)
     return Report(target, len(content), len(inputs.labels), names, left_out)

@@ -1,0 +1,72 @@
+"""What the commands of the studies share: their options, and a progress bar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from repshape.errors import RepshapeError
+
+INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+
+OnStart = Callable[[int, int], None]
+# Called with the number of processes and a function that takes the number of networks that were
+# finished before and of all networks; yields what is known of each network once it is finished.
+Steps = Callable[[int, OnStart], Iterator[dict[str, Any]]]
+
+
+class Scale(StrEnum):
+    """Sizes of a study."""
+
+    SMALL = "small"
+    PAPER = "paper"
+
+
+Out = Annotated[Path, typer.Option(help="Folder of the study; repeat a command to continue.")]
+ScaleOption = Annotated[Scale, typer.Option(help="Two cores, or the sizes of the paper.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")]
+Images = Annotated[
+    Path | None, typer.Option(help="Folder of the image files; else REPSHAPE_IMAGES.")
+]
+
+
+def follow(console: Console, what: str, steps: Steps, workers: int | None) -> None:
+    """Run the steps of a command with a progress bar; report errors in one sentence."""
+    columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    try:
+        with Progress(*columns, *times, console=console) as progress:
+            task = progress.add_task(what, total=None)
+
+            def begin(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            for found in steps(workers or available_cores(), begin):
+                progress.update(task, advance=1, description=f"{what}, last {found['name']}")
+    except KeyboardInterrupt:
+        console.print("Stopped. Repeat the command to continue.", highlight=False)
+        raise typer.Exit(INTERRUPTED) from None
+    except RepshapeError as error:
+        console.print(str(error), highlight=False)
+        raise typer.Exit(1) from None
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,78 @@
+"""Command line: ``python -m experiments.patch_gaussian train --scale small --out DIR``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
+from experiments.patch_gaussian.claims import MANIPULATION
+from experiments.patch_gaussian.manipulation import check_manipulation
+from experiments.patch_gaussian.run import Study, train_all
+from experiments.patch_gaussian.settings import SCALES, plan_networks
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def describe() -> None:
+    """Run the paper's study of Patch-Gaussian augmentation."""
+
+
+@app.command()
+def train(
+    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+) -> None:
+    """Train all networks that are not finished yet, and measure their responses."""
+    study = Study(out, SCALES[scale], images)
+    console = Console(stderr=True)
+    follow(console, "networks trained", partial(train_all, study), workers)
+    records = list(study.records())
+    print_accuracy(console, records)
+    if len(records) == len(plan_networks(study.settings)):
+        print_manipulation(console, records)
+
+
+def print_accuracy(console: Console, records: list[dict[str, Any]]) -> None:
+    """Print the mean accuracy of each cell, clean and at every tau; failures are counted."""
+    cells: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        cells.setdefault(record["cell"], []).append(record)
+    if not cells:
+        return
+    noises = list(records[0]["accuracy"])
+    table = Table(title="Accuracy")
+    for heading in ("cell", "networks", "failed", *noises):
+        table.add_column(heading)
+    for cell, members in cells.items():
+        means = [np.mean([record["accuracy"][noise] for record in members]) for noise in noises]
+        failed = sum(record["failed"] for record in members)
+        counts = (str(len(members)), str(failed))
+        table.add_row(cell, *counts, *(f"{mean:.3f}" for mean in means))
+    console.print(table)
+
+
+def print_manipulation(console: Console, records: list[dict[str, Any]]) -> None:
+    """Print the manipulation check: each criterion with its threshold, and the verdict."""
+    found = check_manipulation(records)
+    table = Table(title=MANIPULATION.sentence)
+    for heading in ("criterion", "by seed", "must exceed", "verdict"):
+        table.add_column(heading)
+    for criterion in MANIPULATION.criteria:
+        by_seed = "  ".join(f"{value:.3f}" for value in found.folds[criterion.name])
+        verdict = found.verdicts[criterion.name]
+        table.add_row(criterion.name, by_seed, f"{criterion.above:g}", verdict)
+    console.print(table)
+    for criterion in MANIPULATION.criteria:
+        if criterion.note:
+            console.print(f"{criterion.name}: {criterion.note}", highlight=False)
+    console.print(f"The manipulation check {found.verdict}.", highlight=False)
+
+
+if __name__ == "__main__":
+    app()

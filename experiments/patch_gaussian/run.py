@@ -1,0 +1,128 @@
+"""Train the networks of the study, and keep what is finished whenever a run is stopped.
+
+The folder of a network has ``weights.npz``, ``record.json`` and, for each tau,
+``responses-TAU.npz``. An interrupted run resumes when the command is repeated (`common.files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.common import files
+from experiments.common.images import TrainTest
+from experiments.common.jobs import run_jobs
+from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
+from experiments.patch_gaussian.data import load_data
+from experiments.patch_gaussian.settings import CHOSEN, NetworkPlan, Settings, plan_networks
+
+if TYPE_CHECKING:
+    from experiments.patch_gaussian.training import Trained
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where the study is kept, and what it consists of.
+
+    Attributes
+    ----------
+    out : Path
+        Records, responses and weights; about 16 MB for each network of the small scale.
+    settings : Settings
+    images : Path or None
+        Folder of CIFAR-10 (`data.load_data`).
+    """
+
+    out: Path
+    settings: Settings
+    images: Path | None = None
+
+    def folder(self, plan: NetworkPlan) -> Path:
+        """Return the folder of a network."""
+        return self.out / files.NETWORKS / plan.name
+
+    def responses(self, plan: NetworkPlan, tau: float) -> Path:
+        """Return the file of a network's responses at one tau."""
+        return self.folder(plan) / f"responses-{tau:g}.npz"
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of all networks that are finished."""
+        return files.read_records(map(self.folder, plan_networks(self.settings)))
+
+    def data(self) -> TrainTest:
+        """Load the images."""
+        size = self.settings
+        return load_data(self.images, size.side, size.train_per_class, size.test_per_class)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what decides the results, ready for JSON."""
+        return {"settings": asdict(self.settings), "chosen": CHOSEN}
+
+
+def train_all(
+    study: Study, workers: int, on_start: Callable[[int, int], None] = lambda done, total: None
+) -> Iterator[dict[str, Any]]:
+    """Train the networks that have no record yet; yield each record as it is written.
+
+    Parameters
+    ----------
+    study : Study
+    workers : int
+        Processes, one core each.
+    on_start : callable
+        Called once, with the number of networks that were finished before and of all networks.
+    """
+    require_torch()
+    files.claim_folder(study.out, study.summary(), "settings")
+    plans = plan_networks(study.settings)
+    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
+    if jobs:
+        study.data()  # missing files are reported before anything is trained
+    on_start(len(plans) - len(jobs), len(plans))
+    yield from run_jobs(partial(train_job, study), jobs, workers)
+
+
+def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
+    """Train and measure one network, and write its files, the record last."""
+    from experiments.patch_gaussian import networks, responses, training
+
+    data, folder = study.data(), study.folder(plan)
+    files.prepare_network_folder(folder)
+    watch = training.Stopwatch()
+    with deterministic():
+        trained = training.train_network(plan, data, study.settings)
+        network = trained.network.eval()
+        accuracy = responses.measure_accuracy(network, data.test, study.settings)
+        for tau, arrays in responses.measure_responses(network, plan, data, study.settings):
+            files.write_arrays(study.responses(plan, tau), arrays)
+    weights = networks.get_weights(network)
+    files.write_arrays(folder / files.WEIGHTS, weights)
+    record = _describe(study.settings, plan, trained) | {
+        "accuracy": accuracy,
+        "failed": not accuracy[responses.CLEAN] >= responses.SMALLEST_ACCURACY,
+        "weights_sha256": weights_hash(weights),
+        "versions": versions(),
+        **watch.read(),
+    }
+    files.write_json(folder / files.RECORD, record)
+    return record
+
+
+def _describe(settings: Settings, plan: NetworkPlan, trained: Trained) -> dict[str, Any]:
+    """Return what the plan and the training say, ready for JSON."""
+    losses = [loss if np.isfinite(loss) else None for loss in trained.losses]
+    patch = plan.patch
+    return {
+        "name": plan.name,
+        "cell": plan.cell,
+        "width": None if patch is None else patch.width,
+        "sigma": None if patch is None else patch.sigma,
+        "seed": plan.seed,
+        "losses": losses,
+        "settings": asdict(settings),
+    }

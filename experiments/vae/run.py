@@ -1,0 +1,140 @@
+"""Train and score the networks of a study, and keep what is finished whenever a run is stopped.
+
+The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``; later also
+``scores.json``. An interrupted run resumes when the command is repeated (`common.files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.common import files
+from experiments.common.jobs import run_jobs
+from experiments.common.reproducible import require_torch
+from experiments.vae.data import ImageData, load_data, load_sprites
+from experiments.vae.settings import (
+    CHOSEN,
+    UNTRAINED,
+    NetworkPlan,
+    ScoreSettings,
+    Settings,
+    plan_networks,
+)
+
+LATENTS = "latents.npz"
+SCORES = "scores.json"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Where a study is kept, and what it consists of.
+
+    Attributes
+    ----------
+    out : Path
+    settings : mapping of str to Settings
+        By data set.
+    scores : ScoreSettings
+    images : Path or None
+        Folder of the image files (`load_data`).
+    only : str or None
+        Work on this data set alone.
+    """
+
+    out: Path
+    settings: Mapping[str, Settings]
+    scores: ScoreSettings
+    images: Path | None = None
+    only: str | None = None
+
+    def folder(self, plan: NetworkPlan) -> Path:
+        """Return the folder of a network."""
+        return self.out / files.NETWORKS / plan.name
+
+    def plans(self) -> list[NetworkPlan]:
+        """Return all networks, of one data set or of all."""
+        chosen = [self.only] if self.only else list(self.settings)
+        return [plan for name in chosen for plan in plan_networks(name, self.settings[name])]
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of all networks that are finished."""
+        return files.read_records(map(self.folder, self.plans()))
+
+    def data(self, dataset: str) -> ImageData:
+        """Load a data set."""
+        size = self.settings[dataset]
+        counts = size.n_held_out, size.n_validation
+        return load_data(dataset, self.images, size.architecture.side, *counts)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what decides the results, ready for JSON."""
+        found = {name: asdict(size) for name, size in self.settings.items()}
+        return {"datasets": found, "chosen": CHOSEN}
+
+    def prepare(self) -> None:
+        """Check that PyTorch and the folder can be used, before anything is computed."""
+        require_torch()
+        files.claim_folder(self.out, self.summary(), "datasets")
+
+
+def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
+    """Train the networks that have no record yet; yield each record as it is written.
+
+    ``workers`` is the number of processes. ``on_start`` is called once, with the number of networks
+    that were finished before and of all networks.
+    """
+    study.prepare()
+    plans = study.plans()
+    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
+    for dataset in dict.fromkeys(plan.dataset for plan in jobs):
+        study.data(dataset)  # missing files are reported before anything is trained
+    on_start(len(plans) - len(jobs), len(plans))
+    yield from run_jobs(partial(train_job, study), jobs, workers)
+
+
+def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
+    """Train one network and write its files, the record last."""
+    from experiments.vae.training import train_network
+
+    outcome = train_network(plan, study.data(plan.dataset), study.settings[plan.dataset])
+    folder = study.folder(plan)
+    files.prepare_network_folder(folder)
+    files.write_arrays(folder / LATENTS, outcome.latents)
+    files.write_arrays(folder / files.WEIGHTS, outcome.weights)
+    files.write_json(folder / files.RECORD, outcome.record)
+    return outcome.record
+
+
+def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
+    """Score the trained sprite networks that have no scores yet; yield what is written."""
+    study.prepare()
+    plans = [plan for plan in study.plans() if is_scored(plan)]
+    plans = [plan for plan in plans if (study.folder(plan) / files.RECORD).exists()]
+    jobs = [plan for plan in plans if not (study.folder(plan) / SCORES).exists()]
+    on_start(len(plans) - len(jobs), len(plans))
+    yield from run_jobs(partial(score_job, study), jobs, workers)
+
+
+def is_scored(plan: NetworkPlan) -> bool:
+    """Return whether a network has scores: it needs known factors, and training."""
+    return plan.dataset == "dsprites" and plan.objective != UNTRAINED
+
+
+def score_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
+    """Encode every sprite with one network, and write its fifteen scores."""
+    from experiments.vae.encoding import encode_sprites
+    from experiments.vae.scores import all_scores
+
+    weights = dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False))
+    architecture = study.settings[plan.dataset].architecture
+    sprites = load_sprites(study.images, architecture.side)
+    table = encode_sprites(architecture, weights, sprites)
+    found = {"name": plan.name} | all_scores(table, study.scores)
+    files.write_json(study.folder(plan) / SCORES, found)
+    return found

@@ -1,0 +1,104 @@
+"""All fifteen scores of one network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.vae.scores.correlation import (
+    code_covariance,
+    gaussian_total_correlation,
+    gaussian_wasserstein_correlation,
+    normalised_wasserstein_correlation,
+)
+from experiments.vae.scores.information import (
+    code_information,
+    modularity,
+    mutual_information_gap,
+)
+from experiments.vae.scores.interventions import beta_vae_accuracy, factor_vae_accuracy
+from experiments.vae.scores.prediction import (
+    boosted_accuracy,
+    dci,
+    explicitness,
+    logistic_accuracy,
+    separated_predictability,
+)
+from experiments.vae.scores.table import CodeTable
+from experiments.vae.settings import ScoreSettings
+
+NAMES = {
+    "A": "beta-VAE accuracy",
+    "B": "DCI disentanglement",
+    "C": "DCI completeness",
+    "D": "DCI informativeness",
+    "E": "FactorVAE accuracy",
+    "F": "logistic regression accuracy",
+    "G": "boosted trees accuracy",
+    "H": "mutual information gap",
+    "I": "modularity",
+    "J": "explicitness",
+    "K": "SAP",
+    "L": "Gaussian total correlation",
+    "M": "Gaussian Wasserstein correlation",
+    "N": "normalised Gaussian Wasserstein correlation",
+    "O": "mutual information of codes",
+}
+Score = Callable[[CodeTable, ScoreSettings, np.random.Generator], Any]
+
+
+def _dci(table: CodeTable, settings: ScoreSettings, rng: np.random.Generator) -> list[float]:
+    found = dci(table, settings, rng)
+    return [found.disentanglement, found.completeness, found.informativeness]
+
+
+def _gaussian(table: CodeTable, settings: ScoreSettings, rng: np.random.Generator) -> list[float]:
+    C = code_covariance(table, settings, rng)
+    return [
+        gaussian_total_correlation(C),
+        gaussian_wasserstein_correlation(C),
+        normalised_wasserstein_correlation(C),
+    ]
+
+
+def _one(score: Callable[..., float]) -> Score:
+    return lambda table, settings, rng: [score(table, settings, rng)]
+
+
+# Letters that come from one set of draws stand together.
+SCORES: dict[str, Score] = {
+    "A": _one(beta_vae_accuracy),
+    "BCD": _dci,
+    "E": _one(factor_vae_accuracy),
+    "F": _one(logistic_accuracy),
+    "G": _one(boosted_accuracy),
+    "H": _one(mutual_information_gap),
+    "I": _one(modularity),
+    "J": _one(explicitness),
+    "K": _one(separated_predictability),
+    "LMN": _gaussian,
+    "O": _one(code_information),
+}
+
+
+def all_scores(table: CodeTable, settings: ScoreSettings) -> dict[str, Any]:
+    """Return scores A to O, and the seconds they took, ready for JSON.
+
+    A score that is not finite (L of codes that determine each other) is None.
+    """
+    scores: dict[str, float | None] = {}
+    seconds: dict[str, float] = {}
+    for stream, (letters, score) in enumerate(SCORES.items()):
+        start = time.perf_counter()
+        rng = np.random.default_rng([settings.seed, stream])
+        with threadpool_limits(limits=1):  # one core for each process, and the same bits on any
+            values = score(table, settings, rng)
+        for letter, value in zip(letters, values, strict=True):
+            scores[letter] = value if np.isfinite(value) else None
+        seconds[letters] = round(time.perf_counter() - start, 2)
+    return {"scores": scores, "seconds": seconds, "settings": asdict(settings)}

@@ -1,0 +1,325 @@
+"""Everything that defines the study at its two scales, without PyTorch.
+
+``paper`` follows Locatello et al. (2019) for sprites and the paper's Appendix B.3 for MNIST and
+CIFAR-10. ``small`` has the same design with smaller images, networks and numbers, for two cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+INITIALISATIONS = ("kaiming", "pytorch")
+UNTRAINED = "untrained"
+
+# What the papers do not state, and what was chosen instead.
+CHOSEN = {
+    "sprites": "rendered with the factors of dSprites and outlines of our own, unless the original "
+    "file is given; at the small scale 32 x 32, means over blocks of 2 x 2 pixels",
+    "held-out images": "never trained on: 512 at the small scale, and at paper scale 2048 sprites "
+    "(as for the paper's energy distances) or 3500 test images",
+    "Kaiming initialisation": "PyTorch's kaiming_normal_ with the gain of ReLU, zero biases, in "
+    "all layers; Locatello et al. used Glorot's, also with zero biases",
+    "loss of MNIST and CIFAR-10": "Bernoulli cross-entropy with intensities as probabilities, as "
+    "for sprites",
+    "validation images of MNIST and CIFAR-10": "5000 of the training images, at paper scale; the "
+    "small scale keeps the weights of the last step",
+    "beta of MNIST and CIFAR-10": "1, 2, 4, 6, 8, 12 and 16 at paper scale (the paper says 6 to 8 "
+    "levels from 1 to 16)",
+    "FactorVAE at paper scale": "150 000 iterations, since its two optimisers both counted towards "
+    "the 300 000 steps of the original code",
+    "FactorVAE at the small scale": "both optimisers have a learning rate of 1e-3",
+    "annealed VAE at the small scale": "gamma 10 instead of 1000: training is 75 times shorter",
+}
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """One layer of an encoder: filters, size of the kernel, padding; the stride is 2."""
+
+    filters: int
+    kernel: int = 4
+    padding: int = 1
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An encoder and the decoder that mirrors it.
+
+    ReLU follows every layer but the last one of either.
+
+    Attributes
+    ----------
+    side, channels : int
+        Of the images.
+    encoder : tuple of Convolution
+        Each halves the side.
+    hidden : int
+        Units of the dense layer between convolutions and latents, on either side.
+    latents : int
+    decoder : tuple of int
+        Filters of the transposed convolutions (4 x 4, stride 2) before the last one, whose
+        filters are the channels.
+    """
+
+    side: int
+    channels: int
+    encoder: tuple[Convolution, ...]
+    hidden: int
+    latents: int
+    decoder: tuple[int, ...]
+
+    @property
+    def inner(self) -> tuple[int, int, int]:
+        """Filters, height and width between convolutions and dense layers."""
+        side = self.side // 2 ** len(self.encoder)
+        return self.encoder[-1].filters, side, side
+
+
+@dataclass(frozen=True)
+class Discriminator:
+    """The classifier of FactorVAE: dense layers of equal width, and its Adam optimiser."""
+
+    layers: int
+    width: int
+    learning_rate: float
+    betas: tuple[float, float] = (0.5, 0.9)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the networks of one data set are trained.
+
+    Attributes
+    ----------
+    architecture : Architecture
+    strengths : mapping of str to tuple of float
+        For each objective, its regularisation strengths in ascending order.
+    seeds : int
+        Networks for each objective, strength and initialisation. A seed fixes the initial weights
+        and the order of the data for all objectives.
+    initialisations : tuple of str
+        Of the networks that are trained.
+    untrained_seeds : int
+        Networks that are kept untrained, for each of the initialisations there are.
+    steps, batch_size : int
+    learning_rate : float
+        Of Adam.
+    n_held_out, n_validation : int
+        Numbers of images.
+    validate_every : int
+        Steps between looks at the validation images; the weights with the lowest loss are kept.
+        With 0, the last weights are kept.
+    discriminator : Discriminator
+    annealed_gamma : float
+        Weight of the annealed objective.
+    other_steps : mapping of str to int
+        Objectives that are trained for another number of steps.
+    checkpointed : tuple of (str, float)
+        Objectives and strengths of which the first ``checkpoint_seeds`` networks keep their
+        latents along the training.
+    checkpoint_seeds : int
+    """
+
+    architecture: Architecture
+    strengths: Mapping[str, tuple[float, ...]]
+    seeds: int
+    initialisations: tuple[str, ...]
+    untrained_seeds: int
+    steps: int
+    learning_rate: float
+    n_held_out: int
+    n_validation: int = 0
+    validate_every: int = 0
+    batch_size: int = 64
+    discriminator: Discriminator = Discriminator(3, 128, 1e-3)
+    annealed_gamma: float = 10.0
+    other_steps: Mapping[str, int] = field(default_factory=dict)
+    checkpointed: tuple[tuple[str, float], ...] = ()
+    checkpoint_seeds: int = 0
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    """How many images the disentanglement scores are computed from.
+
+    The defaults are those of the paper's scale.
+
+    Attributes
+    ----------
+    n_train, n_test : int
+        Points, votes or images of all scores but B, C, D, F and G.
+    n_train_slow, n_test_slow : int
+        Images of B, C, D, F and G, whose classifiers take longest.
+    group : int
+        Pairs of images behind a point of A; images behind a vote of E.
+    bins : int
+        Of every code, for mutual information.
+    seed : int
+        Every score draws from a stream of its own; all networks see the same draws.
+    """
+
+    n_train: int = 10_000
+    n_test: int = 5_000
+    n_train_slow: int = 10_000
+    n_test_slow: int = 5_000
+    group: int = 64
+    bins: int = 20
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """One network of the study; ``untrained`` ones have no strength.
+
+    >>> NetworkPlan("dsprites", "beta_tc", 4.0, 3, "kaiming").name
+    'dsprites-beta_tc-4-kaiming-3'
+    """
+
+    dataset: str
+    objective: str
+    strength: float | None
+    seed: int
+    initialisation: str
+
+    @property
+    def name(self) -> str:
+        """Name of the network and of its folder."""
+        strength = [] if self.strength is None else [f"{self.strength:g}"]
+        words = [self.dataset, self.objective, *strength, self.initialisation, str(self.seed)]
+        return "-".join(words)
+
+
+def plan_networks(dataset: str, settings: Settings) -> list[NetworkPlan]:
+    """Return all networks of a data set, the untrained ones first and then seed by seed.
+
+    >>> len(plan_networks("dsprites", SCALES["small"]["dsprites"]))
+    200
+    """
+    return [*_plan_untrained(dataset, settings), *_plan_trained(dataset, settings)]
+
+
+def _plan_untrained(dataset: str, settings: Settings) -> Iterator[NetworkPlan]:
+    for seed in range(settings.untrained_seeds):
+        for initialisation in INITIALISATIONS:
+            yield NetworkPlan(dataset, UNTRAINED, None, seed, initialisation)
+
+
+def _plan_trained(dataset: str, settings: Settings) -> Iterator[NetworkPlan]:
+    # Seed by seed, so that a run that is stopped has every objective.
+    for seed in range(settings.seeds):
+        for initialisation in settings.initialisations:
+            for objective, strengths in settings.strengths.items():
+                for strength in strengths:
+                    yield NetworkPlan(dataset, objective, strength, seed, initialisation)
+
+
+def checkpoint_steps(plan: NetworkPlan, settings: Settings) -> tuple[int, ...]:
+    """Return the steps at which a network's latents are kept: 0 and seven doublings, or none."""
+    chosen = (plan.objective, plan.strength) in settings.checkpointed
+    if not chosen or plan.seed >= settings.checkpoint_seeds:
+        return ()
+    return (0, *(settings.steps >> halvings for halvings in range(6, -1, -1)))
+
+
+SPRITES_SMALL = Settings(
+    architecture=Architecture(
+        32, 1, (Convolution(16), Convolution(16), Convolution(32)), 128, 10, (16, 16)
+    ),
+    strengths={
+        "beta": (1.0, 4.0, 10.0),
+        "factor": (5.0, 20.0, 50.0),
+        "dip_i": (1.0, 5.0, 20.0),
+        "dip_ii": (1.0, 5.0, 20.0),
+        "beta_tc": (2.0, 4.0, 8.0),
+        "annealed": (5.0, 10.0, 20.0),
+    },
+    seeds=10,
+    initialisations=("kaiming",),
+    untrained_seeds=10,
+    steps=4000,
+    learning_rate=1e-3,
+    n_held_out=512,
+    checkpointed=(("beta", 4.0), ("beta_tc", 4.0)),
+    checkpoint_seeds=3,
+)
+SPRITES_PAPER = replace(
+    SPRITES_SMALL,
+    architecture=Architecture(
+        64,
+        1,
+        (Convolution(32), Convolution(32), Convolution(64, 2, 0), Convolution(64, 2, 0)),
+        256,
+        10,
+        (64, 32, 32),
+    ),
+    strengths={
+        "beta": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0),
+        "factor": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0),
+        "dip_i": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
+        "dip_ii": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
+        "beta_tc": (1.0, 2.0, 4.0, 6.0, 8.0, 10.0),
+        "annealed": (5.0, 10.0, 25.0, 50.0, 75.0, 100.0),
+    },
+    seeds=50,
+    untrained_seeds=50,
+    steps=300_000,
+    learning_rate=1e-4,
+    n_held_out=2048,
+    discriminator=Discriminator(6, 1000, 1e-4),
+    annealed_gamma=1000.0,
+    other_steps={"factor": 150_000},
+)
+
+
+def _beta_small(architecture: Architecture) -> Settings:
+    return Settings(
+        architecture=architecture,
+        strengths={"beta": (1.0, 2.0, 4.0, 8.0, 16.0)},
+        seeds=4,
+        initialisations=INITIALISATIONS,
+        untrained_seeds=10,
+        steps=2000,
+        learning_rate=1e-3,
+        n_held_out=512,
+        checkpointed=(("beta", 1.0),),
+        checkpoint_seeds=2,
+    )
+
+
+def _beta_paper(architecture: Architecture, n_train: int) -> Settings:
+    validation, batch, epochs = 5000, 64, 1000
+    steps_of_epoch = (n_train - validation) // batch
+    return Settings(
+        architecture=architecture,
+        strengths={"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)},
+        seeds=50,
+        initialisations=INITIALISATIONS,
+        untrained_seeds=50,
+        steps=epochs * steps_of_epoch,
+        learning_rate=1e-4,
+        n_held_out=3500,
+        n_validation=validation,
+        validate_every=steps_of_epoch,
+        batch_size=batch,
+        checkpointed=(("beta", 1.0),),
+        checkpoint_seeds=2,
+    )
+
+
+_SMALL_3 = (Convolution(16), Convolution(16), Convolution(32))
+MNIST_SMALL = _beta_small(Architecture(32, 1, _SMALL_3, 128, 10, (16, 16)))
+CIFAR_SMALL = _beta_small(Architecture(32, 3, (*_SMALL_3, Convolution(32)), 128, 50, (32, 16, 16)))
+MNIST_PAPER = _beta_paper(Architecture(32, 1, (Convolution(64),) * 3, 256, 10, (64, 64)), 60_000)
+CIFAR_PAPER = _beta_paper(
+    Architecture(32, 3, (Convolution(64),) * 4, 256, 50, (64, 64, 64)), 50_000
+)
+
+SCALES: dict[str, dict[str, Settings]] = {
+    "small": {"dsprites": SPRITES_SMALL, "mnist": MNIST_SMALL, "cifar10": CIFAR_SMALL},
+    "paper": {"dsprites": SPRITES_PAPER, "mnist": MNIST_PAPER, "cifar10": CIFAR_PAPER},
+}
+SCORE_SCALES: dict[str, ScoreSettings] = {
+    "small": ScoreSettings(n_train_slow=2000, n_test_slow=1000),
+    "paper": ScoreSettings(),
+}

@@ -1,0 +1,74 @@
+"""The command that tests whether groups of networks differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repshape.cli.matrices import Matrix
+from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+
+
+def groups(
+    matrix: Matrix,
+    labels: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column of the metadata that names the groups.")
+    ],
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of what networks have in common, such as the animal. Blocks are permuted "
+            "whole if each belongs to one group, and labels within blocks otherwise.",
+        ),
+    ] = None,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV of metadata; its first column names the networks."),
+    ] = None,
+    permutations: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="NUMBER", help="Random permutations; all are used if there are fewer."
+        ),
+    ] = 9999,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Pairs of groups as a table: .csv, .npz or .json."
+        ),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether groups of networks differ.
+
+    \b
+    Examples:
+      repshape groups distances.npz --labels area --blocks mouse
+      repshape groups distances.npz --labels genotype --metadata mice.csv -o pairs.csv
+    """  # noqa: D301 (click reads the backspace)
+    from repshape.inference.groups import groups as test_groups
+    from repshape.io.tables import join_metadata, write_table
+    from repshape.matrix.distances import DistanceMatrix
+
+    files = [out] if out else []
+    check_tables(files, inputs=[matrix, *([metadata] if metadata else [])])
+    D = join_metadata(DistanceMatrix.load(matrix), metadata)
+    found = test_groups(D, labels, blocks, n_permutations=permutations, random_state=seed)
+    lines = found.words()
+    if len(found.groups) > 2:
+        lines += [
+            f"{row.first} and {row.second}: distance {row.distance:.3g}, "
+            f"p = {row.p_value:.3g} ({row.holm_p_value:.3g} after Holm's correction)."
+            for row in found.pairs.itertuples()
+        ]
+    summary = {"labels": labels, "blocks": blocks} | found.summary()
+    for file in files:
+        write_table(file, found.pairs.set_index("first"), summary)
+        lines.append(f"Wrote {file}")
+    data = summary | {"files": [str(file) for file in files]}
+    tell(lines, data, as_json=as_json, quiet=quiet)

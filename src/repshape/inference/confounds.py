@@ -1,0 +1,311 @@
+"""Is it only gain? Norms, angles, trials and floors beside a matrix of distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from repshape._arrays import condition_weights
+from repshape.errors import InputError, check_integer
+from repshape.inference.columns import text_column
+from repshape.inference.floor import split_distances
+from repshape.inference.groups import GroupTest, groups
+from repshape.inference.permutations import N_PERMUTATIONS
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix, as_complete
+from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.pairwise.run import pairwise
+from repshape.responses import Gaussians, Trials, as_network
+
+FloatArray = npt.NDArray[np.float64]
+
+# A squared distance may leave the range that the norms allow by this fraction, due to rounding.
+TOLERANCE = 1e-6
+# Fewer trials per dimension than this leave covariances and alignments to noise.
+TRIALS_PER_DIMENSION = 2
+# Groups whose median numbers of trials differ by more than this factor are not comparable.
+TRIAL_RATIO = 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Confounds:
+    """What else could explain distances: gain, noise and numbers of trials.
+
+    Attributes
+    ----------
+    angles : DistanceMatrix
+        Distances between networks scaled to norm 1: sqrt(2 - 2 cos) of the angle between them.
+    gains : DistanceMatrix
+        Differences of norms, | |x| - |y| |.
+    networks : pandas.DataFrame
+        A row per network: norm, dimensions after preprocessing, least number of trials of a
+        condition, trials per dimension, and noise floor (NaN without trials).
+    gain_share : float
+        Fraction of the sum of squared distances that differences of norms make.
+    gain_share_between, gain_share_within : float
+        The same between and within groups; NaN without labels.
+    floor_share : float
+        Fraction of the mean squared distance that noise alone produces; NaN without trials.
+    tests : dict of str to GroupTest
+        Tests of the groups on ``"distances"``, ``"angles"`` and ``"norms"``; empty without labels.
+    """
+
+    angles: DistanceMatrix
+    gains: DistanceMatrix
+    networks: pd.DataFrame
+    gain_share: float
+    gain_share_between: float
+    gain_share_within: float
+    floor_share: float
+    tests: dict[str, GroupTest] = field(default_factory=dict)
+    _trials: dict[str, float] = field(default_factory=dict)  # median by group
+
+    def __str__(self) -> str:
+        return "\n".join(self.words())
+
+    def words(self) -> list[str]:
+        """Return the result in sentences."""
+        lines = [
+            f"Differences of overall response strength (norm) make {_percent(self.gain_share)} of "
+            "the squared distances."
+        ]
+        if self.tests:
+            lines[0] = lines[0][:-1] + (
+                f" ({_percent(self.gain_share_between)} between groups, "
+                f"{_percent(self.gain_share_within)} within)."
+            )
+            p = {name: f"p = {test.p_value:.3g}" for name, test in self.tests.items()}
+            lines.append(
+                f"Groups differ in distances: {p['distances']}; in angles, which ignore gain: "
+                f"{p['angles']}; in norms alone: {p['norms']}."
+            )
+        if np.isfinite(self.floor_share):
+            lines.append(
+                f"Noise alone gives {_percent(self.floor_share)} of the mean squared distance."
+            )
+        return lines + self._trial_words()
+
+    def _trial_words(self) -> list[str]:
+        lines = []
+        ratio = self.networks["trials_per_dimension"]
+        few = int((ratio < TRIALS_PER_DIMENSION).sum())
+        if few:
+            lines.append(
+                f"{few} of {len(ratio)} networks have fewer than {TRIALS_PER_DIMENSION} trials per "
+                "dimension."
+            )
+        counts = self._trials
+        if counts and max(counts.values()) > TRIAL_RATIO * min(counts.values()):
+            listed = ", ".join(f"{name} {count:g}" for name, count in counts.items())
+            lines.append(
+                f"Groups differ in their numbers of trials (median {listed}): draw the same "
+                "number from all networks before you compare them."
+            )
+        return lines
+
+
+def confounds(
+    cohort: Cohort | Iterable[Any],
+    metric: GaussianShapeMetric | None = None,
+    *,
+    D: DistanceMatrix | npt.ArrayLike | None = None,
+    labels: str | Sequence[Any] | None = None,
+    blocks: str | Sequence[Any] | None = None,
+    n_splits: int = 5,
+    n_permutations: int = N_PERMUTATIONS,
+    random_state: int = 0,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> Confounds:
+    r"""Show how much of the distances between networks is gain, and how much noise.
+
+    With the norm :math:`|x|^2 = \sum_m w_m [\alpha |\mu_m|^2 + (2 - \alpha) \mathrm{tr} S_m]` of a
+    network, which no transform of the group changes, every squared Gaussian distance is exactly
+
+    .. math:: d^2 = (|x| - |y|)^2 + 2 |x| |y| (1 - \cos\theta).
+
+    The first part is a difference of gain: all responses larger by a factor. The second is a
+    difference of shape, and the angle :math:`\theta` does not change when responses are scaled. If
+    labels are given, the test of `groups` is repeated on :math:`\sqrt{2 - 2 \cos\theta}` and on
+    the norms alone.
+
+    Parameters
+    ----------
+    cohort : Cohort, mapping or iterable of K networks
+    metric : GaussianShapeMetric, optional
+        By default ``GaussianShapeMetric()``.
+    D : DistanceMatrix or array of shape (K, K), optional
+        The plug-in distances of this metric, if they are known already. Computed otherwise.
+    labels, blocks : str or sequence of K, optional
+        As in `groups`; a name is that of a column of the metadata.
+    n_splits : int
+        Number of random splits for each network's noise floor.
+    n_permutations, random_state
+        As in `groups`.
+    workers, progress
+        As in `repshape.pairwise`.
+
+    Examples
+    --------
+    The second group of networks responds twice as strongly:
+
+    >>> rng = np.random.default_rng(0)
+    >>> means = rng.normal(size=(4, 1, 3))
+    >>> networks = [g * (means + rng.normal(size=(4, 40, 3))) for g in [1.0] * 4 + [2.0] * 4]
+    >>> found = confounds(networks, labels=["low"] * 4 + ["high"] * 4)
+    >>> found.gain_share > 0.5, found.tests["norms"].p_value < 0.05
+    (True, True)
+    """
+    check_integer("n_splits", n_splits, 1)
+    chosen = check_gaussian(metric)
+    chosen._validate_parameters()
+    networks, names = _read(cohort)
+    if D is None:
+        known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
+    else:
+        known = _check_distances(D, len(networks))
+    norms = np.array([network_norm(one, chosen) for one in networks])
+    gains, angles = decompose(known, norms)
+    floors = np.array(
+        [_squared_floor(one, chosen, n_splits, random_state, workers, progress) for one in networks]
+    )
+    table = _network_table(networks, known, norms, floors, chosen)
+    groups_of = None if labels is None else text_column(known, labels, "labels")
+    tests: dict[str, GroupTest] = {}
+    if groups_of is not None:
+        test = partial(groups, n_permutations=n_permutations, random_state=random_state)
+        units = None if blocks is None else text_column(known, blocks, "blocks")
+        sides = {"distances": known, "angles": angles, "norms": gains}
+        tests = {name: test(one, groups_of, units) for name, one in sides.items()}
+    upper = np.triu_indices(len(known), 1)
+    squared = known.values[upper] ** 2
+    return Confounds(
+        angles=angles,
+        gains=gains,
+        networks=table,
+        floor_share=_share(np.add.outer(floors, floors)[upper] / 2, squared),
+        tests=tests,
+        _trials=_median_trials(table, groups_of),
+        **_gain_shares(gains.values[upper] ** 2, squared, groups_of),
+    )
+
+
+def _check_distances(D: DistanceMatrix | npt.ArrayLike, count: int) -> DistanceMatrix:
+    matrix = as_complete(D)
+    if len(matrix) != count:
+        raise InputError(f"There must be a distance matrix of {count} networks. Got {len(matrix)}.")
+    return matrix
+
+
+def _gain_shares(
+    parts: FloatArray, squared: FloatArray, names: list[str] | None
+) -> dict[str, float]:
+    """Return the shares of gain over all pairs, and between and within groups."""
+    found = {"gain_share": _share(parts, squared)}
+    same = np.ones(len(parts), dtype=bool)
+    if names is not None:
+        array = np.array(names)
+        same = (array[:, None] == array[None, :])[np.triu_indices(len(array), 1)]
+    found["gain_share_between"] = _share(parts[~same], squared[~same])
+    inside = _share(parts[same], squared[same])
+    return found | {"gain_share_within": float("nan") if names is None else inside}
+
+
+def _squared_floor(
+    network: Trials | Gaussians, metric: GaussianShapeMetric, n_splits: int, *options: Any
+) -> float:
+    """Return the squared noise floor of a network, or NaN without two trials per condition."""
+    if isinstance(network, Gaussians) or network.n_trials.min() < 2:
+        return float("nan")
+    return float(np.mean(split_distances(network, metric, n_splits, *options)) / 2)
+
+
+def _read(cohort: Cohort | Iterable[Any]) -> tuple[list[Trials | Gaussians], dict[str, Any]]:
+    names: dict[str, Any] = {
+        "labels": getattr(cohort, "labels", None),
+        "metadata": getattr(cohort, "metadata", None),
+    }
+    if isinstance(cohort, Mapping):
+        names = {"labels": [str(key) for key in cohort]}
+        cohort = list(cohort.values())
+    return [as_network(one, f"network {k}") for k, one in enumerate(cohort)], names
+
+
+def network_norm(network: Trials | Gaussians, metric: GaussianShapeMetric) -> float:
+    """Return |x|, the norm of a network after preprocessing: its distance to one without response.
+
+    >>> network_norm(Gaussians([[3.0, 0.0]], [[8.0, 8.0]]), GaussianShapeMetric(alpha=1.0))
+    5.0
+    """
+    if metric.preprocess is not None:
+        network = metric.preprocess.fit(network, metric.weights).apply(network)
+    moments = metric._moments(network)
+    weights = condition_weights(metric.weights, network.n_conditions)
+    means = np.sum(moments.means**2, axis=1)
+    alpha = float(metric.alpha)
+    return float(np.sqrt(weights @ (alpha * means + (2 - alpha) * moments.total_variance)))
+
+
+def decompose(D: DistanceMatrix, norms: FloatArray) -> tuple[DistanceMatrix, DistanceMatrix]:
+    """Return differences of norms and angles: D^2 = gains^2 + |x| |y| angles^2."""
+    gains = np.abs(norms[:, None] - norms[None, :])
+    products = norms[:, None] * norms[None, :]
+    scale = norms[:, None] ** 2 + norms[None, :] ** 2
+    rest = D.values**2 - gains**2
+    np.fill_diagonal(rest, 0.0)
+    if (norms <= 0).any():
+        dead = D.labels[int(np.argmin(norms))]
+        raise InputError(f"Network {dead!r} has no response, so its angles are undefined.")
+    if (rest < -TOLERANCE * scale).any() or (rest > (2 + TOLERANCE) * products + TOLERANCE).any():
+        raise InputError(
+            "The distances do not agree with the norms of the networks. Pass plug-in distances "
+            "of the same metric, including its preprocessing."
+        )
+    angles = np.sqrt(np.maximum(rest, 0.0) / products)
+    plain = {"lower_bounds": None, "converged": None}
+    return D.replace(values=gains, **plain), D.replace(values=angles, **plain)
+
+
+def _network_table(
+    networks: list[Trials | Gaussians],
+    D: DistanceMatrix,
+    norms: FloatArray,
+    floors: FloatArray,
+    metric: GaussianShapeMetric,
+) -> pd.DataFrame:
+    phi = metric.preprocess
+    kept = None if phi is None else phi.n_components
+    sizes = np.array([kept or one.n_neurons for one in networks])
+    trials = np.array(
+        [float(one.n_trials.min()) if isinstance(one, Trials) else np.nan for one in networks]
+    )
+    columns = {
+        "norm": norms,
+        "dimensions": sizes,
+        "trials": trials,
+        "trials_per_dimension": trials / sizes,
+        "floor": np.sqrt(floors),
+    }
+    return pd.DataFrame(columns, index=list(D.labels))
+
+
+def _median_trials(table: pd.DataFrame, names: list[str] | None) -> dict[str, float]:
+    if names is None or table["trials"].isna().any():
+        return {}
+    medians = table["trials"].groupby(np.array(names)).median()
+    return {str(name): float(count) for name, count in medians.items()}
+
+
+def _share(part: FloatArray, whole: FloatArray) -> float:
+    total = float(whole.sum())
+    return float(part.sum() / total) if total > 0 else float("nan")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

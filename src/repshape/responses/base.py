@@ -1,0 +1,66 @@
+"""What all networks have in common: they are immutable, and conditions are found by label."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from repshape._arrays import IntArray, Labels
+from repshape._labels import find_label, find_labels
+
+
+class Network(ABC):
+    """Attributes are set once, by the constructor. Cached properties still work."""
+
+    conditions: Labels
+    neurons: Labels
+    n_conditions: int
+    n_neurons: int
+
+    # `network[label]` would otherwise make Python try positions 0, 1, 2, ... as labels.
+    __iter__: ClassVar[None] = None
+
+    def _set(self, **values: Any) -> None:
+        for value in values.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead.")
+
+    def select(self, conditions: Any) -> Self:
+        """Return the network with some of its conditions, in the order given.
+
+        Parameters
+        ----------
+        conditions : sequence of labels
+            Distinct labels. The conditions of a network without labels are numbered from 0.
+        """
+        return self._take(np.array(find_labels(conditions, self._names, "condition")))
+
+    @abstractmethod
+    def _take(self, index: IntArray) -> Self:
+        """Return the network with the conditions at distinct positions."""
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        if self.conditions is not None:
+            return self.conditions
+        return tuple(str(m) for m in range(self.n_conditions))
+
+    def _position(self, label: Any) -> int:
+        return find_label(label, self._names, "condition")
+
+    def _labels_at(self, index: IntArray) -> Labels:
+        return None if self.conditions is None else tuple(self.conditions[m] for m in index)
+
+
+def is_one_label(key: Any) -> bool:
+    """Whether a key of ``network[key]`` is one label, not several."""
+    return isinstance(key, str | bytes) or not np.iterable(key)

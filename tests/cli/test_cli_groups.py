@@ -1,0 +1,51 @@
+"""groups: messages, JSON, tables and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import repshape as rs
+from repshape.cli import run
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    area = np.tile([0, 1, 2], 6)
+    points = rng.normal(size=(18, 2)) + 3.0 * area[:, None]
+    frame = pd.DataFrame({"area": np.array(["V1", "V2", "V4"])[area], "mouse": np.arange(18) // 3})
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    rs.DistanceMatrix(D, [f"n{k}" for k in range(18)], frame).save("d.npz")
+    frame.assign(name=[f"n{k}" for k in range(18)]).set_index("name").to_csv("meta.csv")
+    return tmp_path
+
+
+def test_groups_prints_words_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["groups", "d.npz", "--labels", "area", "--blocks", "mouse"]
+    assert run([*arguments, "--permutations", "199", "--json", "-o", "pairs.csv"]) == 0
+    captured = capsys.readouterr()
+    summary = json.loads(captured.out)
+    expected = rs.inference.groups(
+        rs.DistanceMatrix.load("d.npz"), "area", "mouse", n_permutations=199
+    )
+    assert summary["p_value"] == expected.p_value == 0.005
+    assert summary["permuted"] == "networks permuted within blocks"
+    assert summary["files"] == ["pairs.csv"]
+    assert "the smallest possible p-value is 0.005" in captured.err
+    assert "V1 and V2: distance" in captured.err
+    assert pd.read_csv("pairs.csv")["second"].tolist() == ["V2", "V4", "V4"]
+
+
+def test_groups_reads_metadata_and_refuses(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["groups", "d.npz", "--labels", "area", "--metadata", "meta.csv"]) == 0
+    assert run(["groups", "d.npz", "--labels", "region"]) == 1
+    assert "no column 'region'" in capsys.readouterr().err
+    assert run(["groups", "d.npz"]) == 2
