@@ -68,18 +68,19 @@ nb::object align(const Network& x, const Network& y, const Options& o) {
     s = run(x, y, o, nullptr, 0);
   }
   return nb::make_tuple(s.distance, s.lower_bound, s.mean_distance, s.covariance_distance, s.converged,
-                        s.iterations, s.starts, s.evaluations,
+                        s.iterations, s.starts, s.agreeing, s.evaluations,
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Rows of five numbers: distance, lower bound, mean part, covariance part, converged.
+// Rows: distance, lower bound, mean part, covariance part, starts, agreeing starts, converged.
 nb::object align_pairs(nb::list networks, Index pairs, nb::dict options, const Starts& starts, bool keep) {
   return solve_pairs<Network, Options>(
-      networks, pairs, options, starts, keep, 5, check,
+      networks, pairs, options, starts, keep, 7, check,
       [](const Network& x, const Network& y, const Options& o, const double* given, int n_given, double* row) {
         Solution s = run(x, y, o, given, n_given);
         row[0] = s.distance, row[1] = s.lower_bound;
-        row[2] = s.mean_distance, row[3] = s.covariance_distance, row[4] = s.converged;
+        row[2] = s.mean_distance, row[3] = s.covariance_distance;
+        row[4] = s.starts, row[5] = s.agreeing, row[6] = s.converged;
         return std::move(s.transform);
       });
 }
@@ -137,7 +138,7 @@ void bind_gaussian(nb::module_& m) {
       .def("__lt__", [](const Network& a, const Network& b) { return a < b; });
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a,
-           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a = 0);
+           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

@@ -1,10 +1,10 @@
-// From many starting transforms to one: screen all on a cheap objective, then finish the best on the full one.
+// From many starting transforms to one.
 // F is a function on transforms, to be maximised, that never decreases when the group's oracle maximises its linear
 // model: n(), k(), at(t, gradient) for t of n x k, and operator()(full, gradient) for the first k columns of an
 // n x n matrix.
 #pragma once
-#include "common/ascent.h"
 #include "common/assignment.h"
+#include "common/exploration.h"
 #include "common/group.h"
 #include "common/transforms.h"
 
@@ -16,7 +16,9 @@ struct SearchSettings {
   double scale = 1, tolerance = 1e-9;
   int max_iterations = 500, memory = 30;
   bool screen = true;    // else every start is finished on the full objective
-  int screen_iterations = 6, finalists = 3;
+  int finalists = 3;
+  double total = 0, cost = 0;  // what the objective can reach at most; operations of one gradient
+  ExplorationSettings exploration;
 };
 
 template <class F>
@@ -36,46 +38,56 @@ class Search {
   void run(std::vector<Matrix> starts) {
     starts_ = int(starts.size());
     if (s_.group == Group::identity || n_ * k_ == 0)
-      best_ = identity_injection(n_, k_), converged_ = true, starts_ = 1;
+      best_ = identity_injection(n_, k_), converged_ = true, starts_ = agreeing_ = 1;
     else if (s_.group == Group::permutation)
       permutations(std::move(starts));
     else
       rotations(std::move(starts));
   }
 
+  // Rotations from a first start (n x n) and others until they agree.
+  void explore(const Matrix& first, Correspondence& suggestions, Random& random) {
+    const bool travel = s_.cost > kWorthTravelling;
+    Exploration<F> search(whole_, travel ? few_ : whole_, ascent(), s_.exploration, s_.total, s_.cost,
+                          s_.max_iterations, random);
+    search.run(first, suggestions);
+    starts_ = search.starts(), agreeing_ = search.agreeing();
+    Ascent best = search.best();
+    best.demand(s_.tolerance);
+    best.run(whole_, s_.max_iterations);
+    settle(best);
+  }
+
   const Matrix& best() const { return best_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
   int starts() const { return starts_; }
+  int agreeing() const { return agreeing_; }
 
  private:
-  // Iterations on the full objective that decide which finalists are worth finishing.
-  static constexpr int kTrialIterations = 12;
+  static constexpr double kWorthTravelling = 1e6;  // operations of a gradient
+
   // Rounding error of the objective, as a share of its scale.
   static constexpr double kRounding = 1e-14;
 
+  AscentSettings ascent() const { return {s_.scale, s_.tolerance, s_.memory, s_.special}; }
+
   void rotations(std::vector<Matrix> starts) {
-    const AscentSettings settings{s_.scale, s_.tolerance, s_.memory, s_.special};
     std::vector<Ascent> runs;
-    for (Matrix& start : starts) runs.emplace_back(settings, std::move(start));
-    if (s_.screen && starts_ > 1) {
-      // The first start is finished whatever its rank, so that screening never makes things worse.
-      Ascent first = std::move(runs[0]);
-      runs.erase(runs.begin());
-      for (Ascent& run : runs) run.run(few_, s_.screen_iterations + 1);
-      keep_best(runs, s_.finalists);
-      for (Ascent& run : runs) {
-        run.restart();
-        run.run(whole_, std::min(kTrialIterations, s_.max_iterations));
-      }
-      keep_best(runs, 1);
-      runs.insert(runs.begin(), std::move(first));
+    for (Matrix& start : starts) {
+      runs.emplace_back(ascent(), std::move(start));
+      runs.back().run(whole_, s_.max_iterations);
     }
-    for (Ascent& run : runs) run.run(whole_, s_.max_iterations);
     std::stable_sort(runs.begin(), runs.end(), higher);
-    best_ = first_columns(runs[0].transform(), n_, k_);
-    converged_ = runs[0].converged() || nothing_to_gain();
-    iterations_ = runs[0].iterations();
+    const double margin = margin_of(s_.exploration, s_.total - runs[0].value(), s_.scale);
+    for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
+    settle(runs[0]);
+  }
+
+  void settle(const Ascent& run) {
+    best_ = first_columns(run.transform(), n_, k_);
+    converged_ = run.converged() || nothing_to_gain();
+    iterations_ = run.iterations();
   }
 
   // At a kink (trials that coincide exactly) the gradient jumps and never gets small. Such a point is
@@ -84,12 +96,6 @@ class Search {
     Matrix g;
     whole_.at(best_, g);
     return dot(oracle(g.data()), g) - dot(best_, g) <= kRounding * std::max(s_.scale, dot(best_, g));
-  }
-
-  // The highest runs; those that have reached the same maximum count once.
-  static void keep_best(std::vector<Ascent>& runs, int most) {
-    std::stable_sort(runs.begin(), runs.end(), higher);
-    keep_distinct(runs, most);
   }
 
   void permutations(std::vector<Matrix> starts) {
@@ -156,7 +162,7 @@ class Search {
   int n_, k_;
   Matrix best_;
   bool converged_ = false;
-  int iterations_ = 0, starts_ = 0;
+  int iterations_ = 0, starts_ = 0, agreeing_ = 0;
 };
 
 }  // namespace repshape

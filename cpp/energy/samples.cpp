@@ -53,6 +53,23 @@ void Samples::measure_within(double q) {
   }
 }
 
+Roots Samples::roots() const {
+  Roots out;
+  out.n = neurons;
+  for (int m : spread_conditions(conditions)) {
+    const double* mean = means.data() + std::size_t(m) * neurons;
+    const int count = trials[m];
+    Matrix centred(std::size_t(neurons) * count), s(std::size_t(neurons) * neurons);
+    for (int i = 0; i < neurons; ++i)
+      for (int l = 0; l < count; ++l)
+        centred[std::size_t(i) * count + l] = condition(m)[std::size_t(i) * strides[m] + l] - mean[i];
+    gemm(false, true, neurons, neurons, count, 1.0 / count, centred.data(), count, centred.data(), count, 0, s.data(),
+         neurons);
+    out.add(m, mean, symmetric_root(neurons, std::move(s)));
+  }
+  return out;
+}
+
 Samples Samples::thinned(const std::vector<int>& kept, int most) const {
   Samples out;
   out.conditions = int(kept.size()), out.neurons = neurons, out.space = space;

@@ -116,6 +116,15 @@ double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) 
   return total;
 }
 
+// Floating-point operations of a gradient, roughly.
+double cost(const Samples& x, const Samples& y) {
+  double total = 0;
+  for (int m = 0; m < x.conditions; ++m)
+    total += double(x.trials[m]) * y.trials[m] * (2.0 * x.neurons + 16) +
+             double(y.trials[m]) * x.neurons * (4.0 * y.neurons + 2.0 * x.trials[m]);
+  return total;
+}
+
 double signed_root(double squared) { return squared < 0 ? -std::sqrt(-squared) : std::sqrt(squared); }
 
 EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySettings& s,
@@ -123,19 +132,27 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const bool special = s.group == Group::rotation && x.space == y.space && x.neurons == x.space &&
                        y.neurons == y.space;
   const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
-  const SearchSettings settings{s.group,  special,  scale,    s.tolerance,         s.max_iterations,
-                                s.memory, s.screen, s.screen_iterations, s.finalists};
+  const double biased = within_terms(x, s, false) + within_terms(y, s, false);
+  const SearchSettings settings{s.group,  special,  scale,       s.tolerance, s.max_iterations,
+                                s.memory, s.screen, s.finalists, -biased,     cost(x, y), {}};
   const Few few = thin(x, y, s);
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
   Search<EnergyObjective> search(whole, part, settings);
-  search.run(given.empty() ? make_starts(search, x, y, s, special)
-                           : complete(search, given, x.neurons, y.neurons, s.group == Group::permutation, special));
+  const bool continuous = s.group == Group::orthogonal || s.group == Group::rotation;
+  if (given.empty() && s.screen && continuous && x.neurons * y.neurons > 0) {
+    Random random(s.seed);
+    const Roots roots_x = x.roots(), roots_y = y.roots();
+    Correspondence suggestions(roots_x, roots_y, s.weights.data(), 1, 1, special, random);
+    search.explore(make_starts(search, x, y, s, special)[0], suggestions, random);
+  } else {
+    search.run(given.empty() ? make_starts(search, x, y, s, special)
+                             : complete(search, given, x.neurons, y.neurons, !continuous, special));
+  }
   EnergySolution out;
   out.transform = search.best();
   out.loss = energy_loss(x, y, s.weights.data(), s.q, out.transform.data(), nullptr, energy_kernels());
   const double within = within_terms(x, s, s.unbiased) + within_terms(y, s, s.unbiased);
-  const double biased = within_terms(x, s, false) + within_terms(y, s, false);
   // Over all pairs of trials the squared distance is never negative, except by rounding; the
   // correction of the within-terms is the same for every transform.
   out.distance = signed_root(std::max(out.loss - biased, 0.0) + (biased - within));
@@ -143,6 +160,7 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   out.converged = search.converged();
   out.iterations = search.iterations();
   out.starts = search.starts();
+  out.agreeing = given.empty() ? search.agreeing() : 0;
   out.evaluations = whole.evaluations;
   return out;
 }

@@ -16,14 +16,15 @@ struct EnergySettings {
   std::vector<double> starts;
   int n_starts = 0;
   bool screen = true;  // else every start is finished on all trials
-  int screen_conditions = 32, screen_trials = 16, screen_iterations = 6, finalists = 3;
+  std::uint64_t seed = 0;
+  int screen_conditions = 32, screen_trials = 16, finalists = 3;
 };
 
 struct EnergySolution {
   double distance = 0, lower_bound = 0;
   double loss = 0;  // sum of w mean |x - T y|^q, what the search minimises
   bool converged = false;
-  int iterations = 0, starts = 0;
+  int iterations = 0, starts = 0, agreeing = 0;
   long evaluations = 0;
   std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
 };

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/dense.h"
-
 namespace repshape {
 namespace {
 
@@ -19,10 +17,7 @@ double unit_of(const double* values, std::size_t count) {
   return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
 }
 
-// Conditions whose roots are kept: enough to choose signs by.
-constexpr int kRootedConditions = 24;
-
-std::vector<double> symmetric_root(const Network& net, int m) {
+Matrix root_of(const Network& net, int m) {
   const int n = net.neurons;
   Matrix out(std::size_t(n) * n, 0), entries(net.entries());
   net.copy_condition(m, entries.data());
@@ -30,27 +25,16 @@ std::vector<double> symmetric_root(const Network& net, int m) {
     for (int i = 0; i < n; ++i) out[std::size_t(i) * n + i] = entries[i];
     return out;
   }
-  Matrix s(std::size_t(n) * n, 0), v, values;
-  gemm(false, true, n, n, net.rank, 1, entries.data(), net.rank, entries.data(), net.rank, 0, s.data(), n);
-  symmetric_eigen(n, s, v, values);
-  Matrix scaled(v);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) scaled[std::size_t(i) * n + j] *= std::sqrt(std::max(values[j], 0.0));
-  gemm(false, true, n, n, n, 1, scaled.data(), n, v.data(), n, 0, out.data(), n);
-  return out;
+  gemm(false, true, n, n, net.rank, 1, entries.data(), net.rank, entries.data(), net.rank, 0, out.data(), n);
+  return symmetric_root(n, std::move(out));
 }
 
 }  // namespace
 
 const Roots& Network::roots() const {
   std::call_once(lazy_->made, [&] {
-    const int count = std::min(conditions, kRootedConditions);
-    for (int c = 0; c < count; ++c) {
-      const int m = int((2L * c + 1) * conditions / (2L * count));
-      const std::vector<double> one = symmetric_root(*this, m);
-      lazy_->roots.conditions.push_back(m);
-      lazy_->roots.values.insert(lazy_->roots.values.end(), one.begin(), one.end());
-    }
+    lazy_->roots.n = neurons, lazy_->roots.diagonal = diagonal;
+    for (int m : spread_conditions(conditions)) lazy_->roots.add(m, mean(m), root_of(*this, m));
   });
   return lazy_->roots;
 }

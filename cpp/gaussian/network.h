@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "common/buffer.h"
+#include "common/roots.h"
 #include "gaussian/kernel.h"
 
 namespace repshape {
-
-// Symmetric roots S^(1/2) of the covariances of a few conditions, spread evenly.
-struct Roots {
-  std::vector<int> conditions;
-  std::vector<double> values;  // conditions x n x n
-  const double* at(int c, int n) const { return values.data() + std::size_t(c) * n * n; }
-};
 
 struct Network {
   int conditions = 0, neurons = 0, rank = 0;

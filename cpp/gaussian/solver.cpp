@@ -61,14 +61,14 @@ class PairSolver {
   void settle_identity() {
     best_ = identity_injection(x_.neurons, y_.neurons);
     converged_ = true;
-    starts_ = 1;
+    starts_ = agreeing_ = 1;
   }
 
   // One neuron is kept or reversed, whichever suits the means: variances do not change.
   void settle_sign() {
     best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
     converged_ = true;
-    starts_ = 1;
+    starts_ = agreeing_ = 1;
   }
 
   Objective subset() const {
@@ -104,12 +104,26 @@ class PairSolver {
     return gradient;
   }
 
+  // Aligns the means, and the principal axes where the means leave them free: that a network is at distance zero from
+  // itself takes no search.
+  Matrix first_start() const {
+    const int n = x_.neurons, k = y_.neurons;
+    Matrix target = means_;
+    double largest = 0;
+    for (double e : target) largest = std::max(largest, std::abs(e));
+    const double share = s_.alpha < 2 ? (largest > 0 ? kTieBreak * largest : 1) : 0;
+    for (int i = 0; i < k; ++i) target[std::size_t(i) * k + i] += share;
+    return nearest_orthogonal(n, k, target.data(), special_);
+  }
+
+  static constexpr double kTieBreak = 1e-8;
+
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> out;
     for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, toward(t).data(), special_));
     if (!out.empty()) return out;
-    out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
+    out.push_back(first_start());
     const std::size_t count = std::size_t(n) * n;
     for (int s = 0; s < s_.n_starts; ++s) {
       out.emplace_back(s_.starts + s * count, s_.starts + (s + 1) * count);
@@ -139,8 +153,9 @@ class PairSolver {
     }
     for (int mirrored = 0; s_.explore && mirrored < (special_ ? 1 : 2); ++mirrored) {
       consider(circles[mirrored], circles[mirrored].highest(flat));
-      starts_ += circles[mirrored].grid();
     }
+    if (s_.explore) starts_ = 1;
+    agreeing_ = given_.empty() ? 1 : 0;
     converged_ = std::abs(best.slope) <= flat;
     iterations_ = int(circles[0].evaluations + circles[1].evaluations);
     evaluations_ += iterations_;
@@ -153,15 +168,17 @@ class PairSolver {
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
     rough_.single = x_.lanes && y_.lanes;
-    if (wide_ && s_.explore) limit_starts(runs);
+    if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore(runs[0].transform())};
     } else {
       for (Ascent& run : runs) ascend(run);
-      agreeing_ = 0;
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+      const double margin = margin_of(s_.exploration, total - runs[0].value(), scale_);
+      for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
     }
-    std::stable_sort(runs.begin(), runs.end(), higher);
     best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
     iterations_ = runs[0].iterations();
@@ -192,14 +209,25 @@ class PairSolver {
     run.run(whole_, s_.max_iterations);
   }
 
-  // Wide pairs cannot be screened cheaply: keeps as many starts as the budget can finish.
-  void limit_starts(std::vector<Ascent>& runs) const {
+  // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
+  void add_wide_starts(std::vector<Ascent>& runs) const {
     const double each = kWideIterations * cost();
-    const int count = std::max(3, int(kWideSearch / each));
-    const int most = std::max(1, int(kWideMost / each));
-    runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
+    const int count = std::min({std::max(3, int(kWideSearch / each)), std::max(1, int(kWideMost / each)), kWideStarts});
+    const int n = x_.neurons;
+    Random random(s_.seed);
+    for (int s = 1; s < count; ++s) {
+      Matrix start(std::size_t(n) * n, 0);
+      for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
+      if (s % 2 == 0 && n <= kWideRandom) {
+        for (double& e : start) e = random.normal();
+        start = nearest_orthogonal(n, n, start.data(), false);
+      }
+      runs.emplace_back(settings_, std::move(start));
+    }
   }
 
+  static constexpr int kWideStarts = 32;
+  static constexpr int kWideRandom = 1000;        // neurons: above, an orthogonal matrix costs more than an ascent
   static constexpr double kWideIterations = 100;  // of such an ascent, typically
   static constexpr double kWideSearch = 2e10;     // operations: half a second
   static constexpr double kWideMost = 1e12;       // some tens of seconds
@@ -211,9 +239,13 @@ class PairSolver {
     Objective few = travel ? some : whole_;
     few.single = rough_.single;
     const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
-    Exploration search(rough_, travel ? few : rough_, settings_, s_.exploration, total, cost(), s_.max_iterations,
-                       s_.seed);
-    search.run(first);
+    Random random(s_.seed);
+    const double mean_share = s_.alpha * whole_.pair.mean_weight;
+    const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+    Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
+    Exploration<Objective> search(rough_, travel ? few : rough_, settings_, s_.exploration, total, cost(),
+                                  s_.max_iterations, random);
+    search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations;
     Ascent best = search.best();

@@ -1,8 +1,8 @@
 // Solves one pair of networks: starts, screening, ascent, distance and lower bound.
 #pragma once
+#include "common/exploration.h"
 #include "common/group.h"
 #include "gaussian/pair.h"
-#include "gaussian/exploration.h"
 
 namespace repshape {
 

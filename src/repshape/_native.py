@@ -74,7 +74,9 @@ class Search:
     starts : array of shape (S, s, s)
         Starting points besides the means, s being the size of the larger network.
     screen : bool
-        Whether starts are screened first, and only the most promising ones finished.
+        Whether the search makes its own starts until they agree; else the given ones are finished.
+    seed : int
+        Of the starts that the search makes.
     """
 
     group: str
@@ -83,6 +85,7 @@ class Search:
     max_iter: int
     starts: FloatArray
     screen: bool
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ class Solution:
     converged : bool
     n_iterations, n_starts : int
         Gradient evaluations of the best start, and the number of starts.
+    n_agreeing : int
+        Number of starts that ended in the best optimum.
     transform : array of shape (s_y, s_x)
     """
 
@@ -108,6 +113,7 @@ class Solution:
     converged: bool
     n_iterations: int
     n_starts: int
+    n_agreeing: int
     transform: FloatArray
 
 
@@ -119,6 +125,8 @@ class PairResults:
     ----------
     distance, lower_bound : array of shape (P,)
     converged : bool array of shape (P,)
+    n_starts, n_agreeing : int array of shape (P,)
+        Numbers of independent starts, and of those that ended in the best optimum.
     transforms : list of P arrays of shape (s_y, s_x), or None
         The transforms in the coordinates of the prepared networks; None unless they were asked for.
     """
@@ -126,6 +134,8 @@ class PairResults:
     distance: FloatArray
     lower_bound: FloatArray
     converged: npt.NDArray[np.bool_]
+    n_starts: IndexArray
+    n_agreeing: IndexArray
     transforms: list[FloatArray] | None = None
 
 
@@ -196,6 +206,7 @@ def gaussian_options(search: Search, alpha: float) -> Options:
         starts=search.starts,
         n_starts=len(search.starts),
         screen=search.screen,
+        seed=search.seed,
     )
 
 
@@ -211,20 +222,30 @@ def energy_options(search: Search, q: float, unbiased: bool) -> EnergyOptions:
         starts=search.starts,
         n_starts=len(search.starts),
         screen=search.screen,
+        seed=search.seed,
     )
 
 
 def align(x: Any, y: Any, options: SearchOptions) -> Solution:
     """Align y to x, two handles of the metric that the options belong to."""
     if isinstance(options, EnergyOptions):
-        distance, bound, _, converged, n_iterations, n_starts, _, core = _core.energy_align(
-            x, y, options
+        distance, bound, _, converged, n_iterations, n_starts, n_agreeing, _, core = (
+            _core.energy_align(x, y, options)
         )
         means = covariances = float("nan")
     else:
-        distance, bound, means, covariances, converged, n_iterations, n_starts, _, core = (
-            _core.align(x, y, options)
-        )
+        (
+            distance,
+            bound,
+            means,
+            covariances,
+            converged,
+            n_iterations,
+            n_starts,
+            n_agreeing,
+            _,
+            core,
+        ) = _core.align(x, y, options)
     return Solution(
         distance=distance,
         lower_bound=bound,
@@ -233,6 +254,7 @@ def align(x: Any, y: Any, options: SearchOptions) -> Solution:
         converged=converged,
         n_iterations=n_iterations,
         n_starts=n_starts,
+        n_agreeing=n_agreeing,
         transform=core,
     )
 
@@ -264,8 +286,16 @@ def align_pairs(
     energy = any(isinstance(one, EnergyOptions) for one in options.values())
     solve: Any = _core.energy_align_pairs if energy else _core.align_pairs
     rows, transforms = solve(list(handles), index, dict(options), given, keep)
-    # The last of the numbers of a pair says whether it converged.
-    return PairResults(rows[:, 0], rows[:, 1], rows[:, -1] == 1.0, transforms if keep else None)
+    # The last three numbers of a pair: starts, starts that agree, and whether it converged.
+    counts = rows[:, -3:-1].astype(np.int64)
+    return PairResults(
+        distance=rows[:, 0],
+        lower_bound=rows[:, 1],
+        converged=rows[:, -1] == 1.0,
+        n_starts=counts[:, 0],
+        n_agreeing=counts[:, 1],
+        transforms=transforms if keep else None,
+    )
 
 
 def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:

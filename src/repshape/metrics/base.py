@@ -56,7 +56,11 @@ class Alignment:
     n_iterations : int
         Number of gradient evaluations, over all conditions, of the best start.
     n_starts : int
-        Number of starting points that were tried.
+        Number of independent starting points that were tried; 1 if the optimum was computed
+        exactly.
+    n_agreeing : int
+        How many of them ended in the best optimum. If it is 1 of many, another optimum may be
+        better still; 0 if the alignment was composed from those of other pairs.
     """
 
     distance: float
@@ -66,8 +70,14 @@ class Alignment:
     converged: bool
     n_iterations: int
     n_starts: int
+    n_agreeing: int
     _map: Transform
     _phi: tuple[FittedPreprocess | None, FittedPreprocess | None] = (None, None)
+
+    @property
+    def agreement(self) -> float:
+        """Share of the independent starts that ended in the best optimum."""
+        return self.n_agreeing / self.n_starts
 
     @property
     def transform(self) -> FloatArray:
@@ -192,6 +202,8 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
             distance=np.array([a.distance for a in found]),
             lower_bound=np.array([a.lower_bound for a in found]),
             converged=np.array([a.converged for a in found], dtype=bool),
+            n_starts=np.array([a.n_starts for a in found], dtype=np.int64),
+            n_agreeing=np.array([a.n_agreeing for a in found], dtype=np.int64),
         )
 
     def score(self, alignment: Alignment, x: NetworkLike, y: NetworkLike) -> float:
@@ -252,6 +264,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
                 max_iter=self.max_iter,
                 starts=make_starts(size, count, int(self.random_state)),
                 screen=self.n_starts == "auto",
+                seed=int(self.random_state),
             )
         )
 
@@ -267,6 +280,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             converged=found.converged,
             n_iterations=found.n_iterations,
             n_starts=found.n_starts,
+            n_agreeing=found.n_agreeing,
             _map=prepared_transform(found.transform, x, y, self.group),
             _phi=(x.phi, y.phi),
         )

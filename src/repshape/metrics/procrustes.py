@@ -239,6 +239,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             converged=True,
             n_iterations=1,
             n_starts=1,
+            n_agreeing=1,
             _map=fixed.reversed() if swapped else fixed,
             _phi=(x.phi, y.phi),
         )

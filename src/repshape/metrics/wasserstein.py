@@ -208,6 +208,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             converged=best.converged,
             n_iterations=len(best.values) - 1,
             n_starts=n_starts,
+            n_agreeing=1,
             _map=prepared_transform(core, x, y, self.group),
             _phi=(x.phi, y.phi),
         )

@@ -99,7 +99,10 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
     old, first = layer.below, layer.number == 1
     sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if first else 1)
     i, j = pairs.T
-    before = PairResults(old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0)
+    ones = np.ones(len(pairs), dtype=np.int64)
+    before = PairResults(
+        old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0, ones, ones.copy()
+    )
     wanted = before.lower_bound < (1 - CERTAIN) * before.distance
     if not first:
         slack = ROUNDING * np.max(old.distance)

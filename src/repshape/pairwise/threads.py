@@ -243,7 +243,14 @@ def solve_chunk(
     if not isinstance(metric, ShapeMetric):
         distance = np.array([float(metric(prepared[i], prepared[j])) for i, j in pairs])
         nothing = np.full(len(pairs), np.nan)
-        return PairResults(distance, lower_bound=nothing, converged=np.ones(len(pairs), dtype=bool))
+        once = np.ones(len(pairs), dtype=np.int64)
+        return PairResults(
+            distance,
+            lower_bound=nothing,
+            converged=np.ones(len(pairs), dtype=bool),
+            n_starts=once,
+            n_agreeing=once.copy(),
+        )
     if starts is not None:
         return _restart(metric, prepared, pairs, starts, limits)
     options = {"keep": True} if keep else {}  # only metrics that can be polished know "keep"
@@ -280,6 +287,8 @@ def _restart(
         tried.distance[best],
         tried.lower_bound[best],
         tried.converged[best],
+        tried.n_starts[best],
+        tried.n_agreeing[best],
         [kept[b] for b in best],
     )
     hope = np.flatnonzero(found.distance < (1 + HOPE) * limits)
@@ -308,6 +317,8 @@ def join(found: Sequence[PairResults]) -> PairResults:
         distance=np.concatenate([r.distance for r in found] or [np.zeros(0)]),
         lower_bound=np.concatenate([r.lower_bound for r in found] or [np.zeros(0)]),
         converged=np.concatenate([r.converged for r in found] or [np.zeros(0, dtype=bool)]),
+        n_starts=np.concatenate([r.n_starts for r in found] or [np.zeros(0, dtype=np.int64)]),
+        n_agreeing=np.concatenate([r.n_agreeing for r in found] or [np.zeros(0, dtype=np.int64)]),
         transforms=None if None in kept else [one for part in kept for one in part or ()],
     )
 

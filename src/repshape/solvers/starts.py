@@ -24,13 +24,15 @@ START_ENTRIES = 2**22
 def count_starts(n_starts: int | str, size: int, group: str) -> int:
     """Return the number of starts, besides the means, of a search in ``size`` dimensions.
 
-    >>> [count_starts("auto", size, "orthogonal") for size in (10, 500, 5000)]
+    >>> [count_starts("auto", size, "permutation") for size in (10, 500, 5000)]
     [128, 16, 4]
     """
     if group == "identity":
         return 0
     if n_starts != "auto":
         return int(n_starts) - 1
+    if group != "permutation":
+        return 0  # the search makes its own
     return min(AUTO_STARTS, max(4, START_ENTRIES // max(size, 1) ** 2))
 
 

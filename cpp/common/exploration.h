@@ -1,8 +1,7 @@
 // The search over starts: explore coarsely until independent starts agree on the best maximum, then try moves on it.
 #pragma once
 #include "common/ascent.h"
-#include "gaussian/correspondence.h"
-#include "gaussian/objective.h"
+#include "common/correspondence.h"
 
 namespace repshape {
 
@@ -16,14 +15,20 @@ struct ExplorationSettings {
   double plenty = 4e10;     // operations that a search may always take: about half a second
 };
 
+// Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.
+inline double margin_of(const ExplorationSettings& s, double gap, double scale) {
+  constexpr double rounding = 1e-6;  // of an objective in single precision
+  return std::max(rounding * scale, 2 * s.agreement * std::max(gap, 0.0));
+}
+
+template <class F>
 class Exploration {
  public:
-  // `f` is the objective in the precision of the search and `few` the same on some of the conditions; half of
-  // `total` less the objective is half the squared distance; `cost` are the operations of one gradient.
-  Exploration(const Objective& f, const Objective& few, const AscentSettings& ascent, const ExplorationSettings& s,
-              double total, double cost, int max_iterations, std::uint64_t seed)
-      : f_(f), few_(few), ascent_(ascent), s_(s), total_(total), cost_(cost), max_iterations_(max_iterations),
-        random_(seed) {
+  // `f` is the objective in the precision of the search and `few` a cheaper one, or the same; the squared distance is
+  // proportional to `total` less the objective; `cost` are the operations of one gradient.
+  Exploration(const F& f, const F& few, const AscentSettings& ascent, const ExplorationSettings& s, double total,
+              double cost, int max_iterations, Random& random)
+      : f_(f), few_(few), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, affordable);
@@ -33,11 +38,10 @@ class Exploration {
   }
 
   // From a first start (n x n) and as many others as it takes.
-  void run(const Matrix& first) {
+  void run(const Matrix& first, Correspondence& suggestions) {
     consider(first);
-    Correspondence suggestions(f_.pair, random_);
     while (starts_ < s_.most && !(hits_ >= s_.hits && starts_ >= s_.least))
-      consider(random_.uniform() < s_.suggested ? oriented(suggestions.next()) : random_start());
+      consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
     agreeing_ = hits_;
     if (hits_ >= s_.hits) return;
     for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0));
@@ -48,9 +52,7 @@ class Exploration {
   int agreeing() const { return agreeing_; }  // of the starts, how many ended in the best maximum
 
  private:
-  double margin() const {
-    return std::max(kRounding * ascent_.scale, 2 * s_.agreement * std::max(total_ - best().value(), 0.0));
-  }
+  double margin() const { return margin_of(s_, total_ - best().value(), ascent_.scale); }
 
   void consider(const Matrix& start) {
     ++starts_;
@@ -126,15 +128,14 @@ class Exploration {
 
   static constexpr int kStride = 5;               // iterations between looks at the progress
   static constexpr double kDoubt = 2;             // times the gain that is expected
-  static constexpr double kRounding = 1e-6;       // of the objective in single precision
   static constexpr double kTypicalIterations = 30;
 
-  const Objective &f_, &few_;
+  const F &f_, &few_;
   AscentSettings ascent_;
   ExplorationSettings s_;
-  double total_, cost_;
+  double total_;
   int max_iterations_;
-  Random random_;
+  Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
   int starts_ = 0, hits_ = 0, agreeing_ = 0;
 };
