@@ -10,7 +10,7 @@ struct ExplorationSettings {
   int hits = 4;             // starts that must end in the best maximum
   int least = 8, most = 64;  // starts
   int moves = 60;           // on the best, where starts do not agree
-  double agreement = 1e-4;  // relative difference of distances that count as one
+  double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
   double plenty = 4e10;     // operations that a search may always take: about half a second
 };
@@ -24,11 +24,11 @@ inline double margin_of(const ExplorationSettings& s, double gap, double scale) 
 template <class F>
 class Exploration {
  public:
-  // `f` is the objective in the precision of the search and `few` a cheaper one, or the same; the squared distance is
-  // proportional to `total` less the objective; `cost` are the operations of one gradient.
-  Exploration(const F& f, const F& few, const AscentSettings& ascent, const ExplorationSettings& s, double total,
-              double cost, int max_iterations, Random& random)
-      : f_(f), few_(few), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
+  // `f` is the objective in the precision of the search; the squared distance is proportional to `total` less the
+  // objective; `cost` are the operations of one gradient.
+  Exploration(const F& f, const AscentSettings& ascent, const ExplorationSettings& s, double total, double cost,
+              int max_iterations, Random& random)
+      : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, affordable);
@@ -36,6 +36,9 @@ class Exploration {
     s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
     s_.moves = std::min(s.moves, affordable - s_.most);
   }
+
+  // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
+  void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
 
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
@@ -54,11 +57,34 @@ class Exploration {
  private:
   double margin() const { return margin_of(s_, total_ - best().value(), ascent_.scale); }
 
+  // A maximum of the cheaper objective, and whether it leads to the best maximum known.
+  struct Seen {
+    double value;
+    bool best;
+  };
+
+  // Whether a run on the cheaper objective has ended where an earlier one did: then it leads to the same maximum of f.
+  bool seen_before(const Ascent& run) {
+    for (const Seen& one : seen_) {
+      const double margin = margin_of(s_, few_total_ - one.value, ascent_.scale);
+      if (std::abs(run.value() - one.value) > margin) continue;
+      hits_ += one.best;
+      return true;
+    }
+    seen_.push_back({run.value(), false});
+    return false;
+  }
+
+  void mark(bool best) {
+    if (few_) seen_.back().best = best;
+  }
+
   void consider(const Matrix& start) {
     ++starts_;
     Ascent run(ascent_, start);
-    if (&few_ != &f_) {  // travel on some of the conditions
-      run.run(few_, max_iterations_);
+    if (few_) {
+      run.run(*few_, max_iterations_);
+      if (seen_before(run)) return;
       run.restart();
     }
     double previous = -INFINITY, last = INFINITY;
@@ -80,10 +106,15 @@ class Exploration {
     if (best_.empty()) {
       best_.push_back(std::move(run));
       hits_ = 1;
+      mark(true);
       return;
     }
     if (run.value() < best().value() - margin()) return;
-    hits_ = run.value() > best().value() + margin() ? 1 : hits_ + 1;
+    const bool higher = run.value() > best().value() + margin();
+    hits_ = higher ? 1 : hits_ + 1;
+    if (higher)
+      for (Seen& one : seen_) one.best = false;
+    mark(true);
     if (run.value() > best().value()) best_.front() = std::move(run);
   }
 
@@ -130,13 +161,15 @@ class Exploration {
   static constexpr double kDoubt = 2;             // times the gain that is expected
   static constexpr double kTypicalIterations = 30;
 
-  const F &f_, &few_;
+  const F& f_;
+  const F* few_ = nullptr;
   AscentSettings ascent_;
   ExplorationSettings s_;
-  double total_;
+  double total_, few_total_ = 0;
   int max_iterations_;
   Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
+  std::vector<Seen> seen_;
   int starts_ = 0, hits_ = 0, agreeing_ = 0;
 };
 

@@ -17,7 +17,8 @@ struct SearchSettings {
   int max_iterations = 500, memory = 30;
   bool screen = true;    // else every start is finished on the full objective
   int finalists = 3;
-  double total = 0, cost = 0;  // what the objective can reach at most; operations of one gradient
+  // What the objective can reach at most, on all data and on few; operations of one gradient.
+  double total = 0, few_total = 0, cost = 0;
   ExplorationSettings exploration;
 };
 
@@ -47,9 +48,8 @@ class Search {
 
   // Rotations from a first start (n x n) and others until they agree.
   void explore(const Matrix& first, Correspondence& suggestions, Random& random) {
-    const bool travel = s_.cost > kWorthTravelling;
-    Exploration<F> search(whole_, travel ? few_ : whole_, ascent(), s_.exploration, s_.total, s_.cost,
-                          s_.max_iterations, random);
+    Exploration<F> search(whole_, ascent(), s_.exploration, s_.total, s_.cost, s_.max_iterations, random);
+    if (s_.cost > kWorthTravelling) search.travel_on(few_, s_.few_total);
     search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     Ascent best = search.best();

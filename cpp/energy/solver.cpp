@@ -72,7 +72,9 @@ Few thin(const Samples& x, const Samples& y, const EnergySettings& s) {
     sum += weights.back();
   }
   for (double& w : weights) w = sum > 0 ? w / sum : 1.0 / wanted;
-  return {kept, x.thinned(kept, s.screen_trials), y.thinned(kept, s.screen_trials), weights};
+  Few out{kept, x.thinned(kept, s.screen_trials), y.thinned(kept, s.screen_trials), weights};
+  out.x.measure_within(s.q), out.y.measure_within(s.q);
+  return out;
 }
 
 std::vector<Matrix> make_starts(const Search<EnergyObjective>& search, const Samples& x, const Samples& y,
@@ -107,11 +109,11 @@ std::vector<Matrix> complete(const Search<EnergyObjective>& search, const std::v
 }
 
 // What the within-terms subtract from the loss: a constant for the pair.
-double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) {
+double within_terms(const Samples& net, const std::vector<double>& weights, bool unbiased = false) {
   double total = 0;
   for (int m = 0; m < net.conditions; ++m) {
     const double correction = unbiased ? net.trials[m] / (net.trials[m] - 1.0) : 1.0;
-    total += 0.5 * s.weights[m] * net.within[m] * correction;
+    total += 0.5 * weights[m] * net.within[m] * correction;
   }
   return total;
 }
@@ -132,10 +134,11 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const bool special = s.group == Group::rotation && x.space == y.space && x.neurons == x.space &&
                        y.neurons == y.space;
   const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
-  const double biased = within_terms(x, s, false) + within_terms(y, s, false);
-  const SearchSettings settings{s.group,  special,  scale,       s.tolerance, s.max_iterations,
-                                s.memory, s.screen, s.finalists, -biased,     cost(x, y), {}};
+  const double biased = within_terms(x, s.weights) + within_terms(y, s.weights);
   const Few few = thin(x, y, s);
+  const double few_biased = within_terms(few.x, few.weights) + within_terms(few.y, few.weights);
+  const SearchSettings settings{s.group,  special,     scale,   s.tolerance, s.max_iterations, s.memory,
+                                s.screen, s.finalists, -biased, -few_biased, cost(x, y),       {}};
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
   Search<EnergyObjective> search(whole, part, settings);
@@ -152,7 +155,7 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   EnergySolution out;
   out.transform = search.best();
   out.loss = energy_loss(x, y, s.weights.data(), s.q, out.transform.data(), nullptr, energy_kernels());
-  const double within = within_terms(x, s, s.unbiased) + within_terms(y, s, s.unbiased);
+  const double within = within_terms(x, s.weights, s.unbiased) + within_terms(y, s.weights, s.unbiased);
   // Over all pairs of trials the squared distance is never negative, except by rounding; the
   // correction of the within-terms is the same for every transform.
   out.distance = signed_root(std::max(out.loss - biased, 0.0) + (biased - within));
