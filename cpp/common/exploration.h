@@ -40,6 +40,9 @@ class Exploration {
   // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
   void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
 
+  // Offers second derivatives to runs that are slow.
+  void offer(const Curvature* curvature) { curvature_ = curvature; }
+
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
     consider(first);
@@ -63,50 +66,67 @@ class Exploration {
     bool best;
   };
 
-  // Whether a run on the cheaper objective has ended where an earlier one did: then it leads to the same maximum of f.
-  bool seen_before(const Ascent& run) {
-    for (const Seen& one : seen_) {
-      const double margin = margin_of(s_, few_total_ - one.value, ascent_.scale);
-      if (std::abs(run.value() - one.value) > margin) continue;
-      hits_ += one.best;
-      return true;
+  // Ascends until stop(value, expected) says so, `expected` being what the run is likely to reach: ascent is about
+  // geometric, so that the next gains can be told from the last two.
+  template <class Stop>
+  void climb(Ascent& run, const F& f, Stop stop) const {
+    double previous = -INFINITY, last = INFINITY;
+    for (;;) {
+      const int from = run.iterations();
+      run.run(f, std::min(from + kStride, max_iterations_));
+      if (run.iterations() < from + kStride || run.finished(f.single)) return;
+      const double gain = run.value() - previous;
+      previous = run.value();
+      if (std::isfinite(gain) && std::isfinite(last)) {
+        const double ratio = std::min(0.9, std::max(gain / last, 0.3));
+        if (stop(run.value(), run.value() + kDoubt * gain * ratio / (1 - ratio))) return;
+      }
+      last = gain;
     }
-    seen_.push_back({run.value(), false});
-    return false;
   }
 
-  void mark(bool best) {
-    if (few_) seen_.back().best = best;
+  // Ascends the cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
+  // maximum of f then.
+  bool travel(Ascent& run) {
+    const Seen* same = nullptr;
+    auto known = [&](double value, double expected) {
+      for (const Seen& one : seen_) {
+        const double margin = margin_of(s_, few_total_ - one.value, ascent_.scale);
+        if (expected > one.value + margin || value < one.value - margin) continue;
+        same = &one;
+        return true;
+      }
+      return false;
+    };
+    climb(run, *few_, known);
+    if (!same) known(run.value(), run.value());
+    if (same) hits_ += same->best;
+    if (same) return false;
+    seen_.push_back({run.value(), false});
+    run.restart();
+    return true;
+  }
+
+  void mark_best() {
+    if (few_) seen_.back().best = true;
   }
 
   void consider(const Matrix& start) {
     ++starts_;
     Ascent run(ascent_, start);
-    if (few_) {
-      run.run(*few_, max_iterations_);
-      if (seen_before(run)) return;
-      run.restart();
-    }
-    double previous = -INFINITY, last = INFINITY;
-    for (;;) {
-      const int from = run.iterations();
-      run.run(f_, std::min(from + kStride, max_iterations_));
-      if (run.iterations() < from + kStride || run.finished(f_.single)) break;
-      const double gain = run.value() - previous;
-      previous = run.value();
-      if (!best_.empty() && std::isfinite(gain) && std::isfinite(last)) {
-        // Ascent is about geometric, so that the next gains can be told from the last two.
-        const double ratio = std::min(0.9, std::max(gain / last, 0.3));
-        const double expected = run.value() + kDoubt * gain * ratio / (1 - ratio);
-        if (expected < best().value() - margin()) return;
-        if (expected < best().value() + margin() && run.value() > best().value() - margin()) break;
-      }
-      last = gain;
-    }
+    if (few_ && !travel(run)) return;
+    run.use(curvature_);
+    bool low = false;
+    climb(run, f_, [&](double value, double expected) {
+      if (best_.empty()) return false;
+      low = expected < best().value() - margin();
+      return low || (expected < best().value() + margin() && value > best().value() - margin());
+    });
+    if (low) return;
     if (best_.empty()) {
       best_.push_back(std::move(run));
       hits_ = 1;
-      mark(true);
+      mark_best();
       return;
     }
     if (run.value() < best().value() - margin()) return;
@@ -114,7 +134,7 @@ class Exploration {
     hits_ = higher ? 1 : hits_ + 1;
     if (higher)
       for (Seen& one : seen_) one.best = false;
-    mark(true);
+    mark_best();
     if (run.value() > best().value()) best_.front() = std::move(run);
   }
 
@@ -163,6 +183,7 @@ class Exploration {
 
   const F& f_;
   const F* few_ = nullptr;
+  const Curvature* curvature_ = nullptr;
   AscentSettings ascent_;
   ExplorationSettings s_;
   double total_, few_total_ = 0;

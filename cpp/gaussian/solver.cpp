@@ -1,6 +1,7 @@
 #include "gaussian/solver.h"
 
 #include "gaussian/circle.h"
+#include "gaussian/curvature.h"
 #include "gaussian/parts.h"
 #include "gaussian/permutations.h"
 #include "gaussian/wide.h"
@@ -199,6 +200,8 @@ class PairSolver {
       run.run(whole_, s_.max_iterations);
       return;
     }
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) run.use(&curvature);
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
@@ -207,6 +210,7 @@ class PairSolver {
       }
     }
     run.run(whole_, s_.max_iterations);
+    run.use(nullptr);
   }
 
   // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
@@ -245,6 +249,8 @@ class PairSolver {
     const std::size_t groups = few.pair.groups.size(), all = whole_.pair.groups.size();
     if (groups < all && (cost() > kWorthTravelling || 3 * groups <= all))
       search.travel_on(few, 0.5 * (energy(x_, few.pair) + energy(y_, few.pair)));
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations;
