@@ -118,7 +118,7 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
     nb::gil_scoped_release release;
     for (int r = 0; r < repeats; ++r) {
       out.assign(std::size_t(x.neurons) * y.neurons, 0);
-      value = blas ? blas_objective(pair, transform.data(), out.data())
+      value = blas ? blas_objective(pair, transform.data(), out.data(), single)
                    : table->gradient(pair.view(), transform.data(), out.data(), single);
     }
   }

@@ -168,7 +168,7 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = x_.lanes && y_.lanes;
+    rough_.single = true;
     if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
