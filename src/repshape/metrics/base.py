@@ -255,7 +255,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
 
     def search_options(self, n_conditions: int, size: int) -> _native.SearchOptions:
         """Return the options for pairs whose larger network has ``size`` coordinates."""
-        count = count_starts(self.n_starts, size, self.group)
+        count = count_starts(self.n_starts, self.group)
         return self._options(
             _native.Search(
                 group=self.group,

@@ -14,26 +14,14 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-# Maximum number of starts that "auto" screens, besides the means. The screening has a budget, which
-# grows with the work done by the start from the means, and may allow fewer.
-AUTO_STARTS = 128
-# The starts of one size have at most this many entries in total, so large networks have fewer.
-START_ENTRIES = 2**22
 
+def count_starts(n_starts: int | str, group: str) -> int:
+    """Return the number of starts besides the means; 0 if the search makes its own.
 
-def count_starts(n_starts: int | str, size: int, group: str) -> int:
-    """Return the number of starts, besides the means, of a search in ``size`` dimensions.
-
-    >>> [count_starts("auto", size, "permutation") for size in (10, 500, 5000)]
-    [128, 16, 4]
+    >>> count_starts(8, "orthogonal"), count_starts("auto", "orthogonal")
+    (7, 0)
     """
-    if group == "identity":
-        return 0
-    if n_starts != "auto":
-        return int(n_starts) - 1
-    if group != "permutation":
-        return 0  # the search makes its own
-    return min(AUTO_STARTS, max(4, START_ENTRIES // max(size, 1) ** 2))
+    return 0 if n_starts == "auto" or group == "identity" else int(n_starts) - 1
 
 
 @lru_cache(maxsize=64)
