@@ -122,7 +122,7 @@ def test_parameters_follow_scikit_learn():
     assert copy is not metric
     assert copy.get_params(deep=False).keys() == {
         *("alpha", "group", "covariance", "preprocess", "weights", "n_starts"),
-        *("tol", "max_iter", "random_state"),
+        *("tol", "max_iter", "random_state", "pad_to"),
     }
     x, y = some_trials(0), some_trials(1)
     assert copy.distance(x, y) == metric.distance(x, y)

@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+# Share of the identity in the start from the means.
+TIE_BREAK = 1e-8
+
 
 def count_starts(n_starts: int | str, group: str) -> int:
     """Return the number of starts besides the means; 0 if the search makes its own.
@@ -22,6 +25,22 @@ def count_starts(n_starts: int | str, group: str) -> int:
     (7, 0)
     """
     return 0 if n_starts == "auto" or group == "identity" else int(n_starts) - 1
+
+
+def mean_gain(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the sum of w mu_x mu_y' over conditions, (n_x, n_y), for means (M, n)."""
+    return np.asarray((x * weights[:, None]).T @ y)
+
+
+def tie_broken(gain: FloatArray) -> FloatArray:
+    """Return a gain that prefers the identity where the means leave the alignment free.
+
+    >>> tie_broken(np.zeros((2, 1)))
+    array([[1.],
+           [0.]])
+    """
+    largest = float(np.abs(gain).max(initial=0.0))
+    return gain + (TIE_BREAK * largest if largest > 0 else 1.0) * np.eye(*gain.shape)
 
 
 @lru_cache(maxsize=64)
