@@ -8,8 +8,8 @@ from examples import assert_metric
 
 import repshape as rs
 from repshape.groups import GROUPS, nearest_orthogonal
-from repshape.solvers.plans import exact_plan
 from repshape.solvers.alternation import descend
+from repshape.solvers.plans import exact_plan
 from repshape.solvers.transport import TransportProblem
 
 

@@ -19,6 +19,11 @@ from repshape.solvers.starts import mean_gain, tie_broken
 
 FloatArray = npt.NDArray[np.float64]
 
+# In a discrete group, alternation stops at many points, and starts agree more easily by chance: of
+# 200 pairs under signed permutations of three neurons, 4 of 8 missed the best 16 times, and these
+# numbers 3 times.
+HITS, FEWEST = 8, 24
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -109,7 +114,9 @@ class GroupSearch:
         suggestions = Correspondence(self.x.moments, self.y.moments, kept, rng)
         first = nearest(tie_broken(gain))
         starts = chain([first], suggest(nearest, suggestions, rng))
-        search = Exploration(self.objective, nearest, tol, max_iter)
+        search = Exploration(
+            self.objective, nearest, tol, max_iter, hits=HITS, fewest=FEWEST, always_move=True
+        )
         if n_starts == "auto":
             return search.run(starts, rng)
         return search.finish_all(islice(starts, int(n_starts)))

@@ -45,7 +45,7 @@ class EnergyShapeMetric(NativeShapeMetric):
         noise biases upward.
     n_starts : "auto" or int
         Number of starting points of the search. 1 starts only from the alignment of the means.
-        "auto" screens a few dozen starts on some conditions and trials, and finishes the best.
+        "auto" explores until starts agree; see `GaussianShapeMetric`.
     max_iter : int
         Maximum number of gradient evaluations, over all trials, per start.
     group, preprocess, weights, pad_to, tol, random_state

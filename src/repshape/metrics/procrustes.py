@@ -82,7 +82,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     Parameters
     ----------
-    group : {"orthogonal", "rotation", "permutation", "identity"}
+    group : {"orthogonal", "rotation", "permutation", "identity"} or Group
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
         adds to the distance.

@@ -136,6 +136,10 @@ class Exploration:
         Of the best start; the others are explored coarsely.
     most : int
         Maximum number of starts.
+    hits, fewest : int
+        The search ends when so many of at least so many starts agree.
+    always_move : bool
+        Whether to perturb the best also if starts agree.
     """
 
     problem: Problem
@@ -143,6 +147,9 @@ class Exploration:
     tol: float
     max_iter: int
     most: int = MOST_STARTS
+    hits: int = HITS
+    fewest: int = FEWEST_STARTS
+    always_move: bool = False
 
     def run(self, starts: Iterable[FloatArray], rng: np.random.Generator) -> Found:
         """Explore starts until enough of them agree, move the best one, and finish it."""
@@ -151,10 +158,11 @@ class Exploration:
         for start in islice(starts, self.most):
             n_starts += 1
             hits = self._consider(start, hits)
-            if hits >= HITS and n_starts >= FEWEST_STARTS:
+            if hits >= self.hits and n_starts >= self.fewest:
                 break
         agreeing = hits
-        for move in range(min(MOVES, self.most // 2) if hits < HITS else 0):
+        moves = min(MOVES, self.most // 2) if hits < self.hits or self.always_move else 0
+        for move in range(moves):
             if self._consider(self._moved(MOVE_SIZES[move % len(MOVE_SIZES)], rng), hits) == 1:
                 agreeing = 1
         return Found(self._finish(self._known), n_starts, max(agreeing, 1))
