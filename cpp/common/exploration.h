@@ -10,7 +10,7 @@ struct ExplorationSettings {
   int hits = 4;             // starts that must end in the best maximum
   int least = 8, most = 64;  // starts
   int moves = 60;           // on the best, where starts do not agree
-  double agreement = 1e-4;  // relative difference of distances that count as one
+  double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
   double plenty = 4e10;     // operations that a search may always take: about half a second
 };
@@ -24,11 +24,11 @@ inline double margin_of(const ExplorationSettings& s, double gap, double scale) 
 template <class F>
 class Exploration {
  public:
-  // `f` is the objective in the precision of the search and `few` a cheaper one, or the same; the squared distance is
-  // proportional to `total` less the objective; `cost` are the operations of one gradient.
-  Exploration(const F& f, const F& few, const AscentSettings& ascent, const ExplorationSettings& s, double total,
-              double cost, int max_iterations, Random& random)
-      : f_(f), few_(few), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
+  // `f` is the objective in the precision of the search; the squared distance is proportional to `total` less the
+  // objective; `cost` are the operations of one gradient.
+  Exploration(const F& f, const AscentSettings& ascent, const ExplorationSettings& s, double total, double cost,
+              int max_iterations, Random& random)
+      : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, affordable);
@@ -36,6 +36,12 @@ class Exploration {
     s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
     s_.moves = std::min(s.moves, affordable - s_.most);
   }
+
+  // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
+  void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
+
+  // Offers second derivatives to runs that are slow.
+  void offer(const Curvature* curvature) { curvature_ = curvature; }
 
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
@@ -54,36 +60,81 @@ class Exploration {
  private:
   double margin() const { return margin_of(s_, total_ - best().value(), ascent_.scale); }
 
-  void consider(const Matrix& start) {
-    ++starts_;
-    Ascent run(ascent_, start);
-    if (&few_ != &f_) {  // travel on some of the conditions
-      run.run(few_, max_iterations_);
-      run.restart();
-    }
+  // A maximum of the cheaper objective, and whether it leads to the best maximum known.
+  struct Seen {
+    double value;
+    bool best;
+  };
+
+  // Ascends until stop(value, expected) says so, `expected` being what the run is likely to reach: ascent is about
+  // geometric, so that the next gains can be told from the last two.
+  template <class Stop>
+  void climb(Ascent& run, const F& f, Stop stop) const {
     double previous = -INFINITY, last = INFINITY;
     for (;;) {
       const int from = run.iterations();
-      run.run(f_, std::min(from + kStride, max_iterations_));
-      if (run.iterations() < from + kStride || run.finished(f_.single)) break;
+      run.run(f, std::min(from + kStride, max_iterations_));
+      if (run.iterations() < from + kStride || run.finished(f.single)) return;
       const double gain = run.value() - previous;
       previous = run.value();
-      if (!best_.empty() && std::isfinite(gain) && std::isfinite(last)) {
-        // Ascent is about geometric, so that the next gains can be told from the last two.
+      if (std::isfinite(gain) && std::isfinite(last)) {
         const double ratio = std::min(0.9, std::max(gain / last, 0.3));
-        const double expected = run.value() + kDoubt * gain * ratio / (1 - ratio);
-        if (expected < best().value() - margin()) return;
-        if (expected < best().value() + margin() && run.value() > best().value() - margin()) break;
+        if (stop(run.value(), run.value() + kDoubt * gain * ratio / (1 - ratio))) return;
       }
       last = gain;
     }
+  }
+
+  // Ascends the cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
+  // maximum of f then.
+  bool travel(Ascent& run) {
+    const Seen* same = nullptr;
+    auto known = [&](double value, double expected) {
+      for (const Seen& one : seen_) {
+        const double margin = margin_of(s_, few_total_ - one.value, ascent_.scale);
+        if (expected > one.value + margin || value < one.value - margin) continue;
+        same = &one;
+        return true;
+      }
+      return false;
+    };
+    climb(run, *few_, known);
+    if (!same) known(run.value(), run.value());
+    if (same) hits_ += same->best;
+    if (same) return false;
+    seen_.push_back({run.value(), false});
+    run.restart();
+    return true;
+  }
+
+  void mark_best() {
+    if (few_) seen_.back().best = true;
+  }
+
+  void consider(const Matrix& start) {
+    ++starts_;
+    Ascent run(ascent_, start);
+    if (few_ && !travel(run)) return;
+    run.use(curvature_);
+    bool low = false;
+    climb(run, f_, [&](double value, double expected) {
+      if (best_.empty()) return false;
+      low = expected < best().value() - margin();
+      return low || (expected < best().value() + margin() && value > best().value() - margin());
+    });
+    if (low) return;
     if (best_.empty()) {
       best_.push_back(std::move(run));
       hits_ = 1;
+      mark_best();
       return;
     }
     if (run.value() < best().value() - margin()) return;
-    hits_ = run.value() > best().value() + margin() ? 1 : hits_ + 1;
+    const bool higher = run.value() > best().value() + margin();
+    hits_ = higher ? 1 : hits_ + 1;
+    if (higher)
+      for (Seen& one : seen_) one.best = false;
+    mark_best();
     if (run.value() > best().value()) best_.front() = std::move(run);
   }
 
@@ -130,13 +181,16 @@ class Exploration {
   static constexpr double kDoubt = 2;             // times the gain that is expected
   static constexpr double kTypicalIterations = 30;
 
-  const F &f_, &few_;
+  const F& f_;
+  const F* few_ = nullptr;
+  const Curvature* curvature_ = nullptr;
   AscentSettings ascent_;
   ExplorationSettings s_;
-  double total_;
+  double total_, few_total_ = 0;
   int max_iterations_;
   Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
+  std::vector<Seen> seen_;
   int starts_ = 0, hits_ = 0, agreeing_ = 0;
 };
 

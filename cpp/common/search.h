@@ -14,7 +14,8 @@ struct SearchSettings {
   bool special = false;  // rotations of the whole space: determinant +1
   double scale = 1, tolerance = 1e-9;
   int max_iterations = 500, memory = 30;
-  double total = 0, cost = 0;  // what the objective can reach at most; operations of one gradient
+  // What the objective can reach at most, on all data and on few; operations of one gradient.
+  double total = 0, few_total = 0, cost = 0;
   ExplorationSettings exploration;
 };
 
@@ -41,9 +42,8 @@ class Search {
 
   // Rotations from a first start (n x n) and others until they agree.
   void explore(const Matrix& first, Correspondence& suggestions, Random& random) {
-    const bool travel = s_.cost > kWorthTravelling;
-    Exploration<F> search(whole_, travel ? few_ : whole_, ascent(), s_.exploration, s_.total, s_.cost,
-                          s_.max_iterations, random);
+    Exploration<F> search(whole_, ascent(), s_.exploration, s_.total, s_.cost, s_.max_iterations, random);
+    if (s_.cost > kWorthTravelling) search.travel_on(few_, s_.few_total);
     search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     Ascent best = search.best();

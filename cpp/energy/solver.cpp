@@ -90,7 +90,9 @@ Few thin(const Samples& x, const Samples& y, const EnergySettings& s) {
     sum += weights.back();
   }
   for (double& w : weights) w = sum > 0 ? w / sum : 1.0 / wanted;
-  return {kept, x.thinned(kept, s.screen_trials), y.thinned(kept, s.screen_trials), weights};
+  Few out{kept, x.thinned(kept, s.screen_trials), y.thinned(kept, s.screen_trials), weights};
+  out.x.measure_within(s.q), out.y.measure_within(s.q);
+  return out;
 }
 
 std::vector<Matrix> make_starts(const Samples& x, const Samples& y, const EnergySettings& s, bool special) {
@@ -115,11 +117,11 @@ std::vector<Matrix> complete(const std::vector<Matrix>& given, int n, int k, boo
 }
 
 // What the within-terms subtract from the loss: a constant for the pair.
-double within_terms(const Samples& net, const EnergySettings& s, bool unbiased) {
+double within_terms(const Samples& net, const std::vector<double>& weights, bool unbiased = false) {
   double total = 0;
   for (int m = 0; m < net.conditions; ++m) {
     const double correction = unbiased ? net.trials[m] / (net.trials[m] - 1.0) : 1.0;
-    total += 0.5 * s.weights[m] * net.within[m] * correction;
+    total += 0.5 * weights[m] * net.within[m] * correction;
   }
   return total;
 }
@@ -162,11 +164,12 @@ void search_permutations(const EnergyObjective& whole, const EnergySettings& s, 
   out.iterations = int(whole.evaluated);
 }
 
-void search_rotations(const EnergyObjective& whole, const EnergySettings& s, const SearchSettings& settings,
+void search_rotations(const EnergyObjective& whole, const EnergySettings& s, SearchSettings settings,
                       const std::vector<Matrix>& given, EnergySolution& out) {
   const Samples &x = *whole.x, &y = *whole.y;
   const bool special = settings.special;
   const Few few = thin(x, y, s);
+  settings.few_total = -within_terms(few.x, few.weights) - within_terms(few.y, few.weights);
   const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
   Search<EnergyObjective> search(whole, part, settings);
   if (given.empty() && s.screen && s.group != Group::identity && x.neurons * y.neurons > 0) {
@@ -188,9 +191,9 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const bool special = s.group == Group::rotation && x.space == y.space && x.neurons == x.space &&
                        y.neurons == y.space;
   const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
-  const double biased = within_terms(x, s, false) + within_terms(y, s, false);
-  const SearchSettings settings{s.group,  special, scale,      s.tolerance, s.max_iterations,
-                                s.memory, -biased, cost(x, y), {}};
+  const double biased = within_terms(x, s.weights) + within_terms(y, s.weights);
+  const SearchSettings settings{s.group,  special, scale, s.tolerance, s.max_iterations,
+                                s.memory, -biased, 0,     cost(x, y),  {}};
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   EnergySolution out;
   if (s.group == Group::permutation)
@@ -198,7 +201,7 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   else
     search_rotations(whole, s, settings, given, out);
   out.loss = energy_loss(x, y, s.weights.data(), s.q, out.transform.data(), nullptr, energy_kernels());
-  const double within = within_terms(x, s, s.unbiased) + within_terms(y, s, s.unbiased);
+  const double within = within_terms(x, s.weights, s.unbiased) + within_terms(y, s.weights, s.unbiased);
   // Over all pairs of trials the squared distance is never negative, except by rounding; the
   // correction of the within-terms is the same for every transform.
   out.distance = signed_root(std::max(out.loss - biased, 0.0) + (biased - within));

@@ -3,6 +3,7 @@
 #include "common/permutations.h"
 #include "gaussian/branches.h"
 #include "gaussian/circle.h"
+#include "gaussian/curvature.h"
 #include "gaussian/padding.h"
 #include "gaussian/parts.h"
 #include "gaussian/wide.h"
@@ -126,7 +127,7 @@ class PairSolver {
   Objective subset() const {
     Objective f = whole_;
     const int total = x_.groups();
-    const int wanted = std::max(kTravelGroups, total / 16);
+    const int wanted = cost() > kWorthTravelling ? kFewestGroups : kTravelGroups;
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -251,6 +252,8 @@ class PairSolver {
       run.run(whole_, s_.max_iterations);
       return;
     }
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) run.use(&curvature);
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
@@ -259,6 +262,7 @@ class PairSolver {
       }
     }
     run.run(whole_, s_.max_iterations);
+    run.use(nullptr);
   }
 
   // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
@@ -286,17 +290,19 @@ class PairSolver {
 
   // Explores until independent starts agree, and finishes the best.
   Ascent explore(const Matrix& first) {
-    const Objective some = subset();
-    const bool travel = cost() > kWorthTravelling && some.pair.groups.size() < whole_.pair.groups.size();
-    Objective few = travel ? some : whole_;
+    Objective few = subset();
     few.single = rough_.single;
     const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
     Random random(s_.seed);
     const double mean_share = s_.alpha * whole_.pair.mean_weight;
     const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
-    Exploration<Objective> search(rough_, travel ? few : rough_, settings_, s_.exploration, total, cost(),
-                                  s_.max_iterations, random);
+    Exploration<Objective> search(rough_, settings_, s_.exploration, total, cost(), s_.max_iterations, random);
+    const std::size_t groups = few.pair.groups.size(), all = whole_.pair.groups.size();
+    if (groups < all && (cost() > kWorthTravelling || 3 * groups <= all))
+      search.travel_on(few, 0.5 * (energy(x_, few.pair) + energy(y_, few.pair)));
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations;
@@ -307,7 +313,7 @@ class PairSolver {
     return best;
   }
 
-  static constexpr int kTravelGroups = 4;          // of eight conditions: fewer are no guide
+  static constexpr int kTravelGroups = 8, kFewestGroups = 4;  // of eight conditions: fewer are no guide
   static constexpr double kWorthTravelling = 1e9;  // operations of a gradient
 
   // Floating-point operations of one iteration: a gradient, and a step in the group.
