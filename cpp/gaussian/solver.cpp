@@ -223,19 +223,27 @@ class PairSolver {
     rough_.single = x_.lanes && y_.lanes;
     if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
+    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore(runs[0].transform())};
     } else {
       for (Ascent& run : runs) ascend(run);
       std::stable_sort(runs.begin(), runs.end(), higher);
-      const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
       const double margin = margin_of(s_.exploration, total - runs[0].value(), scale_);
       for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
     }
-    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
+    // What a gradient leaves of the squared distance is nothing to most pairs, but all that copies have.
+    if (converged_ && total - runs[0].value() < kCopies * total && s_.tolerance > kCopyTolerance) {
+      runs[0].demand(kCopyTolerance);
+      runs[0].run(whole_, 2 * s_.max_iterations);
+    }
+    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     iterations_ = runs[0].iterations();
   }
+
+  static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
+  static constexpr double kCopyTolerance = 1e-10;
 
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
   void ascend(Ascent& run) const {
