@@ -98,7 +98,7 @@ Few thin(const Samples& x, const Samples& y, const EnergySettings& s) {
 std::vector<Matrix> make_starts(const Samples& x, const Samples& y, const EnergySettings& s, bool special) {
   const int n = x.neurons;
   const std::size_t count = std::size_t(n) * n;
-  const Matrix means = moment_gain(x, y, s.weights.data(), false);
+  const Matrix means = tie_broken(moment_gain(x, y, s.weights.data(), false), y.neurons);
   std::vector<Matrix> out{nearest_orthogonal(n, y.neurons, means.data(), special)};
   for (int c = 0; c < s.n_starts; ++c) {
     Matrix start(s.starts.data() + c * count, s.starts.data() + (c + 1) * count);
@@ -155,7 +155,8 @@ void search_permutations(const EnergyObjective& whole, const EnergySettings& s, 
   if (given.empty()) {
     const Roots roots_x = x.roots(), roots_y = y.roots();
     Suggestions suggestions(roots_x, roots_y, s.weights.data(), 1, 1, random);
-    search.explore({moment_gain(x, y, s.weights.data(), false), moment_gain(x, y, s.weights.data(), true)},
+    search.explore({tie_broken(moment_gain(x, y, s.weights.data(), false), y.neurons),
+                    moment_gain(x, y, s.weights.data(), true)},
                    [&] { return suggestions.next(); });
   } else {
     search.improve(given);

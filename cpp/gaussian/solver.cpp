@@ -157,19 +157,11 @@ class PairSolver {
     return gradient;
   }
 
-  // Aligns the means, and the principal axes where the means leave them free: that a network is at distance zero from
-  // itself takes no search.
+  // Aligns the means, and the principal axes where the means leave them free.
   Matrix first_start() const {
-    const int n = x_.neurons, k = y_.neurons;
-    Matrix target = means_;
-    double largest = 0;
-    for (double e : target) largest = std::max(largest, std::abs(e));
-    const double share = s_.alpha < 2 ? (largest > 0 ? kTieBreak * largest : 1) : 0;
-    for (int i = 0; i < k; ++i) target[std::size_t(i) * k + i] += share;
-    return nearest_orthogonal(n, k, target.data(), special_);
+    const Matrix target = s_.alpha < 2 ? tie_broken(means_, y_.neurons) : means_;
+    return nearest_orthogonal(x_.neurons, y_.neurons, target.data(), special_);
   }
-
-  static constexpr double kTieBreak = 1e-8;
 
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
@@ -345,7 +337,7 @@ class PairSolver {
       const double mean_share = s_.alpha * whole_.pair.mean_weight;
       const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
       Suggestions suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, random);
-      search.explore({means_, gain}, [&] { return suggestions.next(); });
+      search.explore({tie_broken(means_, y_.neurons), gain}, [&] { return suggestions.next(); });
     } else {
       std::vector<Matrix> starts;
       for (const Matrix& t : given_) {

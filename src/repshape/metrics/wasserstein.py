@@ -98,8 +98,8 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
     n_starts : "auto" or int
         Number of starting points: first the alignment of the means, then that of
         `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then from matching covariances of
-        the same conditions, and at random. "auto" tries at least 8 and at most 64 (fewer if there
-        are many trials) until 4 of them agree on the best optimum; if they do not, it perturbs the
+        the same conditions, and at random. "auto" tries at least 12 and at most 64 (fewer if there
+        are many trials) until 6 of them agree on the best optimum; if they do not, it perturbs the
         best one.
     tol : float
         The search stops when an alternation reduces the squared distance by less than the fraction

@@ -26,10 +26,11 @@ COARSE = 1e-5
 # Squared distances that differ by less than this fraction belong to the same optimum.
 SAME_OPTIMUM = 2e-4
 # The search ends when so many of at least so many starts have ended in the best optimum.
-HITS, FEWEST_STARTS, MOST_STARTS = 4, 8, 64
-# If starts do not agree, so many times the best transform is perturbed and improved again.
-MOVES = 24
-MOVE_SIZES = (0.5, 1.0, 2.0)
+HITS, FEWEST_STARTS, MOST_STARTS = 6, 12, 64
+# If starts do not agree, the best transform is perturbed and improved again so many times (fewer
+# if fewer starts are allowed), by random matrices of these norms in units of its own.
+MOVES = 192
+MOVE_SIZES = (0.5, 1.0, 2.0, 4.0)
 # An alternation is abandoned if it would not reach the best even if its last gain were repeated so
 # many times, after so many steps.
 HOPE, STEPS_BEFORE_JUDGEMENT = 20.0, 4
@@ -161,7 +162,8 @@ class Exploration:
             if hits >= self.hits and n_starts >= self.fewest:
                 break
         agreeing = hits
-        moves = min(MOVES, self.most // 2) if hits < self.hits or self.always_move else 0
+        doubtful = hits < self.hits or self.always_move
+        moves = MOVES * self.most // MOST_STARTS if doubtful else 0
         for move in range(moves):
             if self._consider(self._moved(MOVE_SIZES[move % len(MOVE_SIZES)], rng), hits) == 1:
                 agreeing = 1
