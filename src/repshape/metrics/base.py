@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -200,7 +201,17 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
 
     def _validate_parameters(self) -> None:
         """Raise if a parameter is outside its range."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
+        values = [self._parameter(name) for name in self._rules]
+        known = self.__dict__.get("_validated", ())
+        if len(known) == len(values) and all(map(operator.is_, known, values)):
+            return  # the same objects as last time
+        given = dict(zip(self._rules, values, strict=True))
+        check_parameters(type(self).__name__, given, self._rules)
+        self._validated = tuple(values)
+
+    def _parameter(self, name: str) -> Any:
+        """Return a parameter by its name; `get_params` would read the signature each time."""
+        return getattr(self, name)
 
     @abstractmethod
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:

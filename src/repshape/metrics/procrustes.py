@@ -167,6 +167,9 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         """Return the parameters by name, as scikit-learn's estimators do."""
         return {**super().get_params(deep), "distance": self._distance}
 
+    def _parameter(self, name: str) -> Any:
+        return self._distance if name == "distance" else getattr(self, name)
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as scikit-learn's estimators do."""
         if "distance" in params:
