@@ -31,11 +31,13 @@ class Options:
         starts: FloatArray,
         n_starts: int,
         screen: bool,
+        seed: int,
+        pad_to: int = 0,
     ) -> None: ...
 
 def align(
     x: Network, y: Network, options: Options
-) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
+) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
 def align_pairs(
     networks: list[Network],
     pairs: npt.NDArray[np.int64],
@@ -72,7 +74,6 @@ class EnergyOptions:
     screen_conditions: int
     screen_trials: int
     screen_iterations: int
-    finalists: int
     memory: int
     def __init__(
         self,
@@ -85,11 +86,13 @@ class EnergyOptions:
         starts: FloatArray,
         n_starts: int,
         screen: bool,
+        seed: int,
+        pad_to: int = 0,
     ) -> None: ...
 
 def energy_align(
     x: Samples, y: Samples, options: EnergyOptions
-) -> tuple[float, float, float, bool, int, int, int, FloatArray]: ...
+) -> tuple[float, float, float, bool, int, int, int, int, FloatArray]: ...
 def energy_align_pairs(
     networks: list[Samples],
     pairs: npt.NDArray[np.int64],

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
+from repshape.groups import compose
 from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.tiles import Layer, TileStore, TileTask
@@ -148,7 +149,7 @@ def _compose(
     known = _known_transforms(layer, np.concatenate([*legs, pairs]))
     products = []
     for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
-        product = np.stack([known[k, j] @ known[i, k] for k in via])
+        product = np.stack([compose(known[k, j], known[i, k]) for k in via])
         if new_only:
             product = product[_far(product, known[i, j])]
         products.append(product)
