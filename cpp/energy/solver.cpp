@@ -138,7 +138,7 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const Few few = thin(x, y, s);
   const double few_biased = within_terms(few.x, few.weights) + within_terms(few.y, few.weights);
   const SearchSettings settings{s.group,  special,     scale,   s.tolerance, s.max_iterations, s.memory,
-                                s.screen, s.finalists, -biased, -few_biased, cost(x, y),       {}};
+                                s.screen, s.finalists, -biased, -few_biased, cost(x, y),       s.exploration};
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   const EnergyObjective part{&few.x, &few.y, few.weights.data(), s.q};
   Search<EnergyObjective> search(whole, part, settings);

@@ -1,5 +1,6 @@
 // Solves one pair of networks under the energy metric: starts, screening, descent and distance.
 #pragma once
+#include "common/exploration.h"
 #include "common/group.h"
 #include "energy/samples.h"
 
@@ -18,6 +19,7 @@ struct EnergySettings {
   bool screen = true;  // else every start is finished on all trials
   std::uint64_t seed = 0;
   int screen_conditions = 32, screen_trials = 16, finalists = 3;
+  ExplorationSettings exploration;
 };
 
 struct EnergySolution {

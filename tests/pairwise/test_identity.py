@@ -129,15 +129,15 @@ def test_a_place_where_no_store_can_be_is_refused_before_any_work(
     assert contents(tmp_path) == before
 
 
-def test_a_store_of_version_1_is_refused(cohort: Cohort, tmp_path: Path) -> None:
+def test_a_store_of_an_older_version_is_refused(cohort: Cohort, tmp_path: Path) -> None:
     store = tmp_path / "s"
     pairwise(cohort, METRIC, store=store)
     header = json.loads((store / "zarr.json").read_text())
-    assert header["attributes"]["version"] == FORMAT_VERSION == 2
-    header["attributes"]["version"] = 1
+    assert header["attributes"]["version"] == FORMAT_VERSION == 3
+    header["attributes"]["version"] = 2
     (store / "zarr.json").write_text(json.dumps(header))
-    refused("has format version 1; this repshape reads version 2", cohort, METRIC, store=store)
-    with pytest.raises(StorageError, match="has format version 1; this repshape reads version 2"):
+    refused("has format version 2; this repshape reads version 3", cohort, METRIC, store=store)
+    with pytest.raises(StorageError, match="has format version 2; this repshape reads version 3"):
         DistanceMatrix.load(store)
 
 

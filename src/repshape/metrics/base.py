@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
     Rule,
+    SearchWarning,
     check_choice,
     check_integer,
     check_integer_or_auto,
@@ -33,6 +35,8 @@ from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
+# A lower bound this close to the distance, relative to it, proves that the distance is minimal.
+PROVEN = 1e-6
 P = TypeVar("P", bound="Prepared")
 
 
@@ -78,6 +82,12 @@ class Alignment:
     def agreement(self) -> float:
         """Share of the independent starts that ended in the best optimum."""
         return self.n_agreeing / self.n_starts
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether one of several starts ended in the best optimum, which is not proven to be it."""
+        proven = self.lower_bound >= (1 - PROVEN) * self.distance
+        return self.n_agreeing == 1 < self.n_starts and not proven
 
     @property
     def transform(self) -> FloatArray:
@@ -183,12 +193,24 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         return self._align_prepared(x, y)
 
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
-        """Return the best alignment of ``y`` to ``x``."""
+        """Return the best alignment of ``y`` to ``x``.
+
+        Warns with a `repshape.errors.SearchWarning` if only one of several starts found it, and it
+        is not proven to be the best.
+        """
         self._validate_parameters()
         networks = as_network(x, "x"), as_network(y, "y")  # check both before any work
         check_same_conditions(*networks)
         first, second = (self._prepare_checked(network) for network in networks)
-        return self._align_prepared(first, second)
+        found = self._align_prepared(first, second)
+        if found.doubtful:
+            warnings.warn(
+                "The best alignment was found by one start only, so a better one may exist: see "
+                "Alignment.agreement. A larger n_starts searches longer.",
+                SearchWarning,
+                stacklevel=2,
+            )
+        return found
 
     def distance(self, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance between two networks."""
@@ -292,6 +314,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         *,
         starts: Sequence[FloatArray] | None = None,
         keep: bool = False,
+        brief: int | None = None,
     ) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices.
 
@@ -304,6 +327,8 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             the prepared networks.
         keep : bool
             Whether to return the transforms.
+        brief : int, optional
+            Search briefly where the metric chooses the number of starts: this many of them.
         """
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         used = [prepared[k] for k in np.unique(index)]
@@ -312,6 +337,9 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         M = used[0].n_conditions if used else 0
         sizes = {network.native.neurons for network in used}
         options = {size: self.search_options(M, size) for size in sizes}
+        for one in options.values():
+            if brief is not None:
+                one.shorten(brief)
         handles = [network.native for network in prepared]
         return _native.align_pairs(handles, index, options, starts, keep=keep)
 

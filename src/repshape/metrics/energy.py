@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNativ
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 
+FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
 
 
@@ -139,6 +140,14 @@ class EnergyShapeMetric(NativeShapeMetric):
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
+
+    def rate_starts(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return minus the loss at each start of each pair, as `solve_pairs` takes them."""
+        handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
+        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        return _native.rate_energy(handles, index, starts, weights, self.q)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = self._trials(x), self._trials(y)
