@@ -18,6 +18,9 @@ from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.pairwise.store import FORMAT_VERSION, Store
 from scale_support import EDGE, METRIC, contents, make_cohort
 
+# Some pairs of these small networks are found once only.
+pytestmark = pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,6 +19,9 @@ from repshape.io import zarr as _zarr
 from repshape.pairwise.store import Store
 from scale_support import CONTEXT, EDGE, METRIC, contents, make_cohort, run_limited, start
 
+# Some pairs of these small networks are found once only.
+pytestmark = pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
+
 
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory: pytest.TempPathFactory) -> Cohort:

@@ -60,9 +60,10 @@ def solve_composed(
             near[p] = np.count_nonzero(gaps <= FAR)
             starts[p] = _distinct(best[gaps > FAR], SOLVED)
     solved = np.array([p for p, one in enumerate(starts) if len(one)], dtype=np.intp)
-    found = metric.solve_pairs(
-        prepared, places[solved], starts=[starts[p] for p in solved], keep=True
-    )
+    found = None
+    if solved.size:
+        given_starts = [starts[p] for p in solved]
+        found = metric.solve_pairs(prepared, places[solved], starts=given_starts, keep=True)
     return _spread(found, solved, near)
 
 
@@ -106,16 +107,22 @@ def _gaps(transforms: FloatArray, other: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.norm(transforms - other, ord=2, axis=(1, 2)))
 
 
-def _spread(found: PairResults, at: IndexArray, near: npt.NDArray[np.int64]) -> PairResults:
+def _spread(found: PairResults | None, at: IndexArray, near: npt.NDArray[np.int64]) -> PairResults:
     """Return results for all pairs, of which some were solved."""
     count = len(near)
-    distance, lower_bound = np.full(count, np.inf), np.full(count, np.nan)
-    converged, n_starts = np.zeros(count, dtype=bool), np.zeros(count, dtype=np.int64)
-    n_agreeing = n_starts.copy()
-    distance[at], lower_bound[at] = found.distance, found.lower_bound
-    converged[at] = found.converged
-    n_starts[at], n_agreeing[at] = found.n_starts, found.n_agreeing
-    transforms = [np.zeros((0, 0))] * count
+    spread = PairResults(
+        distance=np.full(count, np.inf),
+        lower_bound=np.full(count, np.nan),
+        converged=np.zeros(count, dtype=bool),
+        n_starts=np.zeros(count, dtype=np.int64),
+        n_agreeing=np.zeros(count, dtype=np.int64),
+        transforms=[np.zeros((0, 0))] * count,
+        n_composed=near,
+    )
+    if found is None:
+        return spread
+    for name in ("distance", "lower_bound", "converged", "n_starts", "n_agreeing"):
+        getattr(spread, name)[at] = getattr(found, name)
     for place, one in zip(at.tolist(), found.transforms or [], strict=True):
-        transforms[place] = one
-    return PairResults(distance, lower_bound, converged, n_starts, n_agreeing, transforms, near)
+        (spread.transforms or [])[place] = one
+    return spread

@@ -46,9 +46,10 @@ FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
-# A pair is settled once this many starts and compositions have ended in its best optimum: the
-# number at which the search of a single pair stops.
+# A pair is settled once this many starts and compositions have ended in its best optimum, and some
+# of them were compositions: starts of one pair resemble each other, and agree on poor optima too.
 SETTLED = 4
+FEWEST_COMPOSED = 2
 # Distances that differ by less than this share belong to the same optimum, as in the search.
 SAME = 3e-4
 # If the distance equals its lower bound to this relative precision, the pair is solved: its
@@ -145,8 +146,9 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
 
 def is_settled(found: PairResults, effort: Effort) -> BoolArray:
     """Return which pairs have ended in their best optimum often enough, or are solved exactly."""
-    composed = 0 if found.n_composed is None else found.n_composed
-    often = found.n_agreeing + composed >= SETTLED
+    assert found.n_composed is not None
+    often = found.n_agreeing + found.n_composed >= SETTLED
+    often &= found.n_composed >= FEWEST_COMPOSED
     return np.asarray(often | (effort.exact & (found.n_starts == 1)))
 
 
