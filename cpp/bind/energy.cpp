@@ -85,7 +85,8 @@ nb::object gradient(const Samples& x, const Samples& y, Array transform, Array w
 }
 
 void make_settings(EnergySettings* self, int group, double q, bool unbiased, Array weights, double tolerance,
-                   int max_iterations, Array starts, int n_starts, bool screen, std::uint64_t seed) {
+                   int max_iterations, Array starts, int n_starts, bool screen, std::uint64_t seed,
+                   int pad_to) {
   new (self) EnergySettings();
   self->group = Group(group);
   self->q = q;
@@ -97,6 +98,7 @@ void make_settings(EnergySettings* self, int group, double q, bool unbiased, Arr
   self->n_starts = n_starts;
   self->screen = screen;
   self->seed = seed;
+  self->pad_to = pad_to;
 }
 
 }  // namespace
@@ -110,10 +112,9 @@ void bind_energy(nb::module_& m) {
       .def("__lt__", [](const Samples& a, const Samples& b) { return a < b; });
   nb::class_<EnergySettings>(m, "EnergyOptions")
       .def("__init__", &make_settings, "group"_a, "q"_a, "unbiased"_a, "weights"_a, "tolerance"_a,
-           "max_iterations"_a, "starts"_a, "n_starts"_a, "screen"_a, "seed"_a)
+           "max_iterations"_a, "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
       .def_rw("screen_conditions", &EnergySettings::screen_conditions)
       .def_rw("screen_trials", &EnergySettings::screen_trials)
-      .def_rw("finalists", &EnergySettings::finalists)
       .def_rw("memory", &EnergySettings::memory)
       .def("shorten", [](EnergySettings& s, int starts) { s.exploration.shorten(starts); }, "starts"_a);
   m.def("energy_align", &align, "x"_a, "y"_a, "options"_a);

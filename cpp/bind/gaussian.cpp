@@ -29,7 +29,7 @@ struct Options {
 };
 
 void make_options(Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-                  Array starts, int n_starts, bool screen, std::uint64_t seed) {
+                  Array starts, int n_starts, bool screen, std::uint64_t seed, int pad_to) {
   new (self) Options();
   Settings& s = self->settings;
   s.group = Group(group);
@@ -39,6 +39,7 @@ void make_options(Options* self, int group, double alpha, Array weights, double 
   s.n_starts = n_starts;
   s.explore = screen;
   s.seed = seed;
+  s.pad_to = pad_to;
   self->weights.assign(weights.data(), weights.data() + weights.size());
   self->starts.assign(starts.data(), starts.data() + starts.size());
 }
@@ -138,7 +139,7 @@ void bind_gaussian(nb::module_& m) {
       .def("__lt__", [](const Network& a, const Network& b) { return a < b; });
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a,
-           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a)
+           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
       .def("shorten", [](Options& o, int starts) { o.settings.exploration.shorten(starts); }, "starts"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);

@@ -202,7 +202,7 @@ class Ascent {
   void divide(const Matrix& r, Matrix& turned, Matrix& divided) const {
     double largest = 0;
     for (double c : curvature_) largest = std::max(largest, std::abs(c));
-    const double floor = std::max(1e-10 * largest, 1e-300);
+    const double floor = std::max(kWeak * largest, 1e-300);
     divided.resize(r.size()), turned.resize(r.size());
     gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, divided.data(), n_);
     gemm(false, false, n_, n_, n_, 1, divided.data(), n_, basis_.data(), n_, 0, turned.data(), n_);
@@ -349,6 +349,9 @@ class Ascent {
     accept(std::move(t), std::move(g), value);
   }
 
+  // Directions held more weakly than this share of the strongest share its curvature: they would take steps so long
+  // that the limit below leaves nothing for the others.
+  static constexpr double kWeak = 1e-4;
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
   static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8

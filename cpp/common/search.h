@@ -3,7 +3,6 @@
 // model: n(), k(), at(t, gradient) for t of n x k, and operator()(full, gradient) for the first k columns of an
 // n x n matrix.
 #pragma once
-#include "common/assignment.h"
 #include "common/exploration.h"
 #include "common/group.h"
 #include "common/transforms.h"
@@ -15,8 +14,6 @@ struct SearchSettings {
   bool special = false;  // rotations of the whole space: determinant +1
   double scale = 1, tolerance = 1e-9;
   int max_iterations = 500, memory = 30;
-  bool screen = true;    // else every start is finished on the full objective
-  int finalists = 3;
   // What the objective can reach at most, on all data and on few; operations of one gradient.
   double total = 0, few_total = 0, cost = 0;
   ExplorationSettings exploration;
@@ -31,17 +28,14 @@ class Search {
   // The transform (n x k) of the group that maximises <T, g>.
   Matrix oracle(const double* g) const {
     if (s_.group == Group::identity) return identity_injection(n_, k_);
-    if (s_.group == Group::permutation) return injection(assign(n_, k_, g), n_);
     return first_columns(nearest_orthogonal(n_, k_, g, s_.special), n_, k_);
   }
 
-  // Starts are n x n for the continuous groups and n x k for permutations.
+  // Starts are n x n.
   void run(std::vector<Matrix> starts) {
     starts_ = int(starts.size());
     if (s_.group == Group::identity || n_ * k_ == 0)
       best_ = identity_injection(n_, k_), converged_ = true, starts_ = agreeing_ = 1;
-    else if (s_.group == Group::permutation)
-      permutations(std::move(starts));
     else
       rotations(std::move(starts));
   }
@@ -96,65 +90,6 @@ class Search {
     Matrix g;
     whole_.at(best_, g);
     return dot(oracle(g.data()), g) - dot(best_, g) <= kRounding * std::max(s_.scale, dot(best_, g));
-  }
-
-  void permutations(std::vector<Matrix> starts) {
-    std::vector<std::pair<double, Matrix>> runs;
-    const F& first = s_.screen ? few_ : whole_;
-    for (Matrix& t : starts) {
-      const double value = climb(first, t);
-      runs.emplace_back(value, std::move(t));
-    }
-    std::stable_sort(runs.begin(), runs.end(), [](auto& a, auto& b) { return a.first > b.first; });
-    double best = -INFINITY;
-    int finished = 0;
-    for (std::size_t r = 0; r < runs.size() && (!s_.screen || finished < s_.finalists); ++r) {
-      if (r > 0 && runs[r].second == runs[r - 1].second) continue;
-      Matrix t = runs[r].second;
-      const double value = climb(whole_, t);
-      ++finished;
-      if (value > best) best = value, best_ = std::move(t);
-    }
-    converged_ = improve(best_, best);
-    iterations_ = int(whole_.evaluations);
-  }
-
-  // Alternation: never decreases; ends at an assignment that is optimal for its own gradient.
-  double climb(const F& f, Matrix& t) const {
-    Matrix g, next_gradient;
-    double value = f.at(t, g);
-    for (int step = 0; step < s_.max_iterations; ++step) {
-      Matrix next = oracle(g.data());
-      if (next == t) break;
-      const double next_value = f.at(next, next_gradient);
-      if (!(next_value > value)) break;
-      t = std::move(next), value = next_value;
-      std::swap(g, next_gradient);
-    }
-    return value;
-  }
-
-  // Exchanges of two neurons, the most promising first, until none helps or the budget is spent.
-  bool improve(Matrix& t, double value) const {
-    const long budget = 4L * n_ + 32;
-    long tried = 0;
-    for (bool found = true; found;) {
-      found = false;
-      Matrix g, unused;
-      whole_.at(t, g);
-      for (const auto& [i, j] : exchanges(t, g, n_, k_, std::size_t(2 * n_))) {
-        if (tried++ >= budget) return false;
-        Matrix next = t;
-        std::swap_ranges(next.begin() + i * k_, next.begin() + (i + 1) * k_, next.begin() + j * k_);
-        if (whole_.at(next, unused) > value + 1e-13 * s_.scale) {
-          value = climb(whole_, next);
-          t = std::move(next);
-          found = true;
-          break;
-        }
-      }
-    }
-    return true;
   }
 
   const F &whole_, &few_;

@@ -87,6 +87,21 @@ Samples Samples::thinned(const std::vector<int>& kept, int most) const {
   return out;
 }
 
+Samples Samples::with_silent_neurons(int count) const {
+  Samples out;
+  out.conditions = conditions, out.neurons = neurons + count, out.space = space;
+  out.trials = trials, out.power = power, out.within = within;
+  out.allocate();
+  for (int m = 0; m < conditions; ++m) {
+    const double* from = condition(m);
+    std::copy(from, from + std::size_t(neurons) * strides[m], out.values.data() + out.offsets[m]);
+    out.means.insert(out.means.end(), means.begin() + std::size_t(m) * neurons,
+                     means.begin() + std::size_t(m + 1) * neurons);
+    out.means.insert(out.means.end(), count, 0.0);
+  }
+  return out;
+}
+
 bool Samples::operator<(const Samples& other) const {
   if (neurons != other.neurons) return neurons > other.neurons;
   if (trials != other.trials) return trials < other.trials;

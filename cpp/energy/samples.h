@@ -31,6 +31,9 @@ struct Samples {
   // Evenly spaced trials of the given conditions, at most so many of each, for screening.
   Samples thinned(const std::vector<int>& kept, int most_trials) const;
 
+  // The same trials with `count` neurons that never respond after the others.
+  Samples with_silent_neurons(int count) const;
+
   // A total order by content, larger networks first, so that a pair is solved the same way round
   // whichever network comes first.
   bool operator<(const Samples& other) const;

@@ -18,7 +18,8 @@ struct EnergySettings {
   int n_starts = 0;
   bool screen = true;  // else every start is finished on all trials
   std::uint64_t seed = 0;
-  int screen_conditions = 32, screen_trials = 16, finalists = 3;
+  int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
+  int screen_conditions = 32, screen_trials = 16;
   ExplorationSettings exploration;
 };
 

@@ -1,26 +1,78 @@
 #include "gaussian/solver.h"
 
+#include "common/permutations.h"
+#include "gaussian/branches.h"
 #include "gaussian/circle.h"
 #include "gaussian/curvature.h"
+#include "gaussian/padding.h"
 #include "gaussian/parts.h"
-#include "gaussian/permutations.h"
 #include "gaussian/wide.h"
 
 namespace repshape {
 namespace {
 
+// alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the objective of single neurons.
+Matrix marginal_gain(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  Matrix out = pair.mean_term, a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
+  auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
+    net.copy_condition(m, entries.data());
+    for (int i = 0; i < net.neurons; ++i) {
+      const double* row = entries.data() + std::size_t(i) * net.rank;
+      sd[i] = net.diagonal ? entries[i] : std::sqrt(dot(row, row, net.rank));
+    }
+  };
+  const double share = (2 - pair.alpha) * pair.covariance_weight;
+  for (int m = 0; m < x.conditions; ++m) {
+    deviations(x, m, a, sx);
+    deviations(y, m, c, sy);
+    for (int i = 0; i < x.neurons; ++i)
+      for (int j = 0; j < y.neurons; ++j)
+        out[std::size_t(i) * y.neurons + j] += share * pair.weights[m] * sx[i] * sy[j];
+  }
+  return out;
+}
+
+// The objective as the search over permutations asks for it.
+struct GaussianPermutations {
+  Objective f;
+  const Objective& rough;
+  const Matrix& gain;
+  double scale, cost;
+  const bool single = f.single;
+
+  int n() const { return f.n(); }
+  int k() const { return f.k(); }
+  double at(const Matrix& t, Matrix& gradient) const { return f.at(t, gradient); }
+  long evaluations() const { return f.evaluations; }
+
+  bool prove(int spare, Matrix& t, double& value) const {
+    constexpr int most = 8;              // neurons
+    constexpr double affordable = 5e11;  // operations: about a minute
+    const int n = f.n(), k = f.k();
+    if (n - spare > most || count_injections(n, k, spare) * cost > affordable) return false;
+    Matrix unused;
+    value = f.at(t, unused);
+    Branches(f, rough, gain, spare, scale).improve(t, value);
+    return true;
+  }
+};
+
 // Solves one pair, given in canonical order.
 class PairSolver {
  public:
-  // `swapped`: x is the caller's y, and the caller's starts map the other way.
-  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped) : x_(x), y_(y), s_(s) {
-    const int n = x.neurons, k = y.neurons;
+  // `swapped`: x is the caller's y, and the caller's starts map the other way. The last `spare` neurons of x are silent,
+  // and unknown to the caller.
+  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped, int spare = 0)
+      : x_(x), y_(y), s_(s), spare_(spare) {
+    const int n = x.neurons - spare, k = y.neurons;
     for (int g = 0; g < s.n_given; ++g) {
       const double* from = s.given + std::size_t(g) * n * k;
       Matrix t(std::size_t(n) * k);
       for (int i = 0; i < n; ++i)
         for (int j = 0; j < k; ++j)
           t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
+      t.resize(t.size() + std::size_t(spare) * k, 0);
       given_.push_back(std::move(t));
     }
     whole_.pair.x = &x, whole_.pair.y = &y;
@@ -105,19 +157,11 @@ class PairSolver {
     return gradient;
   }
 
-  // Aligns the means, and the principal axes where the means leave them free: that a network is at distance zero from
-  // itself takes no search.
+  // Aligns the means, and the principal axes where the means leave them free.
   Matrix first_start() const {
-    const int n = x_.neurons, k = y_.neurons;
-    Matrix target = means_;
-    double largest = 0;
-    for (double e : target) largest = std::max(largest, std::abs(e));
-    const double share = s_.alpha < 2 ? (largest > 0 ? kTieBreak * largest : 1) : 0;
-    for (int i = 0; i < k; ++i) target[std::size_t(i) * k + i] += share;
-    return nearest_orthogonal(n, k, target.data(), special_);
+    const Matrix target = s_.alpha < 2 ? tie_broken(means_, y_.neurons) : means_;
+    return nearest_orthogonal(x_.neurons, y_.neurons, target.data(), special_);
   }
-
-  static constexpr double kTieBreak = 1e-8;
 
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
@@ -171,19 +215,27 @@ class PairSolver {
     rough_.single = x_.lanes && y_.lanes;
     if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
+    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore(runs[0].transform())};
     } else {
       for (Ascent& run : runs) ascend(run);
       std::stable_sort(runs.begin(), runs.end(), higher);
-      const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
       const double margin = margin_of(s_.exploration, total - runs[0].value(), scale_);
       for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
     }
-    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
+    // What a gradient leaves of the squared distance is nothing to most pairs, but all that copies have.
+    if (converged_ && total - runs[0].value() < kCopies * total && s_.tolerance > kCopyTolerance) {
+      runs[0].demand(kCopyTolerance);
+      runs[0].run(whole_, 2 * s_.max_iterations);
+    }
+    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     iterations_ = runs[0].iterations();
   }
+
+  static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
+  static constexpr double kCopyTolerance = 1e-10;
 
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
   void ascend(Ascent& run) const {
@@ -272,26 +324,33 @@ class PairSolver {
   }
 
   void search_permutations() {
-    const int n = x_.neurons, k = y_.neurons;
-    const PermutationSearch search{whole_, s_.max_iterations, cost()};
-    if (n <= PermutationSearch::kEnumerated) {
-      best_ = search.best_of_all();  // which include every start
-      converged_ = true;
-      starts_ = given_.empty() ? 1 + s_.n_starts : int(given_.size());
+    rough_ = whole_;
+    rough_.single = x_.lanes && y_.lanes;
+    const Matrix gain = marginal_gain(whole_.pair);
+    const GaussianPermutations exact{whole_, rough_, gain, scale_, cost()}, coarse{rough_, rough_, gain, scale_, cost()};
+    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+    const int count = s_.explore ? 0 : 1 + s_.n_starts;
+    const PermutationSettings settings{spare_, s_.max_iterations, scale_, total, cost(), count, s_.exploration};
+    Random random(s_.seed);
+    PermutationSearch<GaussianPermutations> search(exact, coarse, settings, random);
+    if (given_.empty()) {
+      const double mean_share = s_.alpha * whole_.pair.mean_weight;
+      const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+      Suggestions suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, random);
+      search.explore({tie_broken(means_, y_.neurons), gain}, [&] { return suggestions.next(); });
     } else {
       std::vector<Matrix> starts;
-      for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));
-      if (given_.empty()) starts.push_back(oracle(means_.data()));
-      if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
-      const int affordable = s_.explore ? search.affordable() : s_.n_starts;
-      for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
-        const double* full = s_.starts + std::size_t(s) * n * n;
-        starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
+      for (const Matrix& t : given_) {
+        starts.push_back(toward(t));
+        if (starts.back() == t) invite(starts.back(), y_.neurons, spare_);
       }
-      starts_ = int(starts.size());
-      best_ = search.best_of(std::move(starts), converged_);
+      search.improve(starts);
     }
-    iterations_ = int(whole_.evaluations);
+    best_ = search.best();
+    converged_ = search.converged();
+    starts_ = search.starts(), agreeing_ = search.agreeing();
+    iterations_ = int(exact.f.evaluations);
+    evaluations_ += exact.f.evaluations + coarse.f.evaluations;
   }
 
   Solution report() {
@@ -320,6 +379,7 @@ class PairSolver {
 
   const Network &x_, &y_;
   const Settings& s_;
+  int spare_;
   Objective whole_, rough_;  // all conditions; the same in single precision if that is faster
   double scale_ = 1;
   bool special_ = false, wide_ = false;
@@ -337,7 +397,11 @@ class PairSolver {
 Solution solve(const Network& x, const Network& y, const Settings& settings) {
   const bool swapped = y < x;
   const Network &first = swapped ? y : x, &second = swapped ? x : y;
-  Solution out = PairSolver(first, second, settings, swapped).run();
+  // More silent neurons than the other network has neurons make no difference.
+  const int spare = settings.group != Group::permutation ? 0 : std::min(settings.pad_to - first.neurons, second.neurons);
+  Solution out = spare > 0 ? PairSolver(with_silent_neurons(first, spare), second, settings, swapped, spare).run()
+                           : PairSolver(first, second, settings, swapped).run();
+  out.transform.resize(std::size_t(first.neurons) * second.neurons);
   // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
   // y onto x: its transpose, or itself where the two were exchanged.
   if (!swapped) out.transform = transposed(out.transform, first.neurons, second.neurons);

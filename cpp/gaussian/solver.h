@@ -22,6 +22,7 @@ struct Settings {
   int n_given = 0;
   bool explore = true;  // else every start is finished
   std::uint64_t seed = 0;
+  int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
   ExplorationSettings exploration;
 };
 

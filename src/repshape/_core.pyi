@@ -32,6 +32,7 @@ class Options:
         n_starts: int,
         screen: bool,
         seed: int,
+        pad_to: int = 0,
     ) -> None: ...
     def shorten(self, starts: int) -> None: ...
 
@@ -81,7 +82,6 @@ class EnergyOptions:
     screen_conditions: int
     screen_trials: int
     screen_iterations: int
-    finalists: int
     memory: int
     def __init__(
         self,
@@ -95,6 +95,7 @@ class EnergyOptions:
         n_starts: int,
         screen: bool,
         seed: int,
+        pad_to: int = 0,
     ) -> None: ...
     def shorten(self, starts: int) -> None: ...
 

@@ -79,6 +79,8 @@ class Search:
         Whether the search makes its own starts until they agree; else the given ones are finished.
     seed : int
         Of the starts that the search makes.
+    pad_to : int
+        Number of neurons of the space in which permutations act; 0 for the larger network's own.
     """
 
     group: str
@@ -88,6 +90,7 @@ class Search:
     starts: FloatArray
     screen: bool
     seed: int
+    pad_to: int = 0
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,18 @@ class PairResults:
     n_agreeing: IndexArray
     transforms: list[FloatArray] | None = None
     n_composed: IndexArray | None = None
+
+    @classmethod
+    def of(cls, found: Sequence[Solution], *, keep: bool) -> PairResults:
+        """Collect single solutions."""
+        return cls(
+            distance=np.array([one.distance for one in found]),
+            lower_bound=np.array([one.lower_bound for one in found]),
+            converged=np.array([one.converged for one in found], dtype=bool),
+            n_starts=np.array([one.n_starts for one in found], dtype=np.int64),
+            n_agreeing=np.array([one.n_agreeing for one in found], dtype=np.int64),
+            transforms=[one.transform for one in found] if keep else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -213,6 +228,7 @@ def gaussian_options(search: Search, alpha: float) -> Options:
         n_starts=len(search.starts),
         screen=search.screen,
         seed=search.seed,
+        pad_to=search.pad_to,
     )
 
 
@@ -229,6 +245,7 @@ def energy_options(search: Search, q: float, unbiased: bool) -> EnergyOptions:
         n_starts=len(search.starts),
         screen=search.screen,
         seed=search.seed,
+        pad_to=search.pad_to,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from repshape.groups import FREE_COORDINATES
+from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Gaussians
 
 FloatArray = npt.NDArray[np.float64]
@@ -97,7 +97,7 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * s[:, None, :], s
 
 
-def coordinates_for(group: str, network: Gaussians, weights: FloatArray) -> Factors:
+def coordinates_for(group: str | Group, network: Gaussians, weights: FloatArray) -> Factors:
     """Factorise a network in the coordinates in which a group is searched."""
     if group not in FREE_COORDINATES:
         return factorise(network)

@@ -19,7 +19,7 @@ from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import ShapeMetric, check_same_conditions
+from repshape.metrics.base import ShapeMetric, check_same_conditions, in_one_space
 from repshape.pairwise.run import pairwise
 from repshape.responses import Trials, as_trials
 
@@ -151,6 +151,7 @@ def matrix(
     check_integer("n_splits", n_splits, 1)
     chosen = check_metric(metric)
     networks, names = read_cohort(cohort)
+    chosen = in_one_space(chosen, networks)
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = unbiased(chosen)
     i, j = np.triu_indices(len(networks), 1)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
+from repshape.groups import compose
 from repshape.pairwise.tiles import Compositions
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,7 +32,9 @@ def solve_composed(
     pairs: IndexArray,
     given: Compositions,
 ) -> PairResults:
-    """Solve pairs from compositions.
+    """Solve pairs from compositions T_kj T_ik, of shape (s_j, s_i): rows are responses.
+
+    Through a smaller network, a composition maps some directions to zero; the solver completes it.
 
     Parameters
     ----------
@@ -50,7 +53,12 @@ def solve_composed(
         those, ``n_composed`` others that lie close to the present transform. The distance of a
         pair of which none was solved is infinite.
     """
-    starts = [_products(given, pair, via) for pair, via in zip(pairs, given.through, strict=True)]
+    # A permutation may match neurons with silent ones, which a product alone would lose.
+    join = compose if getattr(metric, "group", None) == "permutation" else np.matmul
+    starts = [
+        np.stack([join(given.known[k, j], given.known[i, k]) for k in via.tolist()])
+        for (i, j), via in zip(pairs.tolist(), given.through, strict=True)
+    ]
     near = np.zeros(len(pairs), dtype=np.int64)
     if given.choose:
         values = _rate(metric, prepared, places, starts)
@@ -65,15 +73,6 @@ def solve_composed(
         given_starts = [starts[p] for p in solved]
         found = metric.solve_pairs(prepared, places[solved], starts=given_starts, keep=True)
     return _spread(found, solved, near)
-
-
-def _products(given: Compositions, pair: IndexArray, through: IndexArray) -> FloatArray:
-    """Return the compositions T_kj T_ik of a pair, shape (C, s_j, s_i): rows are responses.
-
-    Through a smaller network, a composition maps some directions to zero; the solver completes it.
-    """
-    i, j = pair.tolist()
-    return np.stack([given.known[k, j] @ given.known[i, k] for k in through.tolist()])
 
 
 def _rate(

@@ -22,7 +22,7 @@ from repshape._parallel import thread_pool
 from repshape.errors import InputError, InputTypeError, RepshapeError, SearchWarning
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, check_labels, check_metadata
-from repshape.metrics.base import ShapeMetric
+from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_callable, check_identity, describe
 from repshape.pairwise.effort import Effort
 from repshape.pairwise.plan import Plan, Settings, Sizes
@@ -337,6 +337,7 @@ def _job(
     if store is not None:
         items = _recognised(items, own_labels)
         fingerprints = items.verify()
+    metrics = {name: in_one_space(one, records_of(items)) for name, one in metrics.items()}
     descriptions = {name: describe(one, names[name]) for name, one in metrics.items()}
     return Job(items, own_labels, frame, fingerprints, dict(metrics), descriptions, paths, settings)
 
