@@ -38,17 +38,18 @@ nb::object align(const Samples& x, const Samples& y, const EnergySettings& setti
     nb::gil_scoped_release release;
     s = solve_energy(x, y, settings);
   }
-  return nb::make_tuple(s.distance, s.lower_bound, s.loss, s.converged, s.iterations, s.starts, s.evaluations,
+  return nb::make_tuple(s.distance, s.lower_bound, s.loss, s.converged, s.iterations, s.starts, s.agreeing, s.evaluations,
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Rows of three numbers: distance, lower bound, converged.
+// Rows: distance, lower bound, starts, agreeing starts, converged.
 nb::object align_pairs(nb::list networks, Index pairs, nb::dict options, const Starts& starts, bool keep) {
   return solve_pairs<Samples, EnergySettings>(
-      networks, pairs, options, starts, keep, 3, check,
+      networks, pairs, options, starts, keep, 5, check,
       [](const Samples& x, const Samples& y, const EnergySettings& s, const double* given, int n_given, double* row) {
         EnergySolution found = solve_energy(x, y, s, given, n_given);
-        row[0] = found.distance, row[1] = found.lower_bound, row[2] = found.converged;
+        row[0] = found.distance, row[1] = found.lower_bound;
+        row[2] = found.starts, row[3] = found.agreeing, row[4] = found.converged;
         return std::move(found.transform);
       });
 }
@@ -84,7 +85,8 @@ nb::object gradient(const Samples& x, const Samples& y, Array transform, Array w
 }
 
 void make_settings(EnergySettings* self, int group, double q, bool unbiased, Array weights, double tolerance,
-                   int max_iterations, Array starts, int n_starts, bool screen) {
+                   int max_iterations, Array starts, int n_starts, bool screen, std::uint64_t seed,
+                   int pad_to) {
   new (self) EnergySettings();
   self->group = Group(group);
   self->q = q;
@@ -95,6 +97,8 @@ void make_settings(EnergySettings* self, int group, double q, bool unbiased, Arr
   self->starts.assign(starts.data(), starts.data() + starts.size());
   self->n_starts = n_starts;
   self->screen = screen;
+  self->seed = seed;
+  self->pad_to = pad_to;
 }
 
 }  // namespace
@@ -108,12 +112,11 @@ void bind_energy(nb::module_& m) {
       .def("__lt__", [](const Samples& a, const Samples& b) { return a < b; });
   nb::class_<EnergySettings>(m, "EnergyOptions")
       .def("__init__", &make_settings, "group"_a, "q"_a, "unbiased"_a, "weights"_a, "tolerance"_a,
-           "max_iterations"_a, "starts"_a, "n_starts"_a, "screen"_a)
+           "max_iterations"_a, "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
       .def_rw("screen_conditions", &EnergySettings::screen_conditions)
       .def_rw("screen_trials", &EnergySettings::screen_trials)
-      .def_rw("screen_iterations", &EnergySettings::screen_iterations)
-      .def_rw("finalists", &EnergySettings::finalists)
-      .def_rw("memory", &EnergySettings::memory);
+      .def_rw("memory", &EnergySettings::memory)
+      .def("shorten", [](EnergySettings& s, int starts) { s.exploration.shorten(starts); }, "starts"_a);
   m.def("energy_align", &align, "x"_a, "y"_a, "options"_a);
   m.def("energy_align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("energy_loss", &loss, "x"_a, "y"_a, "transform"_a, "weights"_a, "q"_a);

@@ -29,7 +29,7 @@ struct Options {
 };
 
 void make_options(Options* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-                  Array starts, int n_starts, bool screen) {
+                  Array starts, int n_starts, bool screen, std::uint64_t seed, int pad_to) {
   new (self) Options();
   Settings& s = self->settings;
   s.group = Group(group);
@@ -37,7 +37,9 @@ void make_options(Options* self, int group, double alpha, Array weights, double 
   s.tolerance = tolerance;
   s.max_iterations = max_iterations;
   s.n_starts = n_starts;
-  s.screen = screen;
+  s.explore = screen;
+  s.seed = seed;
+  s.pad_to = pad_to;
   self->weights.assign(weights.data(), weights.data() + weights.size());
   self->starts.assign(starts.data(), starts.data() + starts.size());
 }
@@ -67,18 +69,19 @@ nb::object align(const Network& x, const Network& y, const Options& o) {
     s = run(x, y, o, nullptr, 0);
   }
   return nb::make_tuple(s.distance, s.lower_bound, s.mean_distance, s.covariance_distance, s.converged,
-                        s.iterations, s.starts, s.evaluations,
+                        s.iterations, s.starts, s.agreeing, s.evaluations,
                         matrix(std::move(s.transform), y.neurons, x.neurons));
 }
 
-// Rows of five numbers: distance, lower bound, mean part, covariance part, converged.
+// Rows: distance, lower bound, mean part, covariance part, starts, agreeing starts, converged.
 nb::object align_pairs(nb::list networks, Index pairs, nb::dict options, const Starts& starts, bool keep) {
   return solve_pairs<Network, Options>(
-      networks, pairs, options, starts, keep, 5, check,
+      networks, pairs, options, starts, keep, 7, check,
       [](const Network& x, const Network& y, const Options& o, const double* given, int n_given, double* row) {
         Solution s = run(x, y, o, given, n_given);
         row[0] = s.distance, row[1] = s.lower_bound;
-        row[2] = s.mean_distance, row[3] = s.covariance_distance, row[4] = s.converged;
+        row[2] = s.mean_distance, row[3] = s.covariance_distance;
+        row[4] = s.starts, row[5] = s.agreeing, row[6] = s.converged;
         return std::move(s.transform);
       });
 }
@@ -116,7 +119,7 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
     nb::gil_scoped_release release;
     for (int r = 0; r < repeats; ++r) {
       out.assign(std::size_t(x.neurons) * y.neurons, 0);
-      value = blas ? blas_objective(pair, transform.data(), out.data())
+      value = blas ? blas_objective(pair, transform.data(), out.data(), single)
                    : table->gradient(pair.view(), transform.data(), out.data(), single);
     }
   }
@@ -136,7 +139,8 @@ void bind_gaussian(nb::module_& m) {
       .def("__lt__", [](const Network& a, const Network& b) { return a < b; });
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a,
-           "starts"_a, "n_starts"_a, "screen"_a);
+           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
+      .def("shorten", [](Options& o, int starts) { o.settings.exploration.shorten(starts); }, "starts"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

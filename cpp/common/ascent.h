@@ -16,6 +16,25 @@
 
 namespace repshape {
 
+// Planes of rotation: pairs i < j of n axes, row after row.
+struct Planes {
+  explicit Planes(int n_) : n(n_) {
+    for (int i = 0; i < n; ++i)
+      for (int j = i + 1; j < n; ++j) list.emplace_back(i, j);
+  }
+  int at(int i, int j) const { return i < j ? i * n - i * (i + 1) / 2 + j - i - 1 : at(j, i); }
+  int n;
+  std::vector<std::pair<int, int>> list;
+};
+
+// Second derivatives of an objective along T cay(W), in the planes of W: exact, or from some of the data.
+class Curvature {
+ public:
+  virtual ~Curvature() = default;
+  virtual Matrix at(const Matrix& t) const = 0;
+  virtual int patience() const = 0;  // gradients that cost as much
+};
+
 struct AscentSettings {
   double scale = 1;          // of the objective; gradients are compared with it
   double tolerance = 1e-9;   // of the Riemannian gradient, relative to scale
@@ -32,6 +51,12 @@ class Ascent {
   const Matrix& transform() const { return t_; }
   bool converged() const { return converged_; }
   int iterations() const { return iterations_; }
+  // Uses second derivatives from now on, if the ascent turns out to be slow.
+  void use(const Curvature* curvature) {
+    curvature_source_ = curvature;
+    patience_ = iterations_ + (curvature ? curvature->patience() : 0);
+  }
+  void demand(double tolerance) { settings_.tolerance = tolerance, converged_ = stuck_ = false; }
   void count(int more) { iterations_ += more; }  // iterations that produced the start
 
   // Evaluates the gradient at the current transform, unless it is known.
@@ -140,7 +165,7 @@ class Ascent {
       lowest_ = norm, idle_ = 0;
     else
       ++idle_;
-    return stuck_ || norm <= kSingleTolerance * settings_.scale || idle_ > kIdleSteps;
+    return stuck_ || norm <= std::max(kSingleTolerance, settings_.tolerance) * settings_.scale || idle_ > kIdleSteps;
   }
 
  private:
@@ -177,7 +202,7 @@ class Ascent {
   void divide(const Matrix& r, Matrix& turned, Matrix& divided) const {
     double largest = 0;
     for (double c : curvature_) largest = std::max(largest, std::abs(c));
-    const double floor = std::max(1e-10 * largest, 1e-300);
+    const double floor = std::max(kWeak * largest, 1e-300);
     divided.resize(r.size()), turned.resize(r.size());
     gemm(true, false, n_, n_, n_, 1, basis_.data(), n_, r.data(), n_, 0, divided.data(), n_);
     gemm(false, false, n_, n_, n_, 1, divided.data(), n_, basis_.data(), n_, 0, turned.data(), n_);
@@ -190,6 +215,7 @@ class Ascent {
   }
 
   Matrix precondition(const Matrix& r) const {
+    if (!inverse_.empty()) return apply_inverse(r);
     Matrix half, w;
     divide(r, half, w);
     gemm(false, false, n_, n_, n_, 1, basis_.data(), n_, w.data(), n_, 0, half.data(), n_);
@@ -199,9 +225,41 @@ class Ascent {
 
   // <r, precondition(r)>
   double weighed(const Matrix& r) const {
+    if (!inverse_.empty()) return dot(r, apply_inverse(r));
     Matrix turned, divided;
     divide(r, turned, divided);
     return dot(turned, divided);
+  }
+
+  // Takes the second derivatives at the current transform. Their inverse, made negative, replaces alternation's model.
+  void differentiate() {
+    Matrix h = curvature_source_->at(t_), v, values;
+    const Planes planes(n_);
+    const int size = int(planes.list.size());
+    symmetric_eigen(size, h, v, values);
+    double largest = 0;
+    for (double e : values) largest = std::max(largest, std::abs(e));
+    Matrix scaled(v);
+    for (int i = 0; i < size; ++i)
+      for (int j = 0; j < size; ++j)
+        scaled[std::size_t(i) * size + j] /= std::max({std::abs(values[j]), kFlat * largest, 1e-300});
+    inverse_.resize(scaled.size());
+    gemm(false, true, size, size, size, 1, scaled.data(), size, v.data(), size, 0, inverse_.data(), size);
+    memory_.clear();
+  }
+
+  Matrix apply_inverse(const Matrix& r) const {
+    const Planes planes(n_);
+    const int size = int(planes.list.size());
+    Matrix g(size), w(size), out(r.size(), 0);
+    for (int q = 0; q < size; ++q) g[q] = 2 * r[std::size_t(planes.list[q].first) * n_ + planes.list[q].second];
+    gemm(false, false, size, 1, size, 1, inverse_.data(), size, g.data(), 1, 0, w.data(), 1);
+    for (int q = 0; q < size; ++q) {
+      const auto& [i, j] = planes.list[q];
+      if (i >= k_) continue;
+      out[std::size_t(i) * n_ + j] = w[q], out[std::size_t(j) * n_ + i] = -w[q];
+    }
+    return out;
   }
 
   Matrix direction() const {
@@ -238,7 +296,11 @@ class Ascent {
 
   template <class F>
   void advance(const F& f, int limit) {
-    if (memory_.empty() || steps_ % kModelLife == 0) model();
+    if (curvature_source_ && iterations_ >= patience_) {
+      differentiate();
+      patience_ = iterations_ + curvature_source_->patience();
+    }
+    if (inverse_.empty() && (memory_.empty() || steps_ % kModelLife == 0)) model();
     ++steps_;
     Matrix w = direction();
     double slope = dot(r_, w);
@@ -287,12 +349,16 @@ class Ascent {
     accept(std::move(t), std::move(g), value);
   }
 
+  // Directions held more weakly than this share of the strongest share its curvature: they would take steps so long
+  // that the limit below leaves nothing for the others.
+  static constexpr double kWeak = 1e-5;
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
   static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8
   static constexpr int kIdleSteps = 10;
   static constexpr double kProbe = 1e-2;        // radians, over all planes together
   static constexpr double kLinearRange = 1e-2;  // by how much the linear model can reduce a gradient
+  static constexpr double kFlat = 1e-7;    // curvatures below this share of the largest are rounding
   static constexpr int kModelLife = 4;  // steps that share an eigenbasis: it changes slowly
 
   AscentSettings settings_;
@@ -301,6 +367,9 @@ class Ascent {
   double value_ = 0, lowest_ = INFINITY;
   bool converged_ = false, stuck_ = false, alternating_ = true;
   Matrix t_, gradient_, r_, basis_, curvature_;
+  const Curvature* curvature_source_ = nullptr;
+  int patience_ = 0;
+  Matrix inverse_;  // of the second derivatives, where they are used
   Memory memory_;
 };
 

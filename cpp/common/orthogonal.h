@@ -33,6 +33,16 @@ inline Matrix nearest_orthogonal_2x2(const double* g, bool special) {
   return {twice / mirror, both / mirror, both / mirror, -twice / mirror};
 }
 
+// A gain (n x k) that prefers the identity where the means leave an alignment free: in the principal axes of both
+// networks, that a network is at distance zero from itself takes no search.
+inline Matrix tie_broken(Matrix gain, int k) {
+  constexpr double share = 1e-8;
+  double largest = 0;
+  for (double e : gain) largest = std::max(largest, std::abs(e));
+  for (int i = 0; i < k; ++i) gain[std::size_t(i) * k + i] += largest > 0 ? share * largest : 1;
+  return gain;
+}
+
 // The orthogonal n x n matrix whose first k columns maximise <T, g>, g being n x k, k <= n. With
 // `special` (n == k) the determinant is +1: the last singular direction is reversed if necessary.
 inline Matrix nearest_orthogonal(int n, int k, const double* g, bool special) {

@@ -53,6 +53,23 @@ void Samples::measure_within(double q) {
   }
 }
 
+Roots Samples::roots() const {
+  Roots out;
+  out.n = neurons;
+  for (int m : spread_conditions(conditions)) {
+    const double* mean = means.data() + std::size_t(m) * neurons;
+    const int count = trials[m];
+    Matrix centred(std::size_t(neurons) * count), s(std::size_t(neurons) * neurons);
+    for (int i = 0; i < neurons; ++i)
+      for (int l = 0; l < count; ++l)
+        centred[std::size_t(i) * count + l] = condition(m)[std::size_t(i) * strides[m] + l] - mean[i];
+    gemm(false, true, neurons, neurons, count, 1.0 / count, centred.data(), count, centred.data(), count, 0, s.data(),
+         neurons);
+    out.add(m, mean, symmetric_root(neurons, std::move(s)));
+  }
+  return out;
+}
+
 Samples Samples::thinned(const std::vector<int>& kept, int most) const {
   Samples out;
   out.conditions = int(kept.size()), out.neurons = neurons, out.space = space;
@@ -67,6 +84,21 @@ Samples Samples::thinned(const std::vector<int>& kept, int most) const {
             condition(m)[std::size_t(i) * strides[m] + (2L * l + 1) * trials[m] / (2L * count)];
   }
   out.summarise();
+  return out;
+}
+
+Samples Samples::with_silent_neurons(int count) const {
+  Samples out;
+  out.conditions = conditions, out.neurons = neurons + count, out.space = space;
+  out.trials = trials, out.power = power, out.within = within;
+  out.allocate();
+  for (int m = 0; m < conditions; ++m) {
+    const double* from = condition(m);
+    std::copy(from, from + std::size_t(neurons) * strides[m], out.values.data() + out.offsets[m]);
+    out.means.insert(out.means.end(), means.begin() + std::size_t(m) * neurons,
+                     means.begin() + std::size_t(m + 1) * neurons);
+    out.means.insert(out.means.end(), count, 0.0);
+  }
   return out;
 }
 

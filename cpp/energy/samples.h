@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/buffer.h"
+#include "common/roots.h"
 #include "energy/kernel.h"
 
 namespace repshape {
@@ -24,8 +25,14 @@ struct Samples {
   const double* condition(int m) const { return values.data() + offsets[m]; }
   void measure_within(double q);
 
+  // Means and roots of covariances of a few conditions.
+  Roots roots() const;
+
   // Evenly spaced trials of the given conditions, at most so many of each, for screening.
   Samples thinned(const std::vector<int>& kept, int most_trials) const;
+
+  // The same trials with `count` neurons that never respond after the others.
+  Samples with_silent_neurons(int count) const;
 
   // A total order by content, larger networks first, so that a pair is solved the same way round
   // whichever network comes first.

@@ -1,5 +1,6 @@
 // Solves one pair of networks under the energy metric: starts, screening, descent and distance.
 #pragma once
+#include "common/exploration.h"
 #include "common/group.h"
 #include "energy/samples.h"
 
@@ -16,14 +17,17 @@ struct EnergySettings {
   std::vector<double> starts;
   int n_starts = 0;
   bool screen = true;  // else every start is finished on all trials
-  int screen_conditions = 32, screen_trials = 16, screen_iterations = 6, finalists = 3;
+  std::uint64_t seed = 0;
+  int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
+  int screen_conditions = 32, screen_trials = 16;
+  ExplorationSettings exploration;
 };
 
 struct EnergySolution {
   double distance = 0, lower_bound = 0;
   double loss = 0;  // sum of w mean |x - T y|^q, what the search minimises
   bool converged = false;
-  int iterations = 0, starts = 0;
+  int iterations = 0, starts = 0, agreeing = 0;
   long evaluations = 0;
   std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
 };

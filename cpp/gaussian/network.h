@@ -1,9 +1,12 @@
 // A network as the Gaussian solver reads it: means, and factors A with covariance A A' for every condition.
 #pragma once
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/buffer.h"
+#include "common/roots.h"
 #include "gaussian/kernel.h"
 
 namespace repshape {
@@ -33,6 +36,12 @@ struct Network {
   // The factors of one condition as a plain row-major matrix (or diagonal).
   void copy_condition(int m, double* out) const;
 
+  // Made when they are first asked for, by any thread.
+  const Roots& roots() const;
+  // With the leading columns of the factors only, which carry almost all of the noise: for searches that another one
+  // finishes. The network itself if that saves little.
+  const Network& truncated() const;
+
   // Plain data for the kernels, valid as long as the network.
   LaneNetwork view() const;
 
@@ -40,6 +49,15 @@ struct Network {
   bool operator<(const Network& other) const;
 
  private:
+  struct Lazy {
+    std::once_flag rooted, cut;
+    Roots roots;
+    std::unique_ptr<Network> truncated;
+  };
+  std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
+
+  int leading_columns() const;
+  std::unique_ptr<Network> cut_to(int columns) const;
   void summarise_spectrum();
   void store_factors(const double* values);
   bool is_triangular(const double* values) const;

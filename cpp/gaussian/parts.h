@@ -70,12 +70,14 @@ inline void set_units(Pair& pair) {
   (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
 }
 
+// Weighted squared norm of a network: of the means of all conditions, and of the noise of those that take part.
 inline double energy(const Network& x, const Pair& pair) {
-  double total = 0;
-  for (int m = 0; m < x.conditions; ++m)
-    total += pair.weights[m] * (pair.alpha * pair.mean_weight * dot(x.mean(m), x.mean(m), x.neurons) +
-                                (2 - pair.alpha) * pair.covariance_weight * x.variance[m]);
-  return total;
+  double means = 0, noise = 0;
+  for (int m = 0; m < x.conditions; ++m) means += pair.weights[m] * dot(x.mean(m), x.mean(m), x.neurons);
+  for (int g : pair.groups)
+    for (int m = g * kDoubleLanes; m < std::min((g + 1) * kDoubleLanes, x.conditions); ++m)
+      noise += pair.boost * pair.weights[m] * x.variance[m];
+  return pair.alpha * pair.mean_weight * means + (2 - pair.alpha) * pair.covariance_weight * noise;
 }
 
 }  // namespace repshape

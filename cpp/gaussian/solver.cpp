@@ -1,33 +1,82 @@
 #include "gaussian/solver.h"
 
+#include "common/permutations.h"
+#include "gaussian/branches.h"
 #include "gaussian/circle.h"
+#include "gaussian/curvature.h"
+#include "gaussian/padding.h"
 #include "gaussian/parts.h"
-#include "gaussian/permutations.h"
 #include "gaussian/wide.h"
 
 namespace repshape {
 namespace {
 
+// alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the objective of single neurons.
+Matrix marginal_gain(const Pair& pair) {
+  const Network &x = *pair.x, &y = *pair.y;
+  Matrix out = pair.mean_term, a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
+  auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
+    net.copy_condition(m, entries.data());
+    for (int i = 0; i < net.neurons; ++i) {
+      const double* row = entries.data() + std::size_t(i) * net.rank;
+      sd[i] = net.diagonal ? entries[i] : std::sqrt(dot(row, row, net.rank));
+    }
+  };
+  const double share = (2 - pair.alpha) * pair.covariance_weight;
+  for (int m = 0; m < x.conditions; ++m) {
+    deviations(x, m, a, sx);
+    deviations(y, m, c, sy);
+    for (int i = 0; i < x.neurons; ++i)
+      for (int j = 0; j < y.neurons; ++j)
+        out[std::size_t(i) * y.neurons + j] += share * pair.weights[m] * sx[i] * sy[j];
+  }
+  return out;
+}
+
+// The objective as the search over permutations asks for it.
+struct GaussianPermutations {
+  Objective f;
+  const Objective& rough;
+  const Matrix& gain;
+  double scale, cost;
+  const bool single = f.single;
+
+  int n() const { return f.n(); }
+  int k() const { return f.k(); }
+  double at(const Matrix& t, Matrix& gradient) const { return f.at(t, gradient); }
+  long evaluations() const { return f.evaluations; }
+
+  bool prove(int spare, Matrix& t, double& value) const {
+    constexpr int most = 8;              // neurons
+    constexpr double affordable = 5e11;  // operations: about a minute
+    const int n = f.n(), k = f.k();
+    if (n - spare > most || count_injections(n, k, spare) * cost > affordable) return false;
+    Matrix unused;
+    value = f.at(t, unused);
+    Branches(f, rough, gain, spare, scale).improve(t, value);
+    return true;
+  }
+};
+
 // Solves one pair, given in canonical order.
 class PairSolver {
  public:
-  // `swapped`: x is the caller's y, and the caller's starts map the other way.
-  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped) : x_(x), y_(y), s_(s) {
-    const int n = x.neurons, k = y.neurons;
+  // `swapped`: x is the caller's y, and the caller's starts map the other way. The last `spare` neurons of x are silent,
+  // and unknown to the caller.
+  PairSolver(const Network& x, const Network& y, const Settings& s, bool swapped, int spare = 0)
+      : x_(x), y_(y), s_(s), spare_(spare) {
+    const int n = x.neurons - spare, k = y.neurons;
     for (int g = 0; g < s.n_given; ++g) {
       const double* from = s.given + std::size_t(g) * n * k;
       Matrix t(std::size_t(n) * k);
       for (int i = 0; i < n; ++i)
         for (int j = 0; j < k; ++j)
           t[std::size_t(i) * k + j] = from[swapped ? std::size_t(i) * k + j : std::size_t(j) * n + i];
+      t.resize(t.size() + std::size_t(spare) * k, 0);
       given_.push_back(std::move(t));
     }
-    whole_.pair.x = &x, whole_.pair.y = &y;
-    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
-    whole_.pair.groups = all_groups(x);
-    set_units(whole_.pair);
-    whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
-    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // an upper bound of the objective
+    whole_ = objective_of(x, y);
+    scale_ = scale_of(whole_);
     means_ = mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
@@ -50,6 +99,23 @@ class PairSolver {
   }
 
  private:
+  Objective objective_of(const Network& x, const Network& y) const {
+    Objective f;
+    f.pair.x = &x, f.pair.y = &y;
+    f.pair.alpha = s_.alpha, f.pair.weights = s_.weights;
+    f.pair.groups = all_groups(x);
+    set_units(f.pair);
+    f.pair.mean_term = mean_term(x, y, s_.alpha * f.pair.mean_weight, s_.weights);
+    return f;
+  }
+
+  // An upper bound of the objective.
+  static double scale_of(const Objective& f) {
+    return std::sqrt(energy(*f.pair.x, f.pair) * energy(*f.pair.y, f.pair));
+  }
+  // The objective at distance zero.
+  static double total_of(const Objective& f) { return 0.5 * (energy(*f.pair.x, f.pair) + energy(*f.pair.y, f.pair)); }
+
   // The transform (n x k) of the group that maximises <T, g>.
   Matrix oracle(const double* g) const {
     const int n = x_.neurons, k = y_.neurons;
@@ -61,21 +127,20 @@ class PairSolver {
   void settle_identity() {
     best_ = identity_injection(x_.neurons, y_.neurons);
     converged_ = true;
-    starts_ = 1;
+    starts_ = agreeing_ = 1;
   }
 
   // One neuron is kept or reversed, whichever suits the means: variances do not change.
   void settle_sign() {
     best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
     converged_ = true;
-    starts_ = 1;
+    starts_ = agreeing_ = 1;
   }
 
-  Objective subset() const {
-    Objective f = whole_;
+  // The same on some of the conditions: as many as fix a transform of this size.
+  Objective subset(Objective f) const {
     const int total = x_.groups();
-    // An eighth of the conditions, but at least a full pack in single precision.
-    const int wanted = std::max(2, std::min(s_.screening.conditions / kDoubleLanes, total / 8));
+    const int wanted = std::max(kTravelGroups, 2 * x_.neurons / kDoubleLanes);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -85,7 +150,8 @@ class PairSolver {
       for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x_.conditions); ++m)
         weight += s_.weights[m];
     }
-    if (!(weight > 0)) return whole_;
+    if (!(weight > 0)) f.pair.groups = all_groups(x_);
+    if (!(weight > 0)) return f;
     f.pair.boost = 1 / weight;
     return f;
   }
@@ -105,12 +171,18 @@ class PairSolver {
     return gradient;
   }
 
+  // Aligns the means, and the principal axes where the means leave them free.
+  Matrix first_start() const {
+    const Matrix target = s_.alpha < 2 ? tie_broken(means_, y_.neurons) : means_;
+    return nearest_orthogonal(x_.neurons, y_.neurons, target.data(), special_);
+  }
+
   std::vector<Matrix> start_matrices() const {
     const int n = x_.neurons, k = y_.neurons;
     std::vector<Matrix> out;
     for (const Matrix& t : given_) out.push_back(nearest_orthogonal(n, k, toward(t).data(), special_));
     if (!out.empty()) return out;
-    out.push_back(nearest_orthogonal(n, k, means_.data(), special_));
+    out.push_back(first_start());
     const std::size_t count = std::size_t(n) * n;
     for (int s = 0; s < s_.n_starts; ++s) {
       out.emplace_back(s_.starts + s * count, s_.starts + (s + 1) * count);
@@ -136,12 +208,13 @@ class PairSolver {
       ++starts_;
       const Circle& circle = circles[start[0] * start[3] < start[1] * start[2]];
       consider(circle, circle.climb(Circle::angle_of(start), flat));
-      if (s_.screen) break;
+      if (s_.explore) break;
     }
-    for (int mirrored = 0; s_.screen && mirrored < (special_ ? 1 : 2); ++mirrored) {
+    for (int mirrored = 0; s_.explore && mirrored < (special_ ? 1 : 2); ++mirrored) {
       consider(circles[mirrored], circles[mirrored].highest(flat));
-      starts_ += circles[mirrored].grid();
     }
+    if (s_.explore) starts_ = 1;
+    agreeing_ = given_.empty() ? 1 : 0;
     converged_ = std::abs(best.slope) <= flat;
     iterations_ = int(circles[0].evaluations + circles[1].evaluations);
     evaluations_ += iterations_;
@@ -153,21 +226,30 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = s_.screening.single && x_.lanes && y_.lanes;
-    if (wide_ && s_.screen) limit_starts(runs);
+    rough_.single = true;
+    if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
-    if (s_.screen && starts_ > 1 && !wide_) {
-      ascend(runs[0]);
-      screen(runs);
-      if (runs.size() > 1) ascend(runs[1]);
+    const double total = total_of(whole_);
+    if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
+      runs = {explore(runs[0].transform())};
     } else {
       for (Ascent& run : runs) ascend(run);
+      std::stable_sort(runs.begin(), runs.end(), higher);
+      const double margin = margin_of(s_.exploration, total - runs[0].value(), scale_);
+      for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
     }
-    std::stable_sort(runs.begin(), runs.end(), higher);
-    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     converged_ = runs[0].converged();
+    // What a gradient leaves of the squared distance is nothing to most pairs, but all that copies have.
+    if (converged_ && total - runs[0].value() < kCopies * total && s_.tolerance > kCopyTolerance) {
+      runs[0].demand(kCopyTolerance);
+      runs[0].run(whole_, 2 * s_.max_iterations);
+    }
+    best_ = first_columns(runs[0].transform(), x_.neurons, y_.neurons);
     iterations_ = runs[0].iterations();
   }
+
+  static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
+  static constexpr double kCopyTolerance = 1e-10;
 
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
   void ascend(Ascent& run) const {
@@ -184,6 +266,8 @@ class PairSolver {
       run.run(whole_, s_.max_iterations);
       return;
     }
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) run.use(&curvature);
     if (rough_.single) {
       run.run(rough_, s_.max_iterations);
       run.refresh();
@@ -192,98 +276,101 @@ class PairSolver {
       }
     }
     run.run(whole_, s_.max_iterations);
+    run.use(nullptr);
   }
 
-  // Wide pairs cannot be screened cheaply: keeps as many starts as the budget can finish.
-  void limit_starts(std::vector<Ascent>& runs) const {
+  // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
+  void add_wide_starts(std::vector<Ascent>& runs) const {
     const double each = kWideIterations * cost();
-    const int count = std::max(1 + int(s_.screening.budget), int(kWideSearch / each));
-    const int most = std::max(1, int(s_.screening.most / each));
-    runs.erase(runs.begin() + std::min({count, most, int(runs.size())}), runs.end());
+    const int count = std::min({std::max(3, int(kWideSearch / each)), std::max(1, int(kWideMost / each)), kWideStarts});
+    const int n = x_.neurons;
+    Random random(s_.seed);
+    for (int s = 1; s < count; ++s) {
+      Matrix start(std::size_t(n) * n, 0);
+      for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
+      if (s % 2 == 0 && n <= kWideRandom) {
+        for (double& e : start) e = random.normal();
+        start = nearest_orthogonal(n, n, start.data(), false);
+      }
+      runs.emplace_back(settings_, std::move(start));
+    }
   }
 
+  static constexpr int kWideStarts = 32;
+  static constexpr int kWideRandom = 1000;        // neurons: above, an orthogonal matrix costs more than an ascent
   static constexpr double kWideIterations = 100;  // of such an ascent, typically
   static constexpr double kWideSearch = 2e10;     // operations: half a second
+  static constexpr double kWideMost = 1e12;       // some tens of seconds
 
-  // Follows many starts for a few iterations and few of them for many, within a budget set by what the first start
-  // took. Keeps the first, which is finished, and the best of the others if it may be higher.
-  void screen(std::vector<Ascent>& runs) {
-    const Screening& r = s_.screening;
-    const Ascent first = std::move(runs[0]);
-    runs.erase(runs.begin());
-    Objective some = subset();
-    some.single = rough_.single;
-    const double price = rough_.single ? 0.5 : 1;
-    const double part = price * double(some.pair.groups.size()) / double(whole_.pair.groups.size());
-    const double least = std::min(r.floor, r.cheap / cost());
-    const double spent = double(whole_.evaluations) + price * double(rough_.evaluations);
-    const double budget = std::min(std::max(r.budget * spent, least), r.most / cost());
-    // How many runs of so many iterations a share of the budget pays for.
-    auto afford = [&](double share, double unit, int iterations, int least, int most) {
-      return std::min(most, std::max(least, int(share * budget / (unit * (iterations + 1)))));
-    };
-    auto stage = [&](const Objective& f, int iterations, int survivors) {
-      for (Ascent& run : runs) run.run(f, std::min(run.iterations() + iterations + 1, s_.max_iterations));
-      std::stable_sort(runs.begin(), runs.end(), higher);
-      keep_distinct(runs, survivors);
-    };
-    const int enter = afford(0.05, part, r.first, std::min(32, int(runs.size())), int(runs.size()));
-    runs.erase(runs.begin() + enter, runs.end());
-    stage(some, r.first, afford(0.25, price, r.second, 2, 40));
-    for (Ascent& run : runs) run.restart();
-    stage(rough_, r.second, afford(0.4, price, r.third, 1, 12));
-    stage(rough_, r.third, 1);
-    // If two starts have reached the same maximum, it is probably the highest.
-    if (!same_maximum(runs[0], first)) try_reversals(runs[0], rough_, afford(0.3, price, r.reversal, 2, 1000));
-    evaluations_ += some.evaluations;
-    if (runs[0].value() < first.value() - 1e-5 * scale_ || same_maximum(runs[0], first)) runs.clear();
-    runs.insert(runs.begin(), first);
+  // Explores until independent starts agree, and finishes the best.
+  Ascent explore(const Matrix& first) {
+    const Network &x = x_.truncated(), &y = y_.truncated();
+    const bool whole = &x == &x_ && &y == &y_;
+    Objective f = objective_of(x, y);
+    f.single = true;
+    Objective few = subset(f);
+    AscentSettings settings = settings_;
+    settings.scale = scale_of(f);
+    Random random(s_.seed);
+    const double mean_share = s_.alpha * whole_.pair.mean_weight;
+    const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+    Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
+    Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost(x, y), s_.max_iterations, random);
+    if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
+    const GaussianCurvature curvature(whole_, cost());
+    if (curvature.suits()) search.offer(&curvature);
+    search.run(first, suggestions);
+    starts_ = search.starts(), agreeing_ = search.agreeing();
+    evaluations_ += few.evaluations + f.evaluations;
+    Ascent best = search.best();
+    if (whole) {
+      best.demand(s_.tolerance);
+      best.refresh();
+    } else {
+      best = Ascent(settings_, best.transform());
+    }
+    ascend(best);
+    return best;
   }
+
+  static constexpr int kTravelGroups = 8;  // of eight conditions
 
   // Floating-point operations of one iteration: a gradient, and a step in the group.
-  double cost() const {
-    const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+  double cost() const { return cost(x_, y_); }
+  static double cost(const Network& x, const Network& y) {
+    const double nx = x.neurons, ny = y.neurons, rx = x.rank, ry = y.rank;
     const double products = 2 * nx * (ry * ny + rx * ry) * 2;
-    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
-  }
-
-  // Some directions of the best alignment contribute little to <T, G>. Reversing one of them costs little to first
-  // order, and because of convexity it may gain: g(T') >= g(T) + <T' - T, G>.
-  void try_reversals(Ascent& best, const Objective& f, int tries) const {
-    for (int k = 0; tries > 0; ++k, --tries) {
-      Matrix start = best.reversed(k, special_);
-      if (start.empty()) return;
-      Ascent other(settings_, std::move(start));
-      other.run(f, std::min(s_.screening.reversal, s_.max_iterations));
-      if (other.value() > best.value() + 1e-6 * scale_) {
-        best = std::move(other);
-        best.run(f, std::min(best.iterations() + s_.screening.reversal, s_.max_iterations));
-        k = -1;
-      }
-    }
+    return x.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
   }
 
   void search_permutations() {
-    const int n = x_.neurons, k = y_.neurons;
-    const PermutationSearch search{whole_, s_.max_iterations, cost()};
-    if (n <= PermutationSearch::kEnumerated) {
-      best_ = search.best_of_all();  // which include every start
-      converged_ = true;
-      starts_ = given_.empty() ? 1 + s_.n_starts : int(given_.size());
+    rough_ = whole_;
+    rough_.single = x_.lanes && y_.lanes;
+    const Matrix gain = marginal_gain(whole_.pair);
+    const GaussianPermutations exact{whole_, rough_, gain, scale_, cost()}, coarse{rough_, rough_, gain, scale_, cost()};
+    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+    const int count = s_.explore ? 0 : 1 + s_.n_starts;
+    const PermutationSettings settings{spare_, s_.max_iterations, scale_, total, cost(), count, s_.exploration};
+    Random random(s_.seed);
+    PermutationSearch<GaussianPermutations> search(exact, coarse, settings, random);
+    if (given_.empty()) {
+      const double mean_share = s_.alpha * whole_.pair.mean_weight;
+      const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
+      Suggestions suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, random);
+      search.explore({tie_broken(means_, y_.neurons), gain}, [&] { return suggestions.next(); });
     } else {
       std::vector<Matrix> starts;
-      for (const Matrix& t : given_) starts.push_back(oracle(toward(t).data()));
-      if (given_.empty()) starts.push_back(oracle(means_.data()));
-      if (given_.empty() && s_.n_starts > 0) starts.push_back(oracle(search.marginal_gain().data()));
-      const int affordable = s_.screen ? search.affordable() : s_.n_starts;
-      for (int s = 1; given_.empty() && s < std::min(s_.n_starts, affordable); ++s) {
-        const double* full = s_.starts + std::size_t(s) * n * n;
-        starts.push_back(oracle(first_columns(Matrix(full, full + std::size_t(n) * n), n, k).data()));
+      for (const Matrix& t : given_) {
+        starts.push_back(toward(t));
+        if (starts.back() == t) invite(starts.back(), y_.neurons, spare_);
       }
-      starts_ = int(starts.size());
-      best_ = search.best_of(std::move(starts), converged_);
+      search.improve(starts);
     }
-    iterations_ = int(whole_.evaluations);
+    best_ = search.best();
+    converged_ = search.converged();
+    starts_ = search.starts(), agreeing_ = search.agreeing();
+    iterations_ = int(exact.f.evaluations);
+    evaluations_ += exact.f.evaluations + coarse.f.evaluations;
   }
 
   Solution report() {
@@ -304,6 +391,7 @@ class PairSolver {
     out.converged = converged_;
     out.iterations = iterations_;
     out.starts = starts_;
+    out.agreeing = agreeing_;
     out.evaluations = evaluations_ + whole_.evaluations + rough_.evaluations;
     out.transform = best_;
     return out;
@@ -311,6 +399,7 @@ class PairSolver {
 
   const Network &x_, &y_;
   const Settings& s_;
+  int spare_;
   Objective whole_, rough_;  // all conditions; the same in single precision if that is faster
   double scale_ = 1;
   bool special_ = false, wide_ = false;
@@ -319,7 +408,7 @@ class PairSolver {
   std::vector<Matrix> given_;  // n x k
   Matrix best_, best_mean_;
   bool converged_ = false;
-  int iterations_ = 0, starts_ = 0;
+  int iterations_ = 0, starts_ = 0, agreeing_ = 0;
   long evaluations_ = 0;
 };
 
@@ -328,7 +417,11 @@ class PairSolver {
 Solution solve(const Network& x, const Network& y, const Settings& settings) {
   const bool swapped = y < x;
   const Network &first = swapped ? y : x, &second = swapped ? x : y;
-  Solution out = PairSolver(first, second, settings, swapped).run();
+  // More silent neurons than the other network has neurons make no difference.
+  const int spare = settings.group != Group::permutation ? 0 : std::min(settings.pad_to - first.neurons, second.neurons);
+  Solution out = spare > 0 ? PairSolver(with_silent_neurons(first, spare), second, settings, swapped, spare).run()
+                           : PairSolver(first, second, settings, swapped).run();
+  out.transform.resize(std::size_t(first.neurons) * second.neurons);
   // The solver's transform maps second onto first (n_first x n_second). The caller's maps rows of
   // y onto x: its transpose, or itself where the two were exchanged.
   if (!swapped) out.transform = transposed(out.transform, first.neurons, second.neurons);

@@ -1,29 +1,16 @@
 // Solves one pair of networks: starts, screening, ascent, distance and lower bound.
 #pragma once
+#include "common/exploration.h"
 #include "common/group.h"
 #include "gaussian/pair.h"
 
 namespace repshape {
 
-// How the work after the first start is spent, in units of one gradient over all conditions.
-struct Screening {
-  double budget = 2.4;  // times what the first start took; finishing the best may take as much again
-  // Cheap pairs are searched harder: up to `floor` gradients, or what `cheap` operations allow.
-  double floor = 1500, cheap = 9e8;
-  double most = 1e12;   // operations, however much the first start took: some tens of seconds
-  int conditions = 32;  // maximum of the first stage
-  int first = 6;        // iterations of every start on those conditions
-  int second = 8;       // iterations of each survivor on all conditions
-  int third = 30;       // iterations of each finalist
-  int reversal = 12;    // iterations after a direction is reversed
-  bool single = true;   // all of these in single precision; the best is finished in double
-};
-
 struct Settings {
   Group group = Group::orthogonal;
   double alpha = 1;
   const double* weights = nullptr;
-  double tolerance = 1e-9;
+  double tolerance = 1e-6;
   int max_iterations = 500;
   int memory = 30;
   // Starting transforms besides the means': n_starts matrices of n x n, n the larger size. They
@@ -33,14 +20,16 @@ struct Settings {
   // Starts of the caller, which replace all others: n_given matrices of n_y x n_x, rows of y onto x.
   const double* given = nullptr;
   int n_given = 0;
-  bool screen = true;  // else every start is finished on all conditions
-  Screening screening;
+  bool explore = true;  // else every start is finished
+  std::uint64_t seed = 0;
+  int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
+  ExplorationSettings exploration;
 };
 
 struct Solution {
   double distance = 0, lower_bound = 0, mean_distance = 0, covariance_distance = 0;
   bool converged = false;
-  int iterations = 0, starts = 0;
+  int iterations = 0, starts = 0, agreeing = 0;
   long evaluations = 0;
   std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
 };

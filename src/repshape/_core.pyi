@@ -31,11 +31,21 @@ class Options:
         starts: FloatArray,
         n_starts: int,
         screen: bool,
+        seed: int,
+        pad_to: int = 0,
     ) -> None: ...
+    def shorten(self, starts: int) -> None: ...
 
+def rate(
+    networks: list[Network],
+    pairs: npt.NDArray[np.int64],
+    transforms: list[FloatArray],
+    weights: FloatArray,
+    alpha: float,
+) -> FloatArray: ...
 def align(
     x: Network, y: Network, options: Options
-) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
+) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
 def align_pairs(
     networks: list[Network],
     pairs: npt.NDArray[np.int64],
@@ -72,7 +82,6 @@ class EnergyOptions:
     screen_conditions: int
     screen_trials: int
     screen_iterations: int
-    finalists: int
     memory: int
     def __init__(
         self,
@@ -85,11 +94,21 @@ class EnergyOptions:
         starts: FloatArray,
         n_starts: int,
         screen: bool,
+        seed: int,
+        pad_to: int = 0,
     ) -> None: ...
+    def shorten(self, starts: int) -> None: ...
 
+def energy_rate(
+    networks: list[Samples],
+    pairs: npt.NDArray[np.int64],
+    transforms: list[FloatArray],
+    weights: FloatArray,
+    q: float,
+) -> FloatArray: ...
 def energy_align(
     x: Samples, y: Samples, options: EnergyOptions
-) -> tuple[float, float, float, bool, int, int, int, FloatArray]: ...
+) -> tuple[float, float, float, bool, int, int, int, int, FloatArray]: ...
 def energy_align_pairs(
     networks: list[Samples],
     pairs: npt.NDArray[np.int64],

@@ -51,6 +51,8 @@ __all__ = [
     "instruction_sets",
     "make_network",
     "make_samples",
+    "rate_energy",
+    "rate_gaussian",
 ]
 
 # The numbers by which the compiled core knows the groups.
@@ -74,7 +76,11 @@ class Search:
     starts : array of shape (S, s, s)
         Starting points besides the means, s being the size of the larger network.
     screen : bool
-        Whether starts are screened first, and only the most promising ones finished.
+        Whether the search makes its own starts until they agree; else the given ones are finished.
+    seed : int
+        Of the starts that the search makes.
+    pad_to : int
+        Number of neurons of the space in which permutations act; 0 for the larger network's own.
     """
 
     group: str
@@ -83,6 +89,8 @@ class Search:
     max_iter: int
     starts: FloatArray
     screen: bool
+    seed: int
+    pad_to: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,8 @@ class Solution:
     converged : bool
     n_iterations, n_starts : int
         Gradient evaluations of the best start, and the number of starts.
+    n_agreeing : int
+        Number of starts that ended in the best optimum.
     transform : array of shape (s_y, s_x)
     """
 
@@ -108,6 +118,7 @@ class Solution:
     converged: bool
     n_iterations: int
     n_starts: int
+    n_agreeing: int
     transform: FloatArray
 
 
@@ -119,6 +130,11 @@ class PairResults:
     ----------
     distance, lower_bound : array of shape (P,)
     converged : bool array of shape (P,)
+    n_starts, n_agreeing : int array of shape (P,)
+        Numbers of independent starts, and of those that ended in the best optimum.
+    n_composed : int array of shape (P,), or None
+        Number of compositions of other pairs' transforms that ended in the best optimum; None if
+        none were tried.
     transforms : list of P arrays of shape (s_y, s_x), or None
         The transforms in the coordinates of the prepared networks; None unless they were asked for.
     """
@@ -126,7 +142,22 @@ class PairResults:
     distance: FloatArray
     lower_bound: FloatArray
     converged: npt.NDArray[np.bool_]
+    n_starts: IndexArray
+    n_agreeing: IndexArray
     transforms: list[FloatArray] | None = None
+    n_composed: IndexArray | None = None
+
+    @classmethod
+    def of(cls, found: Sequence[Solution], *, keep: bool) -> PairResults:
+        """Collect single solutions."""
+        return cls(
+            distance=np.array([one.distance for one in found]),
+            lower_bound=np.array([one.lower_bound for one in found]),
+            converged=np.array([one.converged for one in found], dtype=bool),
+            n_starts=np.array([one.n_starts for one in found], dtype=np.int64),
+            n_agreeing=np.array([one.n_agreeing for one in found], dtype=np.int64),
+            transforms=[one.transform for one in found] if keep else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -196,6 +227,8 @@ def gaussian_options(search: Search, alpha: float) -> Options:
         starts=search.starts,
         n_starts=len(search.starts),
         screen=search.screen,
+        seed=search.seed,
+        pad_to=search.pad_to,
     )
 
 
@@ -211,20 +244,31 @@ def energy_options(search: Search, q: float, unbiased: bool) -> EnergyOptions:
         starts=search.starts,
         n_starts=len(search.starts),
         screen=search.screen,
+        seed=search.seed,
+        pad_to=search.pad_to,
     )
 
 
 def align(x: Any, y: Any, options: SearchOptions) -> Solution:
     """Align y to x, two handles of the metric that the options belong to."""
     if isinstance(options, EnergyOptions):
-        distance, bound, _, converged, n_iterations, n_starts, _, core = _core.energy_align(
-            x, y, options
+        distance, bound, _, converged, n_iterations, n_starts, n_agreeing, _, core = (
+            _core.energy_align(x, y, options)
         )
         means = covariances = float("nan")
     else:
-        distance, bound, means, covariances, converged, n_iterations, n_starts, _, core = (
-            _core.align(x, y, options)
-        )
+        (
+            distance,
+            bound,
+            means,
+            covariances,
+            converged,
+            n_iterations,
+            n_starts,
+            n_agreeing,
+            _,
+            core,
+        ) = _core.align(x, y, options)
     return Solution(
         distance=distance,
         lower_bound=bound,
@@ -233,6 +277,7 @@ def align(x: Any, y: Any, options: SearchOptions) -> Solution:
         converged=converged,
         n_iterations=n_iterations,
         n_starts=n_starts,
+        n_agreeing=n_agreeing,
         transform=core,
     )
 
@@ -264,8 +309,54 @@ def align_pairs(
     energy = any(isinstance(one, EnergyOptions) for one in options.values())
     solve: Any = _core.energy_align_pairs if energy else _core.align_pairs
     rows, transforms = solve(list(handles), index, dict(options), given, keep)
-    # The last of the numbers of a pair says whether it converged.
-    return PairResults(rows[:, 0], rows[:, 1], rows[:, -1] == 1.0, transforms if keep else None)
+    # The last three numbers of a pair: starts, starts that agree, and whether it converged.
+    counts = rows[:, -3:-1].astype(np.int64)
+    return PairResults(
+        distance=rows[:, 0],
+        lower_bound=rows[:, 1],
+        converged=rows[:, -1] == 1.0,
+        n_starts=counts[:, 0],
+        n_agreeing=counts[:, 1],
+        transforms=transforms if keep else None,
+    )
+
+
+def rate_gaussian(
+    handles: Sequence[Network],
+    pairs: IndexArray,
+    transforms: Sequence[FloatArray],
+    weights: FloatArray,
+    alpha: float,
+) -> list[FloatArray]:
+    """Return what the search maximises at fixed transforms (S, s_y, s_x) of each pair.
+
+    Values are comparable within a pair only. With many conditions they come from some of them.
+    """
+    flat = _core.rate(list(handles), *_contiguous(pairs, transforms), weights, float(alpha))
+    return _split(flat, transforms)
+
+
+def rate_energy(
+    handles: Sequence[Samples],
+    pairs: IndexArray,
+    transforms: Sequence[FloatArray],
+    weights: FloatArray,
+    q: float,
+) -> list[FloatArray]:
+    """Return minus the energy loss at fixed transforms (S, s_y, s_x) of each pair."""
+    flat = _core.energy_rate(list(handles), *_contiguous(pairs, transforms), weights, float(q))
+    return _split(flat, transforms)
+
+
+def _contiguous(
+    pairs: IndexArray, transforms: Sequence[FloatArray]
+) -> tuple[IndexArray, list[FloatArray]]:
+    index = np.ascontiguousarray(pairs, dtype=np.int64)
+    return index, [np.ascontiguousarray(one) for one in transforms]
+
+
+def _split(flat: FloatArray, transforms: Sequence[FloatArray]) -> list[FloatArray]:
+    return np.split(flat[0], np.cumsum([len(one) for one in transforms])[:-1])
 
 
 def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:

@@ -7,20 +7,26 @@ orthonormal if n_x >= n_y, and its rows otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from repshape.errors import InputError, check_choice
+from repshape.errors import InputError, check_choice, check_integer
 
 FloatArray = npt.NDArray[np.float64]
 Oracle = Callable[[FloatArray], FloatArray]
 
 # Dense transforms with more entries than this (2 GiB) are refused; `Transform.apply` needs none.
 LARGEST_MATRIX = 2**28
+# Groups for which a distance depends on the number of silent neurons that pad the networks, because
+# a neuron may be matched with a silent one, or a silent dimension reversed.
+PADDED_GROUPS = ("permutation", "rotation")
 # Groups for which an orthogonal change of each network's coordinates does not change a distance.
 FREE_COORDINATES = ("orthogonal", "rotation")
 
@@ -70,6 +76,47 @@ def nearest_permutation(G: FloatArray) -> FloatArray:
     return T
 
 
+def padded_permutation(G: FloatArray, spare: int) -> FloatArray:
+    """Return the best permutation if x has ``spare`` silent neurons besides its own.
+
+    The last ``spare`` rows of T (n_x + spare, n_y) belong to the silent neurons.
+
+    >>> padded_permutation(np.array([[3.0, 0.0], [0.0, -1.0]]), 1)
+    array([[1., 0.],
+           [0., 0.],
+           [0., 1.]])
+    """
+    return nearest_permutation(np.vstack([G, np.zeros((spare, G.shape[1]))]))
+
+
+def spare_neurons(pad_to: int | None, n_x: int, n_y: int) -> int:
+    """Return how many silent neurons to add to x, the larger network, for ``pad_to`` neurons.
+
+    More of them than y has neurons make no difference.
+
+    >>> spare_neurons(10, 7, 2), spare_neurons(None, 7, 2)
+    (2, 0)
+    """
+    return 0 if pad_to is None else min(max(pad_to - n_x, 0), n_y)
+
+
+def compose(second: FloatArray, first: FloatArray) -> FloatArray:
+    """Return the transform ``second @ first`` of j onto i, (n_j, n_i), from those through k.
+
+    Neurons of j and i that are both matched with silent neurons of k are matched with each other:
+    the result belongs to the group again.
+
+    >>> compose(np.array([[0.0], [1.0]]), np.array([[0.0, 1.0]]))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    product = second @ first
+    left, right = np.flatnonzero(~second.any(axis=1)), np.flatnonzero(~first.any(axis=0))
+    shared = min(len(left), len(right))
+    product[left[:shared], right[:shared]] = 1.0
+    return product
+
+
 def identity(G: FloatArray) -> FloatArray:
     """Return the identity; extra neurons of the larger network are matched with nothing."""
     return np.eye(*G.shape)
@@ -83,9 +130,99 @@ GROUPS: dict[str, Oracle] = {
 }
 
 
-def oracle(group: str) -> Oracle:
-    """Return the linear oracle of a group, by its name."""
+def oracle(group: str | Group) -> Oracle:
+    """Return the linear oracle of a group, given by its name or as an object."""
+    if isinstance(group, Group):
+        return group.nearest
     return GROUPS[check_choice("group", group, GROUPS)]
+
+
+def check_group(name: str, value: Any, *, owner: str = "") -> None:
+    """Raise unless ``value`` names a group or is one."""
+    if not isinstance(value, Group):
+        check_choice(name, value, GROUPS, owner=owner)
+
+
+class Group(ABC):
+    """A group of isometries of the neurons, given by its linear oracle.
+
+    The distance minimised over any such group is a metric (Prop. 1). To use another group than
+    those with a name, derive a class and pass an object of it as the ``group`` of a metric. The
+    search alternates in Python, which is slower than the compiled search of the named groups.
+
+    Attributes
+    ----------
+    takes_unequal_sizes : bool
+        Whether networks may differ in their numbers of neurons. Set it to True only if `nearest`
+        accepts rectangular matrices and silent neurons, as many as you like, change no distance.
+    """
+
+    takes_unequal_sizes: ClassVar[bool] = False
+
+    @abstractmethod
+    def nearest(self, G: FloatArray) -> FloatArray:
+        """Return the transform T (n_x, n_y) of the group that maximises <T, G>."""
+
+    def check_size(self, n_neurons: int) -> None:  # noqa: B027 - most groups act on all sizes
+        """Raise if the group does not act on networks of this size."""
+
+
+@dataclass(frozen=True)
+class SignedPermutations(Group):
+    """Permutations of neurons, each of which may also be reversed.
+
+    Examples
+    --------
+    >>> SignedPermutations().nearest(np.array([[1.0, -5.0], [2.0, 3.0]]))
+    array([[ 0., -1.],
+           [ 1.,  0.]])
+    """
+
+    takes_unequal_sizes: ClassVar[bool] = True
+
+    def nearest(self, G: FloatArray) -> FloatArray:
+        """Return the signed permutation that maximises <T, G>."""
+        return nearest_permutation(np.abs(G)) * np.where(G < 0, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class BlockOrthogonal(Group):
+    """Orthogonal transforms of consecutive groups of neurons, such as those of several areas.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of neurons of the blocks; every network has their sum.
+
+    Examples
+    --------
+    >>> BlockOrthogonal([1, 2]).nearest(np.array([[-3.0, 9, 9], [9, 2, 0], [9, 0, -1]])) + 0.0
+    array([[-1.,  0.,  0.],
+           [ 0.,  1.,  0.],
+           [ 0.,  0., -1.]])
+    """
+
+    sizes: tuple[int, ...]
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        checked = tuple(check_integer("sizes", one, 1, owner="BlockOrthogonal") for one in sizes)
+        object.__setattr__(self, "sizes", checked)
+
+    def nearest(self, G: FloatArray) -> FloatArray:
+        """Return the block-orthogonal transform that maximises <T, G>."""
+        T, start = np.zeros(G.shape), 0
+        for size in self.sizes:
+            block = slice(start, start + size)
+            T[block, block] = nearest_orthogonal(G[block, block])
+            start += size
+        return T
+
+    def check_size(self, n_neurons: int) -> None:
+        """Raise unless a network has as many neurons as all blocks together."""
+        if n_neurons != sum(self.sizes):
+            raise InputError(
+                f"{self!r} acts on networks of {sum(self.sizes)} neurons. Got {n_neurons}."
+            )
 
 
 class Transform:
@@ -176,6 +313,25 @@ class Transform:
             B, K = self._completed
             other.__dict__["_completed"] = (B, K.T)
         return other
+
+    @property
+    def unmatched(self) -> npt.NDArray[np.bool_]:
+        """Which neurons of y are matched with silent neurons, (n_y,)."""
+        if self._basis_x is not None or self._basis_y is not None:
+            return np.zeros(self.shape[0], dtype=bool)
+        return np.asarray(~np.any(self.core, axis=1))
+
+    def with_silent_neurons(self) -> Transform:
+        """Return the transform onto x and as many silent neurons as are needed for all of y.
+
+        >>> Transform(np.array([[0.0, 1.0], [0.0, 0.0]])).with_silent_neurons().matrix
+        array([[0., 1., 0.],
+               [0., 0., 1.]])
+        """
+        lost = np.flatnonzero(self.unmatched)
+        more = np.zeros((self.shape[0], len(lost)))
+        more[lost, np.arange(len(lost))] = 1.0
+        return Transform(np.hstack([self.core, more])) if len(lost) else self
 
     @cached_property
     def matrix(self) -> FloatArray:

@@ -145,6 +145,21 @@ def test_cca_is_invariant_to_invertible_maps() -> None:
     assert svcca(x @ A, y, variance=0.8) != pytest.approx(svcca(x, y, variance=0.8), rel=1e-2)
 
 
+@pytest.mark.parametrize("shared", [2, 3, 4])
+def test_pwcca_is_symmetric_where_several_correlations_are_one(shared: int) -> None:
+    """Two networks that share several dimensions have as many correlations of 1."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        common, first, second = rng.normal(size=(3, 30, 5))
+        x = np.hstack([common[:, :shared], first]) @ rng.normal(size=(shared + 5, shared + 5))
+        y = np.hstack([common[:, :shared], second]) @ rng.normal(size=(shared + 5, shared + 5))
+        assert pwcca(x, y) == pytest.approx(pwcca(y, x), rel=1e-9)
+        # The original definition has a unique value too, whatever the signs of the neurons.
+        signs = rng.choice([-1.0, 1.0], size=y.shape[1])
+        one = pwcca(x, y, symmetric=False)
+        assert pwcca(x, y * signs, symmetric=False) == pytest.approx(one, rel=1e-9)
+
+
 def test_pwcca_is_invariant_to_signs_but_not_rotations_unless_it_is_zero() -> None:
     x, y = trials(4), trials(3, 1)
     assert pwcca(x * [1, -1, 1, -1], y) == pytest.approx(pwcca(x, y), rel=1e-9)

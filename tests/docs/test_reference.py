@@ -16,7 +16,7 @@ ENTRY = re.compile(r"^::: (\S+)", re.MULTILINE)
 INTERNAL = {"plain-numpy.md"}  # formulas in plain NumPy are shown, but are not public
 # Public classes of modules that the root does not expose. All else there is for internal use.
 ELSEWHERE = {
-    "groups": ["Transform"],
+    "groups": ["BlockOrthogonal", "Group", "SignedPermutations", "Transform"],
     "matrix": ["ErrorBars", "Repaired", "TriangleViolations"],
     "metrics": ["ShapeMetric"],
     "moments": ["CovarianceEstimator", "OneTrialWarning"],

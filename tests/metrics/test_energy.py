@@ -159,7 +159,7 @@ def test_more_starts_are_never_worse():
         one, auto = (
             rs.EnergyShapeMetric(estimator="v", n_starts=n).distance(x, y) for n in (1, "auto")
         )
-        assert auto <= one * (1 + 1e-12)
+        assert auto <= one * (1 + 1e-7)  # both stop at a tolerance
 
 
 def test_rotations_turn_nothing_over():

@@ -122,7 +122,7 @@ def test_parameters_follow_scikit_learn():
     assert copy is not metric
     assert copy.get_params(deep=False).keys() == {
         *("alpha", "group", "covariance", "preprocess", "weights", "n_starts"),
-        *("tol", "max_iter", "random_state"),
+        *("tol", "max_iter", "random_state", "pad_to"),
     }
     x, y = some_trials(0), some_trials(1)
     assert copy.distance(x, y) == metric.distance(x, y)
@@ -156,7 +156,10 @@ def test_n_starts_counts_the_starts():
         for n_starts in (1, 2, 7):
             metric = rs.GaussianShapeMetric(group=group, n_starts=n_starts)
             assert metric.align(x, y).n_starts == n_starts
-        assert rs.GaussianShapeMetric(group=group).align(x, y).n_starts > 10
+        auto = rs.GaussianShapeMetric(group=group).align(x, y)
+        exact = group == "permutation"  # of so few neurons, all permutations are compared
+        assert auto.n_starts == 1 if exact else 8 <= auto.n_starts <= 64
+        assert 1 <= auto.n_agreeing <= auto.n_starts
 
 
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])

@@ -147,8 +147,11 @@ def test_a_dead_neuron_hides_no_reflection() -> None:
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("whitening", [0.0, 0.5, 1.0])
 def test_metric_axioms(group: str, distance: str, whitening: float) -> None:
+    sizes = (4, 4, 3, 5, 2)
     metric = rs.ProcrustesShapeMetric(group=group, distance=distance, whitening=whitening)
-    xs = [means(n, seed) for seed, n in enumerate((4, 4, 3, 5, 2))]
+    metric = metric.for_sizes(sizes)
+    assert metric.is_metric
+    xs = [means(n, seed) for seed, n in enumerate(sizes)]
     D = rs.pairwise(xs, metric).values
     for i, j in combinations(range(5), 2):
         assert D[i, j] > 0.01

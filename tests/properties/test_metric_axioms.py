@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from examples import ALPHAS, GROUPS, element, make_network, moved, scale
 
-from repshape import GaussianShapeMetric
+from repshape import EnergyShapeMetric, GaussianShapeMetric, WassersteinShapeMetric
 from repshape.responses import Gaussians
 
 everywhere = [
@@ -154,3 +154,36 @@ def test_triangle_inequality_without_transforms(alpha, sizes):
     rng = np.random.default_rng(9)
     for networks in triples(rng, 7, sizes, 20):
         check_triangles(GaussianShapeMetric(alpha, group="identity"), networks)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 12, 20])
+def test_copies_without_means_are_found(group, alpha, n):
+    """Identity, to 1e-6 of the norm, where means give no hint of the transform."""
+    rng = np.random.default_rng(n)
+    for M in (2, 7):
+        for rank in (n, max(n // 2, 1)):
+            noise = rng.normal(size=(M, n, rank))
+            x = Gaussians.from_factors(np.zeros((M, n)), noise)
+            y = moved(x, element(rng, group, n))
+            assert GaussianShapeMetric(alpha, group=group).distance(x, y) < 1e-6 * scale(x)
+
+
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: GaussianShapeMetric(0.0, **options),
+        GaussianShapeMetric,
+        lambda **options: EnergyShapeMetric(estimator="v", **options),
+        WassersteinShapeMetric,
+    ],
+)
+def test_one_start_is_enough_for_the_network_itself(group, make):
+    """d(x, x) = 0 from the first start alone, also where means do not fix the transform."""
+    rng = np.random.default_rng(5)
+    for n in (2, 4, 9):
+        x = rng.normal(size=(3, 6, n)) @ rng.normal(size=(3, n, n))
+        x -= x.mean(axis=1, keepdims=True)
+        assert make(group=group, n_starts=1).distance(x, x) < 1e-7 * np.linalg.norm(x)

@@ -8,8 +8,9 @@ from examples import assert_metric
 
 import repshape as rs
 from repshape.groups import GROUPS, nearest_orthogonal
+from repshape.solvers.alternation import descend
 from repshape.solvers.plans import exact_plan
-from repshape.solvers.transport import TransportProblem, descend
+from repshape.solvers.transport import TransportProblem
 
 
 def network(seed, M=5, L=7, n=3):

@@ -15,8 +15,9 @@ from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
 from repshape.matrix.distances import check_labels
-from repshape.metrics.base import PreparedNative, check_same_conditions
+from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.metrics.native import PreparedNative
 from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from repshape.inference.resampling import (
     take_trials,
     with_conditions,
 )
-from repshape.metrics.base import check_same_conditions
+from repshape.metrics.base import check_same_conditions, in_one_space
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network, as_trials
 
@@ -210,6 +210,7 @@ def _distances(
     pairs: IntArray,
 ) -> FloatArray:
     """Return distances (A, P)."""
+    metric = in_one_space(metric, parts)
     metrics = [metric.with_parameters(alpha=float(alpha)) for alpha in alphas]
     prepared = [metrics[0].prepare(part) for part in parts]
     found = [sweep_pair(metrics, prepared[i], prepared[j]) for i, j in pairs]

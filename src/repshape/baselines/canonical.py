@@ -10,6 +10,9 @@ from repshape.errors import InputError, check_boolean, check_real
 from repshape.preprocess import RANK_TOLERANCE
 from repshape.responses import NetworkLike
 
+# Canonical correlations closer than this are equal up to rounding, which mixes their variates.
+SAME_CORRELATION = 1e-7
+
 
 def cca(x: NetworkLike, y: NetworkLike) -> float:
     r"""Return 1 minus the mean canonical correlation between mean responses.
@@ -123,8 +126,8 @@ def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
     -----
     **Metric**: no. **Invariant to**: permutations and changes of sign of the neurons, shifts and
     scale of the responses. It is not invariant to rotations, which change the weights, although it
-    is 0 between rotated copies. If canonical correlations are equal but not 1, their variates, and
-    so the weights, are not unique.
+    is 0 between rotated copies. If canonical correlations are equal, their variates are not unique;
+    they are chosen along the principal axes of the network in the space that they span.
 
     A network that spans M - 1 dimensions raises an error, as in `cca`.
 
@@ -144,12 +147,28 @@ def pwcca(x: NetworkLike, y: NetworkLike, *, symmetric: bool = True) -> float:
     U, V, X, Y = _bases(x, y, "PWCCA", variance=1.0)
     left, cosines, right = np.linalg.svd(U.T @ V, full_matrices=False)
     losses = 1.0 - np.minimum(cosines, 1.0)
-    weights = np.abs((U @ left).T @ X).sum(axis=1)
+    weights = _projection_weights(U @ left, cosines, X)
     first = float(weights @ losses / weights.sum())
     if not symmetric:
         return first
-    weights = np.abs((V @ right.T).T @ Y).sum(axis=1)
+    weights = _projection_weights(V @ right.T, cosines, Y)
     return (first + float(weights @ losses / weights.sum())) / 2
+
+
+def _projection_weights(variates: FloatArray, cosines: FloatArray, X: FloatArray) -> FloatArray:
+    """Return the weight of each variate, the columns of (M, r), for neurons (M, n).
+
+    Variates of equal correlations span a space, in which any basis would do. The principal axes of
+    the neurons in that space do not depend on the order of x and y.
+    """
+    weights = np.empty(len(cosines))
+    edges = np.flatnonzero(-np.diff(cosines) > SAME_CORRELATION) + 1
+    for group in np.split(np.arange(len(cosines)), edges):
+        inside = variates[:, group].T @ X
+        if len(group) > 1:
+            inside = np.linalg.svd(inside, full_matrices=False)[0].T @ inside
+        weights[group] = np.abs(inside).sum(axis=1)
+    return weights
 
 
 def _bases(

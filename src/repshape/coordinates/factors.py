@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from repshape.groups import FREE_COORDINATES
+from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Gaussians
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,6 +26,9 @@ SAFE_FOR_CHOLESKY = 1e-8
 CHUNK_ENTRIES = 2**21
 # Triangular factors save time from this many neurons on.
 TRIANGULAR_FROM = 12
+# If the ratio of the extreme eigenvalues of the second moment is above this, a network spans the
+# whole space.
+FULL_RANK = 1e-8
 # If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
 # factor loses at most four digits.
 SAFE_GRAM = 1e-4
@@ -68,12 +72,17 @@ def factorise(network: Gaussians) -> Factors:
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
-    factors, spectrum = np.empty((M, n, rank)), np.empty((M, rank))
-    for start in range(0, M, step):
-        part = slice(start, start + step)
-        factors[part], spectrum[part] = split(network.stored[part])
-    rank = int(np.count_nonzero(spectrum, axis=1).max(initial=0))
-    factors, spectrum = (np.ascontiguousarray(a[..., :rank]) for a in (factors, spectrum))
+    if step >= M:
+        factors, spectrum = split(network.stored)
+    else:
+        factors, spectrum = np.empty((M, n, rank)), np.empty((M, rank))
+        for start in range(0, M, step):
+            part = slice(start, start + step)
+            factors[part], spectrum[part] = split(network.stored[part])
+    if not (rank and spectrum[:, -1].any()):  # the singular values are in descending order
+        rank = int(np.count_nonzero(spectrum, axis=1).max(initial=0))
+        factors, spectrum = factors[..., :rank], spectrum[..., :rank]
+    factors, spectrum = np.ascontiguousarray(factors), np.ascontiguousarray(spectrum)
     return Factors(network.means, factors, spectrum, False)
 
 
@@ -97,7 +106,7 @@ def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * s[:, None, :], s
 
 
-def coordinates_for(group: str, network: Gaussians, weights: FloatArray) -> Factors:
+def coordinates_for(group: str | Group, network: Gaussians, weights: FloatArray) -> Factors:
     """Factorise a network in the coordinates in which a group is searched."""
     if group not in FREE_COORDINATES:
         return factorise(network)
@@ -198,13 +207,28 @@ def _span(net: Factors) -> FloatArray | None:
     """Return an orthonormal basis of all responses, or None if they span the whole space."""
     M, n = net.means.shape
     r = net.factors.shape[2]
+    if _clearly_spans(net):
+        return None
     if M * (r + 1) >= n:
         second = _second_moment(net.factors, np.ones(M))
         values = np.linalg.eigvalsh(second + net.means.T @ net.means)
-        if values[0] > 1e-8 * values[-1]:
+        if values[0] > FULL_RANK * values[-1]:
             return None
     rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
     return span_of_rows(rows)
+
+
+def _clearly_spans(net: Factors) -> bool:
+    """Return whether the noise of one condition is enough to span the space.
+
+    The smallest eigenvalue of the sum over conditions is at least that of any of them, and the
+    largest at most the trace.
+    """
+    if net.spectrum.shape[1] < net.means.shape[1]:
+        return False
+    smallest = float(net.spectrum[:, -1].max()) ** 2
+    trace = float(np.vdot(net.spectrum, net.spectrum) + np.vdot(net.means, net.means))
+    return smallest > FULL_RANK * trace
 
 
 def span_of_rows(rows: FloatArray) -> FloatArray | None:
@@ -225,17 +249,24 @@ def _count(s: FloatArray) -> int:
 
 def axis_signs(projections: FloatArray) -> FloatArray:
     """Return signs that make a generic combination of conditions positive on every axis."""
-    generic = np.cos(1.7 * np.arange(len(projections)) + 0.3)
-    return np.where(generic @ projections < 0, -1.0, 1.0)
+    return np.where(_generic(len(projections)) @ projections < 0, -1.0, 1.0)
+
+
+@lru_cache(maxsize=16)
+def _generic(count: int) -> FloatArray:
+    generic: FloatArray = np.cos(1.7 * np.arange(count) + 0.3)
+    generic.flags.writeable = False
+    return generic
 
 
 def _second_moment(factors: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the sum of w A A' over conditions, (n, n)."""
     M, n, r = factors.shape
+    roots = np.sqrt(weights)[:, None, None]
     total = np.zeros((n, n))
     step = max(1, CHUNK_ENTRIES // max(n * r, 1))
     for start in range(0, M, step):
-        part = factors[start : start + step] * np.sqrt(weights[start : start + step, None, None])
+        part = factors[start : start + step] * roots[start : start + step]
         wide = part.transpose(1, 0, 2).reshape(n, -1)
         total += wide @ wide.T
     return total

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.coordinates.factors import axis_signs, span_of_rows
-from repshape.groups import FREE_COORDINATES
+from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class Coordinates:
     basis: FloatArray | None = None
 
 
-def coordinates_for(group: str, trials: Trials, weights: FloatArray) -> Coordinates:
+def coordinates_for(group: str | Group, trials: Trials, weights: FloatArray) -> Coordinates:
     """Return the trials in the coordinates in which a group is searched."""
     if group not in FREE_COORDINATES:
         return Coordinates(trials.pooled, trials.means)

@@ -25,7 +25,7 @@ from repshape.io.cohort import Cohort
 from repshape.io.json import plain
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
-from repshape.metrics.base import ShapeMetric
+from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import describe
 from repshape.pairwise.run import pairwise
 from repshape.responses import Trials, as_trials
@@ -184,6 +184,7 @@ def matrix(
     for one in networks:
         check_floor(one)
     folder = store_folder(store, "halves")
+    chosen = in_one_space(chosen, networks)
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = unbiased(chosen)
     i, j = np.triu_indices(len(networks), 1)

@@ -14,7 +14,13 @@ from repshape._arrays import condition_weights
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform, nearest_orthogonal
 from repshape.inference.resampling import with_conditions
-from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions, warm_start
+from repshape.metrics.base import (
+    Alignment,
+    ShapeMetric,
+    check_same_conditions,
+    in_one_space,
+    warm_start,
+)
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.preprocess import FittedPreprocess
 from repshape.responses import NetworkLike, Trials, as_trials
@@ -184,7 +190,6 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
     None stands for the default metric. The metrics must have the same preprocessing.
     """
     valid = {id(metric): check_metric(metric) for metric in metrics}
-    chosen = [valid[id(metric)] for metric in metrics]
     given = [one for pair in pairs for one in pair]
     places: dict[int, int] = {}  # index of a network by the identity of the object
     networks: list[Trials] = []
@@ -194,6 +199,8 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
             networks.append(as_trials(one, f"network {k}"))
             check_same_conditions(networks[0], networks[-1])
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
+    valid = {key: in_one_space(metric, networks) for key, metric in valid.items()}
+    chosen = [valid[id(metric)] for metric in metrics]
     terms = [Term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
     return Terms(tuple(networks), tuple(terms))
 

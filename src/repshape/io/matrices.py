@@ -22,7 +22,7 @@ from repshape.matrix.error_bars import ErrorBars
 
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = ("values", "lower_bounds", "converged")
+ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
 SUFFIXES = (".npz", ".csv")
 
 

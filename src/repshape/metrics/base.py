@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -13,25 +16,35 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 
 from repshape import _native
-from repshape._arrays import condition_weights
+from repshape._arrays import count
 from repshape._compact import compact_repr
 from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
+    InputTypeError,
     Rule,
-    check_choice,
+    SearchWarning,
     check_integer,
     check_integer_or_auto,
     check_parameters,
     check_real,
 )
-from repshape.groups import FREE_COORDINATES, GROUPS, Transform, nearest_orthogonal
+from repshape.groups import (
+    FREE_COORDINATES,
+    PADDED_GROUPS,
+    Group,
+    Transform,
+    check_group,
+    nearest_orthogonal,
+    oracle,
+)
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
-from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
+# A lower bound this close to the distance, relative to it, proves that the distance is minimal.
+PROVEN = 1e-6
 P = TypeVar("P", bound="Prepared")
 
 
@@ -55,7 +68,11 @@ class Alignment:
     n_iterations : int
         Number of gradient evaluations, over all conditions, of the best start.
     n_starts : int
-        Number of starting points that were tried.
+        Number of independent starting points that were tried; 1 if the optimum was computed
+        exactly.
+    n_agreeing : int
+        How many of them ended in the best optimum. If it is 1 of many, another optimum may be
+        better still; 0 if the alignment was composed from those of other pairs.
     """
 
     distance: float
@@ -65,8 +82,20 @@ class Alignment:
     converged: bool
     n_iterations: int
     n_starts: int
+    n_agreeing: int
     _map: Transform
     _phi: tuple[FittedPreprocess | None, FittedPreprocess | None] = (None, None)
+
+    @property
+    def agreement(self) -> float:
+        """Share of the independent starts that ended in the best optimum."""
+        return self.n_agreeing / self.n_starts
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether one of several starts ended in the best optimum, which is not proven to be it."""
+        proven = self.lower_bound >= (1 - PROVEN) * self.distance
+        return self.n_agreeing == 1 < self.n_starts and not proven
 
     @property
     def transform(self) -> FloatArray:
@@ -93,6 +122,8 @@ class Prepared:
     basis : array of shape (n, s) or None
         Orthonormal columns: neurons = basis @ coordinates, with the s coordinates in which pairs
         are solved. None if the coordinates are the neurons.
+    padded : bool
+        Whether the group acts on a space of more neurons than the network has.
     """
 
     phi: FittedPreprocess | None
@@ -100,6 +131,7 @@ class Prepared:
     n_neurons: int
     conditions: tuple[str, ...] | None
     basis: FloatArray | None = field(default=None, kw_only=True)
+    padded: bool = field(default=False, kw_only=True)
 
 
 class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
@@ -117,13 +149,51 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     full_title: ClassVar[str]
     key_parameter: ClassVar[tuple[str, str]]
     _rules: ClassVar[Mapping[str, Rule]] = {}
+    group: str | Group = "orthogonal"
     preprocess: Preprocess | None
     weights: npt.ArrayLike | None
+    pad_to: int | None = None
 
     @property
     def is_metric(self) -> bool:
         """Whether the exact distance satisfies the triangle inequality; False unless known."""
         return False
+
+    @property
+    def _has_one_space(self) -> bool:
+        """Whether the group acts on the same space for all pairs of networks."""
+        return self.pad_to is not None or self.group not in PADDED_GROUPS
+
+    def for_sizes(self, sizes: Iterable[int]) -> Self:
+        """Return the metric for networks of these numbers of neurons, which share one space.
+
+        Under the groups "permutation" and "rotation", distances depend on the number of neurons of
+        the space in which the group acts. If ``pad_to`` is None, it becomes the largest number of
+        neurons; else the metric is returned as it is.
+
+        Examples
+        --------
+        >>> from repshape import GaussianShapeMetric
+        >>> GaussianShapeMetric(group="permutation").for_sizes([3, 5, 4])
+        GaussianShapeMetric(group='permutation', pad_to=5)
+        """
+        if self._has_one_space:
+            return self
+        kept = None if self.preprocess is None else self.preprocess.n_components
+        return self.with_parameters(pad_to=max(sizes) if kept is None else kept)
+
+    def _is_padded(self, n_neurons: int) -> bool:
+        """Return whether the space has more neurons than a network, and raise if it has fewer."""
+        if isinstance(self.group, Group):
+            self.group.check_size(n_neurons)
+        if self.pad_to is None:
+            return False
+        if n_neurons > self.pad_to:
+            raise InputError(
+                "The 'pad_to' parameter must be at least the number of neurons of every network. "
+                f"Got {self.pad_to} for a network of {count(n_neurons, 'neuron')}."
+            )
+        return n_neurons < self.pad_to
 
     def describe(self) -> dict[str, Any]:
         """Return what identifies the metric, ready for JSON: name, parameters and version."""
@@ -140,7 +210,17 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
 
     def _validate_parameters(self) -> None:
         """Raise if a parameter is outside its range."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
+        values = [self._parameter(name) for name in self._rules]
+        known = self.__dict__.get("_validated", ())
+        if len(known) == len(values) and all(map(operator.is_, known, values)):
+            return  # the same objects as last time
+        given = dict(zip(self._rules, values, strict=True))
+        check_parameters(type(self).__name__, given, self._rules)
+        self._validated = tuple(values)
+
+    def _parameter(self, name: str) -> Any:
+        """Return a parameter by its name; `get_params` would read the signature each time."""
+        return getattr(self, name)
 
     @abstractmethod
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:
@@ -150,9 +230,16 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def _align_prepared(self, x: P, y: P) -> Alignment:
         """Solve one pair."""
 
-    @abstractmethod
+    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        """Return the distance under a fixed transform that maps all of y into x."""
+        raise NotImplementedError
+
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         """Return the distance of two preprocessed networks under a fixed transform."""
+        if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
+            x, y, fixed = y, x, fixed.reversed()
+        whole = fixed.with_silent_neurons()
+        return self._compare(_padded(x, whole.shape[1]), y, whole)
 
     def prepare(self, network: NetworkLike) -> P:
         """Validate and prepare one network, once for all of its pairs."""
@@ -172,12 +259,24 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         return self._align_prepared(x, y)
 
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
-        """Return the best alignment of ``y`` to ``x``."""
+        """Return the best alignment of ``y`` to ``x``.
+
+        Warns with a `repshape.errors.SearchWarning` if only one of several starts found it, and it
+        is not proven to be the best.
+        """
         self._validate_parameters()
         networks = as_network(x, "x"), as_network(y, "y")  # check both before any work
         check_same_conditions(*networks)
         first, second = (self._prepare_checked(network) for network in networks)
-        return self._align_prepared(first, second)
+        found = self._align_prepared(first, second)
+        if found.doubtful:
+            warnings.warn(
+                "The best alignment was found by one start only, so a better one may exist: see "
+                "Alignment.agreement. A larger n_starts searches longer.",
+                SearchWarning,
+                stacklevel=2,
+            )
+        return found
 
     def distance(self, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance between two networks."""
@@ -191,6 +290,8 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
             distance=np.array([a.distance for a in found]),
             lower_bound=np.array([a.lower_bound for a in found]),
             converged=np.array([a.converged for a in found], dtype=bool),
+            n_starts=np.array([a.n_starts for a in found], dtype=np.int64),
+            n_agreeing=np.array([a.n_agreeing for a in found], dtype=np.int64),
         )
 
     def score(self, alignment: Alignment, x: NetworkLike, y: NetworkLike) -> float:
@@ -217,104 +318,55 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         return self.distance(x, y)
 
 
-@dataclass(frozen=True)
-class PreparedNative(Prepared):
-    """A network as a handle of the compiled core, with the number of coordinates as ``neurons``."""
+def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
+    """Return the metric with the space of the largest of all networks; see `for_sizes`.
 
-    native: Any
-
-
-class NativeShapeMetric(ShapeMetric[PreparedNative]):
-    """A shape metric whose pairs are solved by the compiled core, without the interpreter lock."""
-
-    group: str
-    n_starts: int | str
-    tol: float
-    max_iter: int
-    random_state: int
-
-    @abstractmethod
-    def _options(self, search: _native.Search) -> _native.SearchOptions:
-        """Return the options of the core for a search."""
-
-    def _weights(self, n_conditions: int) -> FloatArray:
-        return condition_weights(self.weights, n_conditions)
-
-    def search_options(self, n_conditions: int, size: int) -> _native.SearchOptions:
-        """Return the options for pairs whose larger network has ``size`` coordinates."""
-        count = count_starts(self.n_starts, size, self.group)
-        return self._options(
-            _native.Search(
-                group=self.group,
-                weights=self._weights(n_conditions),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                starts=make_starts(size, count, int(self.random_state)),
-                screen=self.n_starts == "auto",
-            )
-        )
-
-    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
-        size = max(x.native.neurons, y.native.neurons)
-        options = self.search_options(x.n_conditions, size)
-        found = _native.align(x.native, y.native, options)
-        return Alignment(
-            distance=found.distance,
-            lower_bound=found.lower_bound,
-            mean_distance=found.mean_distance,
-            covariance_distance=found.covariance_distance,
-            converged=found.converged,
-            n_iterations=found.n_iterations,
-            n_starts=found.n_starts,
-            _map=prepared_transform(found.transform, x, y, self.group),
-            _phi=(x.phi, y.phi),
-        )
-
-    def solve_pairs(
-        self,
-        prepared: Sequence[PreparedNative],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
-    ) -> _native.PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices.
-
-        Parameters
-        ----------
-        prepared : sequence of prepared networks
-        pairs : array of shape (P, 2)
-        starts : sequence of P arrays of shape (S, s_y, s_x), optional
-            Transforms to start from instead of the metric's own starts, in the coordinates of
-            the prepared networks.
-        keep : bool
-            Whether to return the transforms.
-        """
-        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-        used = [prepared[k] for k in np.unique(index)]
-        for network in used[1:]:
-            check_same_conditions(used[0], network)
-        M = used[0].n_conditions if used else 0
-        sizes = {network.native.neurons for network in used}
-        options = {size: self.search_options(M, size) for size in sizes}
-        handles = [network.native for network in prepared]
-        return _native.align_pairs(handles, index, options, starts, keep=keep)
+    The networks may be records of a cohort. Other callables than shape metrics are returned as
+    they are. Networks that cannot be read are ignored: an error about them is for `prepare`.
+    """
+    if not isinstance(metric, ShapeMetric) or metric._has_one_space:
+        return metric
+    sizes = []
+    for network in networks:
+        with suppress(InputError, InputTypeError):
+            known = getattr(network, "n_neurons", None)
+            sizes.append(as_network(network).n_neurons if known is None else int(known))
+    return metric.for_sizes(sizes) if sizes else metric
 
 
-def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str) -> Transform:
+def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str | Group) -> Transform:
     """Return the transform that is ``core`` (s_y, s_x) in the coordinates of two networks."""
-    rotation = group == "rotation" and x.n_neurons == y.n_neurons
+    rotation = group == "rotation" and x.n_neurons == y.n_neurons and not x.padded
     return Transform(core, y.basis, x.basis, rotation)
 
 
-def warm_start(known: Transform, x: Prepared, y: Prepared, group: str) -> FloatArray:
+def warm_start(known: Transform, x: Prepared, y: Prepared, group: str | Group) -> FloatArray:
     """Return a known transform in the coordinates of two networks, (s_y, s_x).
 
     The networks have as many neurons as those of the transform, but may span other directions:
     the result is the transform of the group that is closest to the known one.
     """
     core = known.between(y.basis, x.basis)
-    return nearest_orthogonal(core) if group in FREE_COORDINATES else GROUPS[group](core)
+    if group in FREE_COORDINATES:
+        return nearest_orthogonal(core)
+    # Neurons that were matched with silent neurons remain so.
+    matched = np.outer(np.any(core, axis=1), np.any(core, axis=0))
+    return np.where(matched, oracle(group)(core), 0.0)
+
+
+def _padded(network: Trials | Gaussians, n_neurons: int) -> Trials | Gaussians:
+    """Return the network with silent neurons after its own."""
+    more = n_neurons - network.n_neurons
+    if more == 0:
+        return network
+    if isinstance(network, Trials):
+        rows = np.pad(network.pooled, ((0, 0), (0, more)))
+        return Trials._trusted(rows, network.n_trials, network.n_dropped, network.conditions)
+    means = np.pad(network.means, ((0, 0), (0, more)))
+    sides = {"full": 2, "diagonal": 1, "factors": 1}[network.kind]
+    widths = [(0, 0)] + sides * [(0, more)] + (network.stored.ndim - 1 - sides) * [(0, 0)]
+    stored = np.pad(network.stored, widths)
+    return Gaussians._trusted(means, stored, network.kind, network.conditions)
 
 
 def check_same_conditions(
@@ -337,13 +389,20 @@ def signed_root(squared: float) -> float:
     return float(np.copysign(np.sqrt(abs(squared)), squared))
 
 
+def _check_pad_to(name: str, value: Any, *, owner: str) -> None:
+    if value is not None:
+        check_integer(name, value, 1, owner=owner)
+
+
 PREPROCESS_RULE: Rule = check_preprocess
+PADDING_RULE: Rule = _check_pad_to
 # Rules of the parameters that every search has.
 SEARCH_RULES: Mapping[str, Rule] = {
-    "group": partial(check_choice, choices=GROUPS),
+    "group": check_group,
     "tol": partial(check_real, low=0, high=1, closed="neither"),
     "max_iter": partial(check_integer, low=1),
     "random_state": partial(check_integer, low=0),
     "n_starts": partial(check_integer_or_auto, low=1),
     "preprocess": PREPROCESS_RULE,
+    "pad_to": PADDING_RULE,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -13,11 +13,15 @@ from repshape import _native
 from repshape._arrays import name_condition
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
-from repshape.groups import Transform
-from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNative, signed_root
+from repshape.groups import Group, Transform
+from repshape.metrics.alternating import EnergyObjective, Statistics
+from repshape.metrics.base import SEARCH_RULES, signed_root
+from repshape.metrics.native import NativeShapeMetric, PreparedNative
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
+from repshape.solvers.correspondence import Moments, spread_conditions
 
+FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
 
 
@@ -42,10 +46,10 @@ class EnergyShapeMetric(NativeShapeMetric):
         noise biases upward.
     n_starts : "auto" or int
         Number of starting points of the search. 1 starts only from the alignment of the means.
-        "auto" screens a few dozen starts on some conditions and trials, and finishes the best.
+        "auto" explores until starts agree; see `GaussianShapeMetric`.
     max_iter : int
         Maximum number of gradient evaluations, over all trials, per start.
-    group, preprocess, weights, tol, random_state
+    group, preprocess, weights, pad_to, tol, random_state
         As in `GaussianShapeMetric`.
 
     Notes
@@ -87,12 +91,13 @@ class EnergyShapeMetric(NativeShapeMetric):
         self,
         q: float = 1.0,
         *,
-        group: str = "orthogonal",
+        group: str | Group = "orthogonal",
         estimator: str = "u",
         preprocess: Preprocess | None = None,
         weights: npt.ArrayLike | None = None,
+        pad_to: int | None = None,
         n_starts: int | str = "auto",
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         max_iter: int = 500,
         random_state: int = 0,
     ) -> None:
@@ -101,6 +106,7 @@ class EnergyShapeMetric(NativeShapeMetric):
         self.estimator = estimator
         self.preprocess = preprocess
         self.weights = weights
+        self.pad_to = pad_to
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
@@ -108,8 +114,11 @@ class EnergyShapeMetric(NativeShapeMetric):
 
     @property
     def is_metric(self) -> bool:
-        """Whether the estimate is a metric between samples: "v" is, and "u" is not."""
-        return self.estimator == "v"
+        """Whether the estimate is a metric between samples: "v" is, and "u" is not.
+
+        The group must act on one space; see `GaussianShapeMetric.is_metric`.
+        """
+        return self.estimator == "v" and self._has_one_space
 
     def _sentence(self) -> str:
         kind = (
@@ -134,16 +143,40 @@ class EnergyShapeMetric(NativeShapeMetric):
         trials = self._trials(network)
         coordinates = coordinates_for(self.group, trials, self._weights(trials.n_conditions))
         sizes = trials.n_conditions, trials.n_neurons
-        handle = _native.make_samples(coordinates.rows, trials.n_trials, trials.n_neurons, self.q)
-        return PreparedNative(phi, *sizes, trials.conditions, handle, basis=coordinates.basis)
+        padded = self._is_padded(trials.n_neurons)
+        space = trials.n_neurons if self.pad_to is None else int(self.pad_to)
+        handle = _native.make_samples(coordinates.rows, trials.n_trials, space, self.q)
+        statistics = None
+        if isinstance(self.group, Group):
+            kept = spread_conditions(trials.n_conditions)
+            some = Moments.of_trials([trials.responses[m] for m in kept])
+            statistics = Statistics(trials.means, some)
+        return PreparedNative(
+            phi,
+            *sizes,
+            trials.conditions,
+            handle,
+            basis=coordinates.basis,
+            padded=padded,
+            statistics=statistics,
+        )
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
 
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+    def rate_starts(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return minus the loss at each start of each pair, as `solve_pairs` takes them."""
+        handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
+        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        return _native.rate_energy(handles, index, starts, weights, self.q)
+
+    def _objective(self, x: PreparedNative, y: PreparedNative) -> EnergyObjective:
+        return EnergyObjective(x.native, y.native, self._weights(x.n_conditions), float(self.q))
+
+    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = self._trials(x), self._trials(y)
-        if first.n_neurons < second.n_neurons:  # the residual is in the larger space
-            first, second, fixed = second, first, fixed.reversed()
         weights, n = self._weights(first.n_conditions), first.n_neurons
         still = _native.make_samples(first.pooled, first.n_trials, n, self.q)
         moved = _native.make_samples(fixed.apply(second.pooled), second.n_trials, n, self.q)

@@ -12,8 +12,19 @@ import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
-from repshape.groups import FREE_COORDINATES, GROUPS, Transform, nearest_orthogonal
+from repshape.groups import (
+    FREE_COORDINATES,
+    Group,
+    Transform,
+    check_group,
+    nearest_orthogonal,
+    oracle,
+    padded_permutation,
+    spare_neurons,
+)
+from repshape.metrics.alternating import check_sizes
 from repshape.metrics.base import (
+    PADDING_RULE,
     PREPROCESS_RULE,
     Alignment,
     Prepared,
@@ -71,7 +82,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     Parameters
     ----------
-    group : {"orthogonal", "rotation", "permutation", "identity"}
+    group : {"orthogonal", "rotation", "permutation", "identity"} or Group
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
         adds to the distance.
@@ -90,6 +101,8 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         Weights w of the conditions, which are normalised to sum to one. Condition m counts M w_m
         times, so that equal weights give the plain Frobenius norm: a sum over conditions, not a
         mean. M is the number of conditions with positive weight.
+    pad_to : int or None
+        As in `GaussianShapeMetric`.
 
     Notes
     -----
@@ -123,22 +136,24 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "group": partial(check_choice, choices=GROUPS),
+        "group": check_group,
         "whitening": partial(check_real, low=0, high=1),
         "distance": partial(check_choice, choices=DISTANCES),
         "center": check_boolean,
         "preprocess": PREPROCESS_RULE,
+        "pad_to": PADDING_RULE,
     }
 
     def __init__(
         self,
         *,
-        group: str = "orthogonal",
+        group: str | Group = "orthogonal",
         whitening: float = 0.0,
         distance: str = "euclidean",
         center: bool = True,
         preprocess: Preprocess | None = None,
         weights: npt.ArrayLike | None = None,
+        pad_to: int | None = None,
     ) -> None:
         self.group = group
         self.whitening = whitening
@@ -146,10 +161,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         self.center = center
         self.preprocess = preprocess
         self.weights = weights
+        self.pad_to = pad_to
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn's estimators do."""
         return {**super().get_params(deep), "distance": self._distance}
+
+    def _parameter(self, name: str) -> Any:
+        return self._distance if name == "distance" else getattr(self, name)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as scikit-learn's estimators do."""
@@ -160,8 +179,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     @property
     def is_metric(self) -> bool:
-        """True: both the distance and the angle are metrics (Williams et al. 2021)."""
-        return True
+        """Whether the distance is a metric (Williams et al. 2021); so is the angle.
+
+        The group must act on one space; see `GaussianShapeMetric.is_metric`.
+        """
+        return self._has_one_space
 
     def _sentence(self) -> str:
         centred = "centred" if self.center else "not centred"
@@ -228,7 +250,8 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             rows, basis = _few_coordinates(rows)
         key = digest("means", rows)
         sizes = network.n_conditions, network.n_neurons
-        return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis)
+        padded = self._is_padded(network.n_neurons)
+        return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis, padded=padded)
 
     def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
         # The residual is in the space of the larger network.
@@ -243,6 +266,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             converged=True,
             n_iterations=1,
             n_starts=1,
+            n_agreeing=1,
             _map=fixed.reversed() if swapped else fixed,
             _phi=(x.phi, y.phi),
         )
@@ -253,15 +277,25 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         Any transform that maximises <X, YT> minimises both distances.
         """
         G = x.rows.T @ y.rows
-        equal = x.n_neurons == y.n_neurons
-        # If the means span fewer dimensions than there are neurons, flipping a direction without
-        # responses turns any orthogonal transform into a rotation.
-        spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
-        core = (nearest_orthogonal if spare else GROUPS[self.group])(G).T
-        gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
-        return gap, distance, prepared_transform(core, x, y, self.group)
+        core, n_x = self._best_transform(x, y, G).T, x.rows.shape[1]
+        rows = np.pad(x.rows, ((0, 0), (0, core.shape[1] - n_x)))
+        gap, distance = self._measure(rows, y.rows @ core, y.rows)
+        return gap, distance, prepared_transform(core[:, :n_x], x, y, self.group)
 
-    def _compare(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
+    def _best_transform(self, x: PreparedMeans, y: PreparedMeans, G: FloatArray) -> FloatArray:
+        """Return the T that maximises <T, G>, with rows for silent neurons of x if necessary."""
+        if isinstance(self.group, Group):
+            check_sizes(self.group, x.n_neurons, y.n_neurons)
+        spare = spare_neurons(self.pad_to, x.n_neurons, y.n_neurons)
+        if self.group == "permutation" and spare:
+            return padded_permutation(G, spare)
+        # If a dimension is without responses, flipping it turns any orthogonal transform into a
+        # rotation.
+        whole = x.n_neurons == y.n_neurons == len(G) and not x.padded
+        free = self.group == "rotation" and not whole
+        return nearest_orthogonal(G) if free else oracle(self.group)(G)
+
+    def _measure(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
         """Return |X - YT| and the distance, given X, YT and Y."""
         gap = float(np.linalg.norm(x - moved))
         if self._distance == "euclidean":
@@ -270,14 +304,12 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         # Precise near 0 and pi, where the arccos of a cosine loses half of the digits.
         return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
 
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         X, Y = self._weighted(x.means), self._weighted(y.means)
-        if x.n_neurons < y.n_neurons:  # the residual is in the larger space
-            X, Y, fixed = Y, X, fixed.reversed()
         if self._distance == "angular":
             _check_angle(X)
             _check_angle(Y)
-        return self._compare(X, fixed.apply(Y), Y)[1]
+        return self._measure(X, fixed.apply(Y), Y)[1]
 
 
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:

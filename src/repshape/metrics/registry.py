@@ -23,6 +23,7 @@ import numpy as np
 
 from repshape._version import package_version
 from repshape.errors import InputError, InputTypeError, RepshapeError, check_choice
+from repshape.groups import BlockOrthogonal, Group, SignedPermutations
 from repshape.moments import CovarianceEstimator
 from repshape.preprocess import Preprocess
 
@@ -37,7 +38,12 @@ METRICS = {
     "procrustes": "ProcrustesShapeMetric",
 }
 # Parameters that are objects; an identity holds them as {class: fields}.
-SETTINGS: dict[str, Any] = {"Preprocess": Preprocess, "CovarianceEstimator": CovarianceEstimator}
+SETTINGS: dict[str, Any] = {
+    "Preprocess": Preprocess,
+    "CovarianceEstimator": CovarianceEstimator,
+    "SignedPermutations": SignedPermutations,
+    "BlockOrthogonal": BlockOrthogonal,
+}
 # Parameters that affect what is measured, in the order in which a caption lists them.
 CAPTIONED = (
     "alpha",
@@ -111,6 +117,12 @@ def check_identity(metric: Any, name: str | None = None) -> None:
     try:
         _identity(metric, strict=True)
     except _AnonymousError:
+        group = getattr(metric, "group", None)
+        if isinstance(group, Group):
+            raise InputError(
+                "A store must be able to recognise its metric when it is continued, and only the "
+                f"groups of repshape can be described. Got {group!r}: compute without a store."
+            ) from None
         if _is_shape_metric(metric):
             raise InputError(
                 "A store must be able to recognise its metric when it is continued, and a "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -13,32 +14,38 @@ import numpy.typing as npt
 from repshape._arrays import condition_weights
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
-from repshape.groups import GROUPS, Oracle, Transform, nearest_orthogonal
+from repshape.groups import Group, Oracle, Transform, nearest_orthogonal, oracle, spare_neurons
 from repshape.metrics.base import (
     SEARCH_RULES,
     Alignment,
     Prepared,
-    PreparedNative,
     ShapeMetric,
     prepared_transform,
 )
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import PreparedNative
 from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
+from repshape.solvers.alternation import (
+    FEWEST_STARTS,
+    MOST_STARTS,
+    Descent,
+    Exploration,
+    Found,
+    suggest,
+)
+from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.solvers.starts import make_starts
-from repshape.solvers.transport import Descent, TransportProblem, descend
+from repshape.solvers.starts import mean_gain, tie_broken
+from repshape.solvers.transport import TransportProblem
 
 FloatArray = npt.NDArray[np.float64]
 
-# "auto" starts from the means, from the alignments of the Gaussian and the energy metric, and from
-# this many other points.
-AUTO_OTHERS = 6
-# The other starts are screened on a few conditions and trials for a few steps, and only the best of
-# them are finished.
-SCREEN_CONDITIONS, SCREEN_TRIALS, SCREEN_STEPS, FINALISTS = 24, 24, 4, 2
+# The number of starts is limited so that this many pairs of trials are compared in one step of all
+# of them.
+PLENTY = 2e6
 
 
 @dataclass(frozen=True)
@@ -90,15 +97,16 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         0.01 it is slower than exact transport.
     n_starts : "auto" or int
         Number of starting points: first the alignment of the means, then that of
-        `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then principal axes and random
-        ones. "auto" finishes the first three and the most promising of the others, so that the
-        result is never worse than the alignments of those metrics.
+        `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then from matching covariances of
+        the same conditions, and at random. "auto" tries at least 12 and at most 64 (fewer if there
+        are many trials) until 6 of them agree on the best optimum; if they do not, it perturbs the
+        best one.
     tol : float
         The search stops when an alternation reduces the squared distance by less than the fraction
         ``tol``.
     max_iter : int
         Maximum number of alternations per start.
-    group, preprocess, weights, random_state
+    group, preprocess, weights, pad_to, random_state
         As in `GaussianShapeMetric`.
 
     Notes
@@ -136,12 +144,13 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         self,
         p: float = 2.0,
         *,
-        group: str = "orthogonal",
+        group: str | Group = "orthogonal",
         regularization: float | None = None,
         preprocess: Preprocess | None = None,
         weights: npt.ArrayLike | None = None,
+        pad_to: int | None = None,
         n_starts: int | str = "auto",
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         max_iter: int = 200,
         random_state: int = 0,
     ) -> None:
@@ -150,6 +159,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         self.regularization = regularization
         self.preprocess = preprocess
         self.weights = weights
+        self.pad_to = pad_to
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
@@ -166,12 +176,16 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             group=self.group,
             estimator="v",
             weights=self.weights,
+            pad_to=self.pad_to,
             random_state=self.random_state,
         )
 
     def _gaussian(self) -> GaussianShapeMetric:
         return GaussianShapeMetric(
-            group=self.group, weights=self.weights, random_state=self.random_state
+            group=self.group,
+            weights=self.weights,
+            pad_to=self.pad_to,
+            random_state=self.random_state,
         )
 
     def _prepare(
@@ -190,14 +204,16 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             self._energy().prepare(trials),
             self._gaussian().prepare(estimate_without_warning(trials, "mle", 0)),
             basis=coordinates.basis,
+            padded=self._is_padded(trials.n_neurons),
         )
 
     def _align_prepared(self, x: PreparedTransport, y: PreparedTransport) -> Alignment:
         swapped = y.energy.native < x.energy.native  # the larger network first, then by content
         first, second = (y, x) if swapped else (x, y)
         search = _Search(self, first, second)
-        best, n_starts = search.run()
-        core = best.transform if swapped else best.transform.T
+        found = search.run()
+        best, T = found.best, found.best.transform[: first.size]
+        core = T if swapped else T.T
         distance = float(np.sqrt(best.values[-1]))
         lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
         return Alignment(
@@ -207,13 +223,14 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             covariance_distance=float("nan"),
             converged=best.converged,
             n_iterations=len(best.values) - 1,
-            n_starts=n_starts,
+            n_starts=found.n_starts,
+            n_agreeing=found.n_agreeing,
             _map=prepared_transform(core, x, y, self.group),
             _phi=(x.phi, y.phi),
         )
 
     def _problem(
-        self, x: tuple[FloatArray, ...], y: tuple[FloatArray, ...], weights: FloatArray
+        self, x: Sequence[FloatArray], y: Sequence[FloatArray], weights: FloatArray
     ) -> TransportProblem:
         planners, offsets = zip(*map(self._planner, x, y), strict=True)
         return TransportProblem(x, y, weights, self.p, planners, np.array(offsets))
@@ -228,77 +245,73 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         selves = [planner(squared_gaps(one, one) ** (self.p / 2)).cost for one in (x, y)]
         return planner, 0.5 * sum(selves)
 
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = (read_trials(one, type(self).__name__) for one in (x, y))
-        if first.n_neurons < second.n_neurons:  # the residual is in the larger space
-            first, second, fixed = second, first, fixed.reversed()
         moved = tuple(fixed.apply(one) for one in second.responses)
         problem = self._problem(first.responses, moved, self._weights(first.n_conditions))
         return float(np.sqrt(problem.at(np.eye(first.n_neurons))[0]))
 
 
 class _Search:
-    """Starts, screening and descent for one pair in canonical order: x is the larger network."""
+    """Starts and descent for one pair in canonical order: x is the larger network."""
 
     def __init__(
         self, metric: WassersteinShapeMetric, x: PreparedTransport, y: PreparedTransport
     ) -> None:
         self.metric, self.x, self.y = metric, x, y
         self.weights = metric._weights(x.n_conditions)
-        self.problem = metric._problem(x.trials, y.trials, self.weights)
+        permuted = metric.group == "permutation"
+        self.spare = spare_neurons(metric.pad_to, x.size, y.size) if permuted else 0
+        trials = [np.pad(one, ((0, 0), (0, self.spare))) for one in x.trials]
+        self.problem = metric._problem(trials, y.trials, self.weights)
         self.oracle = self._oracle()
-        means = (x.means * self.weights[:, None]).T @ y.means
-        self.from_means = self.oracle(means)
+        self.gain = mean_gain(x.means, y.means, self.weights)
+        self.from_means = self.oracle(self._silent_rows(tie_broken(self.gain)))
 
     def _oracle(self) -> Oracle:
         sizes = {self.x.size, self.y.size, self.x.n_neurons, self.y.n_neurons}
-        if self.metric.group == "rotation" and len(sizes) > 1:
+        if self.metric.group == "rotation" and (len(sizes) > 1 or self.x.padded):
             return nearest_orthogonal  # with a spare direction, every T is part of a rotation
-        return GROUPS[self.metric.group]
+        return oracle(self.metric.group)
 
-    def run(self) -> tuple[Descent, int]:
-        """Return the best descent, and the number of starts."""
+    def _silent_rows(self, gain: FloatArray, value: FloatArray | float = 0.0) -> FloatArray:
+        """Return a gain (s_x, s_y) with rows for the silent neurons of x."""
+        return np.vstack([gain, np.full((self.spare, self.y.size), value)])
+
+    def run(self) -> Found:
+        """Return the best descent, and how many starts agree on it."""
         if self.metric.group == "identity":
             T = self.from_means
-            return Descent(T, (self.problem.at(T)[0],), True), 1
-        auto = self.metric.n_starts == "auto"
-        count = 3 + AUTO_OTHERS if auto else int(self.metric.n_starts)
-        starts = [start for start, _ in zip(self._starts(count), range(count), strict=False)]
-        finished = starts[:3] + self._screen(starts[3:]) if auto else starts
-        return min((self._descend(T) for T in finished), key=lambda d: d.values[-1]), count
-
-    def _descend(self, start: FloatArray) -> Descent:
-        metric = self.metric
-        return descend(
-            self.problem, start, self.oracle, tol=float(metric.tol), max_iter=int(metric.max_iter)
+            return Found(Descent(T, (self.problem.at(T)[0],), True), 1, 1)
+        rng = np.random.default_rng([int(self.metric.random_state), self.x.size])
+        pairs = sum(len(a) * len(b) for a, b in zip(self.x.trials, self.y.trials, strict=True))
+        search = Exploration(
+            self.problem,
+            self.oracle,
+            tol=float(self.metric.tol),
+            max_iter=int(self.metric.max_iter),
+            most=int(np.clip(PLENTY / pairs, FEWEST_STARTS, MOST_STARTS)),
         )
+        starts = self._starts(rng)
+        if self.metric.n_starts == "auto":
+            return search.run(starts, rng)
+        return search.finish_all(islice(starts, int(self.metric.n_starts)))
 
-    def _starts(self, count: int) -> Iterator[FloatArray]:
+    def _starts(self, rng: np.random.Generator) -> Iterator[FloatArray]:
         yield self.from_means
         x, y, metric = self.x, self.y, self.metric
         yield self._translate(metric._gaussian().align_prepared(x.gaussian, y.gaussian))
         yield self._translate(metric._energy().align_prepared(x.energy, y.energy))
-        for start in make_starts(x.size, max(count - 3, 1), int(metric.random_state)):
-            yield self.oracle(start[:, : y.size])
+        kept = spread_conditions(x.n_conditions)
+        first, second = (Moments.of_trials([net.trials[m] for m in kept]) for net in (x, y))
+        suggestions = Correspondence(first, second, self.weights[kept], rng)
+        yield from suggest(self.oracle, lambda: self._silent_rows(suggestions()), rng)
 
     def _translate(self, alignment: Alignment) -> FloatArray:
         """Return an alignment of y to x in the coordinates of the trials, (s_x, s_y)."""
-        core = alignment._map.between(self.y.basis, self.x.basis)
-        return self.oracle(np.ascontiguousarray(core.T))
-
-    def _screen(self, starts: list[FloatArray]) -> list[FloatArray]:
-        """Return the most promising starts, improved on a few conditions and trials."""
-        M = self.x.n_conditions
-        kept = np.unique(np.linspace(0, M - 1, min(M, SCREEN_CONDITIONS)).astype(int))
-        weights = self.weights[kept] if self.weights[kept].any() else np.ones(len(kept))
-        thin = [tuple(_thinned(net.trials[m]) for m in kept) for net in (self.x, self.y)]
-        few = self.metric._problem(thin[0], thin[1], weights / weights.sum())
-        runs = [
-            descend(few, T, self.oracle, tol=float(self.metric.tol), max_iter=SCREEN_STEPS)
-            for T in starts
-        ]
-        runs.sort(key=lambda run: run.values[-1])
-        return [run.transform for run in runs[:FINALISTS]]
+        core = np.ascontiguousarray(alignment._map.between(self.y.basis, self.x.basis).T)
+        # Neurons of y without a partner prefer silent neurons.
+        return self.oracle(self._silent_rows(core, np.where(core.any(axis=0), 0.0, 0.5)))
 
     def lower_bound(self) -> float:
         """Return a lower bound for all transforms of the group; see the notes of the metric."""
@@ -308,10 +321,9 @@ class _Search:
             gaussian = self.metric._gaussian().set_params(n_starts=1)
             bound = gaussian.align_prepared(self.x.gaussian, self.y.gaussian).lower_bound
             return float(bound)
-        gaps = self.x.means - self.y.means @ self.from_means.T
+        best = self.oracle(
+            self._silent_rows((self.x.means * self.weights[:, None]).T @ self.y.means)
+        )
+        means = np.pad(self.x.means, ((0, 0), (0, self.spare)))
+        gaps = means - self.y.means @ best.T
         return float(np.sqrt(self.weights @ (gaps**2).sum(1)))
-
-
-def _thinned(trials: FloatArray) -> FloatArray:
-    kept = np.linspace(0, len(trials) - 1, min(len(trials), SCREEN_TRIALS)).astype(int)
-    return np.asarray(trials[kept])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.metrics.base import ShapeMetric
+from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_callable
 from repshape.pairwise.plan import Plan, Settings, Sizes, cross_tiles
 from repshape.pairwise.run import as_sequence, records_of
@@ -48,6 +48,7 @@ def cross(
     """
     check_callable(metric)
     first, second = as_sequence(xs, "xs"), as_sequence(ys, "ys")
+    metric = in_one_space(metric, [*records_of(first), *records_of(second)])
     names = [f"xs[{i}]" for i in range(len(first))] + [f"ys[{j}]" for j in range(len(second))]
     safe = isinstance(metric, ShapeMetric)
     settings = Settings.checked(workers=workers, thread_safe=safe, progress=progress, memory=memory)

@@ -12,8 +12,8 @@ from repshape._arrays import FloatArray, Labels
 from repshape._labels import list_labels
 from repshape._parallel import progress_bar
 from repshape.errors import InputError
-from repshape.io.cohort import Cohort, check_same_conditions
-from repshape.io.records import Record, plain
+from repshape.io.cohort import Cohort
+from repshape.io.records import Record, check_same_conditions, plain
 from repshape.io.writing import open_output_folder
 from repshape.pytorch.layers import Layer
 from repshape.pytorch.noise import Noise

@@ -16,8 +16,9 @@ from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.io.cohort import Cohort
-from repshape.metrics.base import NativeShapeMetric, ShapeMetric, prepared_transform
+from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.native import NativeShapeMetric
 from repshape.moments import estimate_moments
 from repshape.pairwise.store import Store
 from repshape.preprocess import Preprocess

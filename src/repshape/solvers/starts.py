@@ -14,24 +14,33 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-# Maximum number of starts that "auto" screens, besides the means. The screening has a budget, which
-# grows with the work done by the start from the means, and may allow fewer.
-AUTO_STARTS = 128
-# The starts of one size have at most this many entries in total, so large networks have fewer.
-START_ENTRIES = 2**22
+# Share of the identity in the start from the means.
+TIE_BREAK = 1e-8
 
 
-def count_starts(n_starts: int | str, size: int, group: str) -> int:
-    """Return the number of starts, besides the means, of a search in ``size`` dimensions.
+def count_starts(n_starts: int | str, group: str) -> int:
+    """Return the number of starts besides the means; 0 if the search makes its own.
 
-    >>> [count_starts("auto", size, "orthogonal") for size in (10, 500, 5000)]
-    [128, 16, 4]
+    >>> count_starts(8, "orthogonal"), count_starts("auto", "orthogonal")
+    (7, 0)
     """
-    if group == "identity":
-        return 0
-    if n_starts != "auto":
-        return int(n_starts) - 1
-    return min(AUTO_STARTS, max(4, START_ENTRIES // max(size, 1) ** 2))
+    return 0 if n_starts == "auto" or group == "identity" else int(n_starts) - 1
+
+
+def mean_gain(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the sum of w mu_x mu_y' over conditions, (n_x, n_y), for means (M, n)."""
+    return np.asarray((x * weights[:, None]).T @ y)
+
+
+def tie_broken(gain: FloatArray) -> FloatArray:
+    """Return a gain that prefers the identity where the means leave the alignment free.
+
+    >>> tie_broken(np.zeros((2, 1)))
+    array([[1.],
+           [0.]])
+    """
+    largest = float(np.abs(gain).max(initial=0.0))
+    return gain + (TIE_BREAK * largest if largest > 0 else 1.0) * np.eye(*gain.shape)
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Alternation between transport and alignment, for the sample Wasserstein metric.
+"""The problem of the sample Wasserstein metric, for the alternation of transport and alignment.
 
 With W_p(m)^p = min over plans of <plan_m, |x - Ty|^p>, the objective is
 
@@ -22,15 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from repshape.groups import Oracle
 from repshape.solvers.plans import Planner, squared_gaps
 
 FloatArray = npt.NDArray[np.float64]
 
 # Squared distances below this fraction of the squared responses are rounding: trials coincide.
 MEETING = 1e-24
-# Damping of a step that increases F, in units of the norm of the gradient.
-DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 
 
 @dataclass(frozen=True)
@@ -77,58 +74,5 @@ class TransportProblem:
         if self.p == 2:
             return np.ones_like(s)
         floor = max(MEETING * ((x**2).sum() / len(x) + (y**2).sum() / len(y)), 1e-300)
-        outer = max(cost, floor ** (self.p / 2)) ** (2 / self.p - 1)
-        return np.asarray(outer * np.maximum(s, floor) ** (self.p / 2 - 1))
-
-
-@dataclass(frozen=True)
-class Descent:
-    """Result of the alternation; ``values``, of F after each step, never increase."""
-
-    transform: FloatArray
-    values: tuple[float, ...]
-    converged: bool
-
-
-def descend(
-    problem: TransportProblem, start: FloatArray, oracle: Oracle, *, tol: float, max_iter: int
-) -> Descent:
-    """Alternate from ``start`` until a step reduces F by less than the fraction ``tol``.
-
-    Parameters
-    ----------
-    problem : TransportProblem
-    start : array of shape (s_x, s_y)
-        A transform of the group.
-    oracle : callable
-        Maps G to the transform of the group that maximises <T, G>.
-    """
-    T, values = start, []
-    value, G = problem.at(T)
-    values.append(value)
-    for _ in range(max_iter):
-        step = _step(problem, T, value, G, oracle)
-        if step is None:
-            return Descent(T, tuple(values), True)
-        T, value, G = step
-        values.append(value)
-        if values[-2] - value <= tol * values[-2]:
-            return Descent(T, tuple(values), True)
-    return Descent(T, tuple(values), False)
-
-
-def _step(
-    problem: TransportProblem, T: FloatArray, value: float, G: FloatArray, oracle: Oracle
-) -> tuple[FloatArray, float, FloatArray] | None:
-    """Return the next transform with its value and G, or None if no step reduces F."""
-    size = float(np.linalg.norm(G))
-    for damping in DAMPING:
-        candidate = oracle(G + damping * size * T)
-        if np.array_equal(candidate, T):
-            return None
-        new_value, new_G = problem.at(candidate)
-        if new_value < value:
-            return candidate, new_value, new_G
-        if problem.bounded:  # F can only increase by rounding
-            return None
-    return None
+        ratio = np.maximum(s, floor) / max(cost ** (2 / self.p), floor)  # s / W_p^2
+        return np.asarray(ratio ** (self.p / 2 - 1))

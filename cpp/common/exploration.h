@@ -1,0 +1,200 @@
+// The search over starts: explore coarsely until independent starts agree on the best maximum, then try moves on it.
+#pragma once
+#include "common/ascent.h"
+#include "common/correspondence.h"
+
+namespace repshape {
+
+struct ExplorationSettings {
+  double tolerance = 1e-5;  // of the gradient while exploring: the distance is then known to about 1e-5
+  int hits = 4;             // starts that must end in the best maximum
+  int least = 8, most = 64;  // starts
+  int moves = 60;           // on the best, where starts do not agree
+  double agreement = 3e-4;  // relative difference of distances that count as one
+  double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
+  double plenty = 4e10;     // operations that a search may always take: about half a second
+
+  // A brief search: so many starts, and no moves.
+  void shorten(int starts) { hits = least = most = starts, moves = 0; }
+};
+
+// Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.
+inline double margin_of(const ExplorationSettings& s, double gap, double scale) {
+  constexpr double rounding = 1e-6;  // of an objective in single precision
+  return std::max(rounding * scale, 2 * s.agreement * std::max(gap, 0.0));
+}
+
+template <class F>
+class Exploration {
+ public:
+  // `f` is the objective in the precision of the search; the squared distance is proportional to `total` less the
+  // objective; `cost` are the operations of one gradient.
+  Exploration(const F& f, const AscentSettings& ascent, const ExplorationSettings& s, double total, double cost,
+              int max_iterations, Random& random)
+      : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
+    ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
+    const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
+    s_.most = std::min(s.most, affordable);
+    s_.least = std::min(s.least, s_.most);
+    s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
+    s_.moves = std::min(s.moves, affordable - s_.most);
+  }
+
+  // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
+  void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
+
+  // Offers second derivatives to runs that are slow.
+  void offer(const Curvature* curvature) { curvature_ = curvature; }
+
+  // From a first start (n x n) and as many others as it takes.
+  void run(const Matrix& first, Correspondence& suggestions) {
+    consider(first);
+    while (starts_ < s_.most && !(hits_ >= s_.hits && starts_ >= s_.least))
+      consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
+    agreeing_ = hits_;
+    if (hits_ >= s_.hits) return;
+    for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0));
+  }
+
+  const Ascent& best() const { return best_.front(); }
+  int starts() const { return starts_; }
+  int agreeing() const { return agreeing_; }  // of the starts, how many ended in the best maximum
+
+ private:
+  double margin() const { return margin_of(s_, total_ - best().value(), ascent_.scale); }
+
+  // A maximum of the cheaper objective, and whether it leads to the best maximum known.
+  struct Seen {
+    double value;
+    bool best;
+  };
+
+  // Ascends until stop(value, expected) says so, `expected` being what the run is likely to reach: ascent is about
+  // geometric, so that the next gains can be told from the last two.
+  template <class Stop>
+  void climb(Ascent& run, const F& f, Stop stop) const {
+    double previous = -INFINITY, last = INFINITY;
+    for (;;) {
+      const int from = run.iterations();
+      run.run(f, std::min(from + kStride, max_iterations_));
+      if (run.iterations() < from + kStride || run.finished(f.single)) return;
+      const double gain = run.value() - previous;
+      previous = run.value();
+      if (std::isfinite(gain) && std::isfinite(last)) {
+        const double ratio = std::min(0.9, std::max(gain / last, 0.3));
+        if (stop(run.value(), run.value() + kDoubt * gain * ratio / (1 - ratio))) return;
+      }
+      last = gain;
+    }
+  }
+
+  // Ascends the cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
+  // maximum of f then.
+  bool travel(Ascent& run) {
+    const Seen* same = nullptr;
+    auto known = [&](double value, double expected) {
+      for (const Seen& one : seen_) {
+        const double margin = margin_of(s_, few_total_ - one.value, ascent_.scale);
+        if (expected > one.value + margin || value < one.value - margin) continue;
+        same = &one;
+        return true;
+      }
+      return false;
+    };
+    climb(run, *few_, known);
+    if (!same) known(run.value(), run.value());
+    if (same) hits_ += same->best;
+    if (same) return false;
+    seen_.push_back({run.value(), false});
+    run.restart();
+    return true;
+  }
+
+  void mark_best() {
+    if (few_) seen_.back().best = true;
+  }
+
+  void consider(const Matrix& start) {
+    ++starts_;
+    Ascent run(ascent_, start);
+    if (few_ && !travel(run)) return;
+    run.use(curvature_);
+    bool low = false;
+    climb(run, f_, [&](double value, double expected) {
+      if (best_.empty()) return false;
+      low = expected < best().value() - margin();
+      return low || (expected < best().value() + margin() && value > best().value() - margin());
+    });
+    if (low) return;
+    if (best_.empty()) {
+      best_.push_back(std::move(run));
+      hits_ = 1;
+      mark_best();
+      return;
+    }
+    if (run.value() < best().value() - margin()) return;
+    const bool higher = run.value() > best().value() + margin();
+    hits_ = higher ? 1 : hits_ + 1;
+    if (higher)
+      for (Seen& one : seen_) one.best = false;
+    mark_best();
+    if (run.value() > best().value()) best_.front() = std::move(run);
+  }
+
+  Matrix random_start() {
+    const int n = f_.n();
+    Matrix g(std::size_t(n) * n);
+    for (double& e : g) e = random_.normal();
+    return nearest_orthogonal(n, n, g.data(), ascent_.special);
+  }
+
+  Matrix oriented(Matrix t) const {
+    const int n = f_.n();
+    if (ascent_.special && negative_determinant(n, t))
+      for (int i = 0; i < n; ++i) t[std::size_t(i) * n] *= -1;
+    return t;
+  }
+
+  // The best alignment, turned at random within four random directions or within three axes.
+  Matrix moved(bool anywhere) {
+    const int n = f_.n(), d = std::min(n, anywhere ? 4 : 3);
+    Matrix basis(std::size_t(n) * d, 0), turn(std::size_t(d) * d);
+    if (anywhere) {
+      for (double& e : basis) e = random_.normal();
+      basis = first_columns(nearest_orthogonal(n, d, basis.data(), false), n, d);
+    } else {
+      std::vector<int> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      for (int j = 0; j < d; ++j) {
+        std::swap(order[j], order[j + random_.below(n - j)]);
+        basis[std::size_t(order[j]) * d + j] = 1;
+      }
+    }
+    for (double& e : turn) e = random_.normal();
+    turn = nearest_orthogonal(d, d, turn.data(), false);
+    for (int i = 0; i < d; ++i) turn[std::size_t(i) * d + i] -= 1;
+    Matrix out = best().transform(), image(std::size_t(n) * d), turned(std::size_t(n) * d);
+    gemm(false, false, n, d, n, 1, out.data(), n, basis.data(), d, 0, image.data(), d);
+    gemm(false, false, n, d, d, 1, image.data(), d, turn.data(), d, 0, turned.data(), d);
+    gemm(false, true, n, n, d, 1, turned.data(), d, basis.data(), d, 1, out.data(), n);
+    return oriented(std::move(out));
+  }
+
+  static constexpr int kStride = 5;               // iterations between looks at the progress
+  static constexpr double kDoubt = 2;             // times the gain that is expected
+  static constexpr double kTypicalIterations = 30;
+
+  const F& f_;
+  const F* few_ = nullptr;
+  const Curvature* curvature_ = nullptr;
+  AscentSettings ascent_;
+  ExplorationSettings s_;
+  double total_, few_total_ = 0;
+  int max_iterations_;
+  Random& random_;
+  std::vector<Ascent> best_;  // one, once there is one
+  std::vector<Seen> seen_;
+  int starts_ = 0, hits_ = 0, agreeing_ = 0;
+};
+
+}  // namespace repshape
