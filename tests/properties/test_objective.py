@@ -62,7 +62,7 @@ def test_no_step_of_alternation_improves_the_optimum(group, alpha):
     rng = np.random.default_rng(2)
     for sizes in [(4, 4), (5, 3)]:
         x, y, w = make_network(rng, 9, sizes[0]), make_network(rng, 9, sizes[1]), equal(9)
-        found = GaussianShapeMetric(alpha, group=group).align(x, y)
+        found = GaussianShapeMetric(alpha, group=group, tol=1e-9).align(x, y)
         assert found.converged
 
         def objective(T, x=x, y=y, w=w):

@@ -169,6 +169,11 @@ class MeanProblem:
         self.moments = [metric._moments(one) for one in given]
         self.prepared = [self.metric.prepare(one) for one in self.moments]
         size = max(one.n_neurons for one in self.moments)
+        if metric.group == "permutation" and (metric.pad_to or 0) > size:
+            raise InputError(
+                "The mean has as many neurons as the largest network, and 'pad_to' must not be "
+                f"larger. Got {metric.pad_to} for at most {size} neurons."
+            )
         self.factors = [_square_factors(one, size) for one in self.moments]
 
     def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:
