@@ -9,6 +9,7 @@ struct ExplorationSettings {
   double tolerance = 1e-5;  // of the gradient while exploring: the distance is then known to about 1e-5
   int hits = 4;             // starts that must end in the best maximum
   int least = 8, most = 64;  // starts
+  int small_least = 24;      // for networks of few neurons
   int moves = 60;           // on the best, where starts do not agree
   double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
@@ -33,9 +34,10 @@ class Exploration {
               int max_iterations, Random& random)
       : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
+    if (f.n() <= kSmall) s_.least = s.small_least;  // where few starts miss the best, more cost nothing
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, affordable);
-    s_.least = std::min(s.least, s_.most);
+    s_.least = std::min(s_.least, s_.most);
     s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
     s_.moves = std::min(s.moves, affordable - s_.most);
   }
@@ -180,6 +182,7 @@ class Exploration {
     return oriented(std::move(out));
   }
 
+  static constexpr int kSmall = 6;                // neurons
   static constexpr int kStride = 5;               // iterations between looks at the progress
   static constexpr double kDoubt = 2;             // times the gain that is expected
   static constexpr double kTypicalIterations = 30;
