@@ -57,7 +57,8 @@ def test_no_triangle_stays_violated_and_no_distance_grows(
     report = D.description["polish"]
     assert report["violated_triangles_before"] == violated(raw.values)
     assert report["violated_triangles_after"] == 0
-    assert report["pairs_improved"] == (D.condensed() < raw.condensed()).sum()
+    gains = raw.condensed() - D.condensed()
+    assert report["pairs_improved"] == (gains > 1e-9 * raw.values.max()).sum()
     assert report["total_before"] == raw.condensed().sum()
     assert report["total_after"] == D.condensed().sum()
     assert D.lower_bounds is not None

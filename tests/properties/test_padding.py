@@ -154,6 +154,7 @@ def test_products_of_partial_permutations_are_products_in_the_whole_space():
         assert any(np.array_equal(found, one) for one in options)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_the_polish_leaves_no_violated_triangle_among_different_sizes():
     rng = np.random.default_rng(5)
     networks = [trials(rng, n, M=3) for n in (10, 9, 11, 10, 9)]
