@@ -115,7 +115,8 @@ void bind_energy(nb::module_& m) {
            "max_iterations"_a, "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
       .def_rw("screen_conditions", &EnergySettings::screen_conditions)
       .def_rw("screen_trials", &EnergySettings::screen_trials)
-      .def_rw("memory", &EnergySettings::memory);
+      .def_rw("memory", &EnergySettings::memory)
+      .def("shorten", [](EnergySettings& s, int starts) { s.exploration.shorten(starts); }, "starts"_a);
   m.def("energy_align", &align, "x"_a, "y"_a, "options"_a);
   m.def("energy_align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("energy_loss", &loss, "x"_a, "y"_a, "transform"_a, "weights"_a, "q"_a);

@@ -119,7 +119,7 @@ nb::object gradient(const Network& x, const Network& y, Array transform, Array w
     nb::gil_scoped_release release;
     for (int r = 0; r < repeats; ++r) {
       out.assign(std::size_t(x.neurons) * y.neurons, 0);
-      value = blas ? blas_objective(pair, transform.data(), out.data())
+      value = blas ? blas_objective(pair, transform.data(), out.data(), single)
                    : table->gradient(pair.view(), transform.data(), out.data(), single);
     }
   }
@@ -139,7 +139,8 @@ void bind_gaussian(nb::module_& m) {
       .def("__lt__", [](const Network& a, const Network& b) { return a < b; });
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a,
-           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0);
+           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
+      .def("shorten", [](Options& o, int starts) { o.settings.exploration.shorten(starts); }, "starts"_a);
   m.def("align", &align, "x"_a, "y"_a, "options"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);
   m.def("evaluate", &fixed, "x"_a, "y"_a, "transform"_a, "weights"_a);

@@ -26,6 +26,10 @@ void bind_lapack() {
   take(la.dsyrk, blas, "dsyrk");
   take(la.dtrsm, blas, "dtrsm");
   take(la.dpotrf, lapack, "dpotrf");
+  take(la.sgemm, blas, "sgemm");
+  take(la.ssyrk, blas, "ssyrk");
+  take(la.strsm, blas, "strsm");
+  take(la.spotrf, lapack, "spotrf");
   take(la.dgesv, lapack, "dgesv");
   take(la.dsyevd, lapack, "dsyevd");
   take(la.dgesdd, lapack, "dgesdd");

@@ -351,7 +351,7 @@ class Ascent {
 
   // Directions held more weakly than this share of the strongest share its curvature: they would take steps so long
   // that the limit below leaves nothing for the others.
-  static constexpr double kWeak = 1e-4;
+  static constexpr double kWeak = 1e-5;
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
   static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8

@@ -13,6 +13,9 @@ struct ExplorationSettings {
   double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
   double plenty = 4e10;     // operations that a search may always take: about half a second
+
+  // A brief search: so many starts, and no moves.
+  void shorten(int starts) { hits = least = most = starts, moves = 0; }
 };
 
 // Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.

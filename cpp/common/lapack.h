@@ -10,6 +10,13 @@ struct Lapack {
                 const double*, double*, const int*) = nullptr;
   void (*dtrsm)(const char*, const char*, const char*, const char*, const int*, const int*, const double*,
                 const double*, const int*, double*, const int*) = nullptr;
+  void (*sgemm)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
+                const float*, const int*, const float*, float*, const int*) = nullptr;
+  void (*ssyrk)(const char*, const char*, const int*, const int*, const float*, const float*, const int*,
+                const float*, float*, const int*) = nullptr;
+  void (*strsm)(const char*, const char*, const char*, const char*, const int*, const int*, const float*,
+                const float*, const int*, float*, const int*) = nullptr;
+  void (*spotrf)(const char*, const int*, float*, const int*, int*) = nullptr;
   void (*dpotrf)(const char*, const int*, double*, const int*, int*) = nullptr;
   void (*dgesv)(const int*, const int*, double*, const int*, int*, double*, const int*, int*) = nullptr;
   void (*dsyevd)(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,

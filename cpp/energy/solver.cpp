@@ -194,7 +194,7 @@ EnergySolution solve_ordered(const Samples& x, const Samples& y, const EnergySet
   const double scale = std::pow(mean_power(x, y, s.weights.data()), 0.5 * s.q);
   const double biased = within_terms(x, s.weights) + within_terms(y, s.weights);
   const SearchSettings settings{s.group,  special, scale, s.tolerance, s.max_iterations,
-                                s.memory, -biased, 0,     cost(x, y),  {}};
+                                s.memory, -biased, 0,     cost(x, y),  s.exploration};
   const EnergyObjective whole{&x, &y, s.weights.data(), s.q};
   EnergySolution out;
   if (s.group == Group::permutation)

@@ -1,5 +1,6 @@
 // Solves one pair of networks under the energy metric: starts, screening, descent and distance.
 #pragma once
+#include "common/exploration.h"
 #include "common/group.h"
 #include "energy/samples.h"
 
@@ -19,6 +20,7 @@ struct EnergySettings {
   std::uint64_t seed = 0;
   int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
   int screen_conditions = 32, screen_trials = 16;
+  ExplorationSettings exploration;
 };
 
 struct EnergySolution {

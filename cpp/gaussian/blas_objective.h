@@ -11,6 +11,6 @@ void blas_polar(int m, int n, Matrix& x, Matrix& s, Matrix& z, double smallest, 
 
 // With `gradient` (n_x x n_y): sum of w |A' T C|_* over the pair's groups, its gradient added into `gradient`.
 // Without: the residual form of the squared Bures distances. Both as the kernels do it.
-double blas_objective(const Pair& pair, const double* transform, double* gradient);
+double blas_objective(const Pair& pair, const double* transform, double* gradient, bool single = false);
 
 }  // namespace repshape

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 namespace repshape {
 namespace {
@@ -16,6 +17,10 @@ double unit_of(const double* values, std::size_t count) {
   for (std::size_t e = 0; e < count; ++e) largest = std::max(largest, std::abs(values[e]));
   return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
 }
+
+// Truncation: from so many neurons on, to this share of the columns at most, without this share of the noise.
+constexpr int kWorthTruncating = 48;
+constexpr double kMostKept = 0.75, kNoiseLost = 0.01;
 
 Matrix root_of(const Network& net, int m) {
   const int n = net.neurons;
@@ -32,11 +37,53 @@ Matrix root_of(const Network& net, int m) {
 }  // namespace
 
 const Roots& Network::roots() const {
-  std::call_once(lazy_->made, [&] {
+  std::call_once(lazy_->rooted, [&] {
     lazy_->roots.n = neurons, lazy_->roots.diagonal = diagonal;
     for (int m : spread_conditions(conditions)) lazy_->roots.add(m, mean(m), root_of(*this, m));
   });
   return lazy_->roots;
+}
+
+const Network& Network::truncated() const {
+  if (diagonal || neurons < kWorthTruncating) return *this;
+  std::call_once(lazy_->cut, [&] {
+    const int columns = leading_columns();
+    if (columns <= kMostKept * rank) lazy_->truncated = cut_to(columns);
+  });
+  return lazy_->truncated ? *lazy_->truncated : *this;
+}
+
+// The fewest that carry all noise but a share of kNoiseLost, over all conditions together.
+int Network::leading_columns() const {
+  Matrix power(rank, 0), entries_of(entries());
+  for (int m = 0; m < conditions; ++m) {
+    copy_condition(m, entries_of.data());
+    for (std::size_t e = 0; e < entries_of.size(); ++e) power[e % rank] += entries_of[e] * entries_of[e];
+  }
+  double total = 0, kept = 0;
+  for (double p : power) total += p;
+  int columns = 0;
+  while (columns < rank && kept < (1 - kNoiseLost) * total) kept += power[columns++];
+  return std::max(columns, 1);
+}
+
+std::unique_ptr<Network> Network::cut_to(int columns) const {
+  Matrix whole(entries()), part(std::size_t(conditions) * neurons * columns), norms(std::size_t(conditions) * columns, 0);
+  for (int m = 0; m < conditions; ++m) {
+    copy_condition(m, whole.data());
+    double *to = part.data() + std::size_t(m) * neurons * columns, *sums = norms.data() + std::size_t(m) * columns;
+    for (int i = 0; i < neurons; ++i)
+      for (int j = 0; j < columns; ++j) {
+        const double value = whole[std::size_t(i) * rank + j] * scale;
+        to[std::size_t(i) * columns + j] = value, sums[j] += value * value;
+      }
+    for (int j = 0; j < columns; ++j) sums[j] = std::sqrt(sums[j]);
+    std::sort(sums, sums + columns, std::greater<>());
+  }
+  Matrix scaled(means);
+  for (double& v : scaled) v *= mean_scale;
+  return std::make_unique<Network>(scaled.data(), part.data(), norms.data(), conditions, neurons, columns, false,
+                                   reduced);
 }
 
 Network::Network(const double* mean_values, const double* factor_values, const double* singular, int conditions_,

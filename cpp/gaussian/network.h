@@ -38,6 +38,9 @@ struct Network {
 
   // Made when they are first asked for, by any thread.
   const Roots& roots() const;
+  // With the leading columns of the factors only, which carry almost all of the noise: for searches that another one
+  // finishes. The network itself if that saves little.
+  const Network& truncated() const;
 
   // Plain data for the kernels, valid as long as the network.
   LaneNetwork view() const;
@@ -46,12 +49,15 @@ struct Network {
   bool operator<(const Network& other) const;
 
  private:
-  struct LazyRoots {
-    std::once_flag made;
+  struct Lazy {
+    std::once_flag rooted, cut;
     Roots roots;
+    std::unique_ptr<Network> truncated;
   };
-  std::unique_ptr<LazyRoots> lazy_ = std::make_unique<LazyRoots>();
+  std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
 
+  int leading_columns() const;
+  std::unique_ptr<Network> cut_to(int columns) const;
   void summarise_spectrum();
   void store_factors(const double* values);
   bool is_triangular(const double* values) const;

@@ -25,7 +25,7 @@ struct Objective {
     const double share = (2 - pair.alpha) * pair.covariance_weight;
     if (share > 0) {
       value = share * (pair.lanes() ? gaussian_kernels().gradient(pair.view(), t.data(), gradient.data(), single)
-                                    : blas_objective(pair, t.data(), gradient.data()));
+                                    : blas_objective(pair, t.data(), gradient.data(), single));
       for (double& g : gradient) g *= share;
     }
     for (std::size_t e = 0; e < t.size(); ++e) gradient[e] += pair.mean_term[e];

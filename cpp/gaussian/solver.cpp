@@ -75,12 +75,8 @@ class PairSolver {
       t.resize(t.size() + std::size_t(spare) * k, 0);
       given_.push_back(std::move(t));
     }
-    whole_.pair.x = &x, whole_.pair.y = &y;
-    whole_.pair.alpha = s.alpha, whole_.pair.weights = s.weights;
-    whole_.pair.groups = all_groups(x);
-    set_units(whole_.pair);
-    whole_.pair.mean_term = mean_term(x, y, s.alpha * whole_.pair.mean_weight, s.weights);
-    scale_ = std::sqrt(energy(x, whole_.pair) * energy(y, whole_.pair));  // an upper bound of the objective
+    whole_ = objective_of(x, y);
+    scale_ = scale_of(whole_);
     means_ = mean_term(x, y, 1, s.weights);
     // A dimension that one network does not use can be reversed at no cost, so every alignment is
     // part of a rotation then.
@@ -103,6 +99,23 @@ class PairSolver {
   }
 
  private:
+  Objective objective_of(const Network& x, const Network& y) const {
+    Objective f;
+    f.pair.x = &x, f.pair.y = &y;
+    f.pair.alpha = s_.alpha, f.pair.weights = s_.weights;
+    f.pair.groups = all_groups(x);
+    set_units(f.pair);
+    f.pair.mean_term = mean_term(x, y, s_.alpha * f.pair.mean_weight, s_.weights);
+    return f;
+  }
+
+  // An upper bound of the objective.
+  static double scale_of(const Objective& f) {
+    return std::sqrt(energy(*f.pair.x, f.pair) * energy(*f.pair.y, f.pair));
+  }
+  // The objective at distance zero.
+  static double total_of(const Objective& f) { return 0.5 * (energy(*f.pair.x, f.pair) + energy(*f.pair.y, f.pair)); }
+
   // The transform (n x k) of the group that maximises <T, g>.
   Matrix oracle(const double* g) const {
     const int n = x_.neurons, k = y_.neurons;
@@ -124,10 +137,10 @@ class PairSolver {
     starts_ = agreeing_ = 1;
   }
 
-  Objective subset() const {
-    Objective f = whole_;
+  // The same on some of the conditions: as many as fix a transform of this size.
+  Objective subset(Objective f) const {
     const int total = x_.groups();
-    const int wanted = cost() > kWorthTravelling ? kFewestGroups : kTravelGroups;
+    const int wanted = std::max(kTravelGroups, 2 * x_.neurons / kDoubleLanes);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -137,7 +150,8 @@ class PairSolver {
       for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x_.conditions); ++m)
         weight += s_.weights[m];
     }
-    if (!(weight > 0)) return whole_;
+    if (!(weight > 0)) f.pair.groups = all_groups(x_);
+    if (!(weight > 0)) return f;
     f.pair.boost = 1 / weight;
     return f;
   }
@@ -212,10 +226,10 @@ class PairSolver {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
-    rough_.single = x_.lanes && y_.lanes;
+    rough_.single = true;
     if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
     starts_ = int(runs.size());
-    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+    const double total = total_of(whole_);
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore(runs[0].transform())};
     } else {
@@ -290,37 +304,43 @@ class PairSolver {
 
   // Explores until independent starts agree, and finishes the best.
   Ascent explore(const Matrix& first) {
-    Objective few = subset();
-    few.single = rough_.single;
-    const double total = 0.5 * (energy(x_, whole_.pair) + energy(y_, whole_.pair));
+    const Network &x = x_.truncated(), &y = y_.truncated();
+    const bool whole = &x == &x_ && &y == &y_;
+    Objective f = objective_of(x, y);
+    f.single = true;
+    Objective few = subset(f);
+    AscentSettings settings = settings_;
+    settings.scale = scale_of(f);
     Random random(s_.seed);
     const double mean_share = s_.alpha * whole_.pair.mean_weight;
     const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
-    Exploration<Objective> search(rough_, settings_, s_.exploration, total, cost(), s_.max_iterations, random);
-    const std::size_t groups = few.pair.groups.size(), all = whole_.pair.groups.size();
-    if (groups < all && (cost() > kWorthTravelling || 3 * groups <= all))
-      search.travel_on(few, 0.5 * (energy(x_, few.pair) + energy(y_, few.pair)));
+    Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost(x, y), s_.max_iterations, random);
+    if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
-    evaluations_ += few.evaluations;
+    evaluations_ += few.evaluations + f.evaluations;
     Ascent best = search.best();
-    best.demand(s_.tolerance);
-    best.refresh();
+    if (whole) {
+      best.demand(s_.tolerance);
+      best.refresh();
+    } else {
+      best = Ascent(settings_, best.transform());
+    }
     ascend(best);
     return best;
   }
 
-  static constexpr int kTravelGroups = 8, kFewestGroups = 4;  // of eight conditions: fewer are no guide
-  static constexpr double kWorthTravelling = 1e9;  // operations of a gradient
+  static constexpr int kTravelGroups = 8;  // of eight conditions
 
   // Floating-point operations of one iteration: a gradient, and a step in the group.
-  double cost() const {
-    const double nx = x_.neurons, ny = y_.neurons, rx = x_.rank, ry = y_.rank;
+  double cost() const { return cost(x_, y_); }
+  static double cost(const Network& x, const Network& y) {
+    const double nx = x.neurons, ny = y.neurons, rx = x.rank, ry = y.rank;
     const double products = 2 * nx * (ry * ny + rx * ry) * 2;
-    return x_.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
+    return x.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
   }
 
   void search_permutations() {

@@ -34,7 +34,15 @@ class Options:
         seed: int,
         pad_to: int = 0,
     ) -> None: ...
+    def shorten(self, starts: int) -> None: ...
 
+def rate(
+    networks: list[Network],
+    pairs: npt.NDArray[np.int64],
+    transforms: list[FloatArray],
+    weights: FloatArray,
+    alpha: float,
+) -> FloatArray: ...
 def align(
     x: Network, y: Network, options: Options
 ) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
@@ -89,7 +97,15 @@ class EnergyOptions:
         seed: int,
         pad_to: int = 0,
     ) -> None: ...
+    def shorten(self, starts: int) -> None: ...
 
+def energy_rate(
+    networks: list[Samples],
+    pairs: npt.NDArray[np.int64],
+    transforms: list[FloatArray],
+    weights: FloatArray,
+    q: float,
+) -> FloatArray: ...
 def energy_align(
     x: Samples, y: Samples, options: EnergyOptions
 ) -> tuple[float, float, float, bool, int, int, int, int, FloatArray]: ...

@@ -51,6 +51,8 @@ __all__ = [
     "instruction_sets",
     "make_network",
     "make_samples",
+    "rate_energy",
+    "rate_gaussian",
 ]
 
 # The numbers by which the compiled core knows the groups.
@@ -130,6 +132,9 @@ class PairResults:
     converged : bool array of shape (P,)
     n_starts, n_agreeing : int array of shape (P,)
         Numbers of independent starts, and of those that ended in the best optimum.
+    n_composed : int array of shape (P,), or None
+        Number of compositions of other pairs' transforms that ended in the best optimum; None if
+        none were tried.
     transforms : list of P arrays of shape (s_y, s_x), or None
         The transforms in the coordinates of the prepared networks; None unless they were asked for.
     """
@@ -140,6 +145,7 @@ class PairResults:
     n_starts: IndexArray
     n_agreeing: IndexArray
     transforms: list[FloatArray] | None = None
+    n_composed: IndexArray | None = None
 
     @classmethod
     def of(cls, found: Sequence[Solution], *, keep: bool) -> PairResults:
@@ -313,6 +319,44 @@ def align_pairs(
         n_agreeing=counts[:, 1],
         transforms=transforms if keep else None,
     )
+
+
+def rate_gaussian(
+    handles: Sequence[Network],
+    pairs: IndexArray,
+    transforms: Sequence[FloatArray],
+    weights: FloatArray,
+    alpha: float,
+) -> list[FloatArray]:
+    """Return what the search maximises at fixed transforms (S, s_y, s_x) of each pair.
+
+    Values are comparable within a pair only. With many conditions they come from some of them.
+    """
+    flat = _core.rate(list(handles), *_contiguous(pairs, transforms), weights, float(alpha))
+    return _split(flat, transforms)
+
+
+def rate_energy(
+    handles: Sequence[Samples],
+    pairs: IndexArray,
+    transforms: Sequence[FloatArray],
+    weights: FloatArray,
+    q: float,
+) -> list[FloatArray]:
+    """Return minus the energy loss at fixed transforms (S, s_y, s_x) of each pair."""
+    flat = _core.energy_rate(list(handles), *_contiguous(pairs, transforms), weights, float(q))
+    return _split(flat, transforms)
+
+
+def _contiguous(
+    pairs: IndexArray, transforms: Sequence[FloatArray]
+) -> tuple[IndexArray, list[FloatArray]]:
+    index = np.ascontiguousarray(pairs, dtype=np.int64)
+    return index, [np.ascontiguousarray(one) for one in transforms]
+
+
+def _split(flat: FloatArray, transforms: Sequence[FloatArray]) -> list[FloatArray]:
+    return np.split(flat[0], np.cumsum([len(one) for one in transforms])[:-1])
 
 
 def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:

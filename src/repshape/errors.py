@@ -1,4 +1,4 @@
-"""The errors that repshape raises, and the checks of parameters, with one phrasing for all."""
+"""The errors and warnings of repshape, and the checks of parameters, with one phrasing for all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ __all__ = [
     "InputTypeError",
     "MissingDependencyError",
     "RepshapeError",
+    "SearchWarning",
     "StorageError",
 ]
 
@@ -38,6 +39,10 @@ class StorageError(RepshapeError, OSError):
 
 class MissingDependencyError(RepshapeError, ImportError):
     """An optional dependency is needed but not installed."""
+
+
+class SearchWarning(UserWarning):
+    """The best alignment of a pair was found once only, so a better one may exist."""
 
 
 def _phrase(owner: str, name: str, expected: str, value: Any) -> str:

@@ -81,6 +81,8 @@ def cluster(tmp_path: Path) -> Iterator[LoopbackCluster]:
 def assert_same_bits(D: DistanceMatrix, expected: DistanceMatrix) -> None:
     np.testing.assert_array_equal(D.values, expected.values)
     np.testing.assert_array_equal(D.lower_bounds, expected.lower_bounds)
+    for name in ("n_starts", "n_agreeing", "n_composed"):
+        np.testing.assert_array_equal(getattr(D, name), getattr(expected, name))
     assert D.description["polish"] == expected.description["polish"]
 
 

@@ -58,7 +58,8 @@ class UnalignedMeans(ShapeMetric[MeansOnly]):
         found = np.array(
             [frobenius(prepared[i].means, prepared[j].means) ** self.power for i, j in index]
         )
-        return PairResults(found, found / 2, index[:, 0] != 1)
+        once = np.ones(len(index), dtype=np.int64)
+        return PairResults(found, found / 2, index[:, 0] != 1, once, once)
 
 
 def frobenius(x: FloatArray, y: FloatArray) -> float:

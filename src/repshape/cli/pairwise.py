@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from repshape.cli.shared import (
     tell,
     usage,
 )
-from repshape.errors import InputError
+from repshape.errors import InputError, SearchWarning
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.io.cohort import Cohort
@@ -126,7 +127,8 @@ def pairwise(
         metrics = _metrics(metric, alpha or [], parameters)
         _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
-    with _resumable(out):
+    with _resumable(out), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
         found = _compute(networks, metrics, out, settings)
     _tell_matrices(found, out, as_json=as_json, quiet=quiet)
 
@@ -215,13 +217,14 @@ def _resumable(out: Path) -> Iterator[None]:
 def _tell_matrices(
     found: dict[Path, DistanceMatrix], out: Path, *, as_json: bool, quiet: bool
 ) -> None:
-    from repshape.report.info import describe_matrix, polish_words
+    from repshape.report.info import describe_matrix, polish_words, search_words
 
     lines = []
     for path, D in found.items():
         lines.append(f"{path}: {D!r}")
         if "polish" in D.description:
             lines.append(polish_words(D.description["polish"]))
+        lines.extend(filter(None, [search_words(D)]))
     described = [describe_matrix(D, str(path)).data for path, D in found.items()]
     data = described[0] if len(described) == 1 else {"out": str(out), "matrices": described}
     tell(lines, data, as_json=as_json, quiet=quiet)

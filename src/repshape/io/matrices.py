@@ -20,7 +20,7 @@ from repshape.io.writing import open_output
 
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = ("values", "lower_bounds", "converged")
+ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
 SUFFIXES = (".npz", ".csv")
 
 

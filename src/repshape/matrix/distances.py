@@ -15,10 +15,14 @@ import pandas as pd
 
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
+from repshape.metrics.base import PROVEN
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
+# What may be known of each pair besides its distance.
+PAIR_FIELDS = ("lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
 # Two halves of a matrix that were computed separately may differ by rounding errors.
 SYMMETRY_TOLERANCE = 1e-10
 
@@ -47,6 +51,12 @@ class DistanceMatrix:
     description : mapping, optional
         What was measured: metric, parameters with seeds, version. It can be saved if JSON can
         hold it.
+    n_starts, n_agreeing : array_like of int, shape (K, K), optional
+        Number of independent starts of each pair's search, and how many of them ended in its best
+        optimum: 0 if no start of its own did, and the alignment was composed from those of other
+        pairs. 0 starts stand for a pair that has not been computed yet.
+    n_composed : array_like of int, shape (K, K), optional
+        Number of compositions of other pairs' alignments that ended in the best optimum.
     missing : bool
         Whether NaN may stand for pairs that have not been computed yet.
 
@@ -67,6 +77,9 @@ class DistanceMatrix:
     lower_bounds: FloatArray | None
     converged: BoolArray | None
     description: dict[str, Any]
+    n_starts: IntArray | None
+    n_agreeing: IntArray | None
+    n_composed: IntArray | None
 
     def __init__(
         self,
@@ -77,6 +90,9 @@ class DistanceMatrix:
         converged: npt.ArrayLike | None = None,
         description: Mapping[str, Any] | None = None,
         *,
+        n_starts: npt.ArrayLike | None = None,
+        n_agreeing: npt.ArrayLike | None = None,
+        n_composed: npt.ArrayLike | None = None,
         missing: bool = False,
     ) -> None:
         distances = _check_distances(values, missing)
@@ -89,6 +105,9 @@ class DistanceMatrix:
             "lower_bounds": _square(lower_bounds, "lower_bounds", count, np.float64),
             "converged": _square(converged, "converged", count, np.bool_),
             "description": dict(description or {}),
+            "n_starts": _square(n_starts, "n_starts", count, np.int64),
+            "n_agreeing": _square(n_agreeing, "n_agreeing", count, np.int64),
+            "n_composed": _square(n_composed, "n_composed", count, np.int64),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)  # the class is frozen
@@ -115,6 +134,37 @@ class DistanceMatrix:
             return 0
         stopped = ~self.converged & ~np.isnan(self.values)
         return int(stopped[np.triu_indices(len(self), 1)].sum())
+
+    @property
+    def agreement(self) -> FloatArray | None:
+        """Share of each pair's independent starts that ended in its best optimum, shape (K, K).
+
+        1 on the diagonal, NaN for pairs that have not been computed yet, and 0 if the alignment was
+        composed from those of other pairs. None if the numbers of starts are not known.
+        """
+        if self.n_starts is None or self.n_agreeing is None:
+            return None
+        shares = np.full(self.shape, np.nan)
+        np.divide(self.n_agreeing, self.n_starts, out=shares, where=self.n_starts > 0)
+        return shares
+
+    @property
+    def n_doubtful(self) -> int:
+        """Number of pairs whose best optimum was found once only, and may not be the minimum.
+
+        One of several starts ended there, or one composition of other pairs' alignments, and the
+        lower bound does not prove that the distance is minimal.
+        """
+        return int(self._doubtful()[np.triu_indices(len(self), 1)].sum())
+
+    def _doubtful(self) -> BoolArray:
+        if self.n_starts is None or self.n_agreeing is None:
+            return np.zeros(self.shape, dtype=bool)
+        composed = 0 if self.n_composed is None else self.n_composed
+        once = np.asarray((self.n_starts > 1) & (self.n_agreeing + composed == 1))
+        if self.lower_bounds is not None:
+            once &= ~(self.lower_bounds >= (1 - PROVEN) * self.values)
+        return once
 
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""
@@ -149,7 +199,7 @@ class DistanceMatrix:
             "labels": [self.labels[k] for k in index],
             "metadata": self.metadata.iloc[list(index)],
         }
-        for name in ("values", "lower_bounds", "converged"):
+        for name in ("values", *PAIR_FIELDS):
             fields[name] = None if fields[name] is None else fields[name][block]
         return DistanceMatrix(**fields, missing=True)
 
@@ -178,7 +228,8 @@ class DistanceMatrix:
         ----------
         **changes
             Parameters of `DistanceMatrix` by name, except ``missing``: pairs may be missing in the
-            copy if they are missing here.
+            copy if they are missing here. With other values, what is known of each pair (bounds,
+            convergence, numbers of starts) is dropped unless it is given too.
 
         Examples
         --------
@@ -186,7 +237,8 @@ class DistanceMatrix:
         >>> D.replace(labels=["vae", "mouse"])
         DistanceMatrix(2 networks, distances 1.5 to 1.5, mine)
         """
-        return DistanceMatrix(**(self._fields() | changes), missing=not self.complete)
+        kept = self._fields() | (dict.fromkeys(PAIR_FIELDS) if "values" in changes else {})
+        return DistanceMatrix(**(kept | changes), missing=not self.complete)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``path``, whole or not at all.

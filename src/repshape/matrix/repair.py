@@ -174,8 +174,11 @@ def repair(
     change = (values - source.values)[np.triu_indices(len(source), 1)]
     return Repaired(
         matrix=source.replace(
-            values=values,
-            lower_bounds=None,  # they bound what was measured, not what was repaired
+            values=values,  # without lower bounds, which bound what was measured
+            converged=source.converged,
+            n_starts=source.n_starts,
+            n_agreeing=source.n_agreeing,
+            n_composed=source.n_composed,
             description=source.description | {"repaired": True},
         ),
         moved=float(np.sqrt(cost @ change**2)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from repshape.errors import (
     InputError,
     InputTypeError,
     Rule,
+    SearchWarning,
     check_integer,
     check_integer_or_auto,
     check_optional,
@@ -42,6 +44,8 @@ from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
+# A lower bound this close to the distance, relative to it, proves that the distance is minimal.
+PROVEN = 1e-6
 P = TypeVar("P", bound="Prepared")
 
 
@@ -87,6 +91,12 @@ class Alignment:
     def agreement(self) -> float:
         """Share of the independent starts that ended in the best optimum."""
         return self.n_agreeing / self.n_starts
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether one of several starts ended in the best optimum, which is not proven to be it."""
+        proven = self.lower_bound >= (1 - PROVEN) * self.distance
+        return self.n_agreeing == 1 < self.n_starts and not proven
 
     @property
     def transform(self) -> FloatArray:
@@ -250,12 +260,24 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         return self._align_prepared(x, y)
 
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
-        """Return the best alignment of ``y`` to ``x``."""
+        """Return the best alignment of ``y`` to ``x``.
+
+        Warns with a `repshape.errors.SearchWarning` if only one of several starts found it, and it
+        is not proven to be the best.
+        """
         self._validate_parameters()
         networks = as_network(x, "x"), as_network(y, "y")  # check both before any work
         check_same_conditions(*networks)
         first, second = (self._prepare_checked(network) for network in networks)
-        return self._align_prepared(first, second)
+        found = self._align_prepared(first, second)
+        if found.doubtful:
+            warnings.warn(
+                "The best alignment was found by one start only, so a better one may exist: see "
+                "Alignment.agreement. A larger n_starts searches longer.",
+                SearchWarning,
+                stacklevel=2,
+            )
+        return found
 
     def distance(self, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance between two networks."""

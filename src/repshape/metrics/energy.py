@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.correspondence import Moments, spread_conditions
 
+FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
 
 
@@ -162,6 +163,14 @@ class EnergyShapeMetric(NativeShapeMetric):
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
+
+    def rate_starts(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return minus the loss at each start of each pair, as `solve_pairs` takes them."""
+        handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
+        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        return _native.rate_energy(handles, index, starts, weights, self.q)
 
     def _objective(self, x: PreparedNative, y: PreparedNative) -> EnergyObjective:
         return EnergyObjective(x.native, y.native, self._weights(x.n_conditions), float(self.q))

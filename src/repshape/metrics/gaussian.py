@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -181,6 +181,17 @@ class GaussianShapeMetric(NativeShapeMetric):
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.gaussian_options(search, self.alpha)
+
+    def rate_starts(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return what the search maximises at each start of each pair, as `solve_pairs` takes them.
+
+        Values are comparable within a pair only.
+        """
+        handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
+        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        return _native.rate_gaussian(handles, index, starts, weights, self.alpha)
 
     def _objective(self, x: PreparedNative, y: PreparedNative) -> GaussianObjective:
         assert x.statistics is not None

@@ -149,6 +149,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         *,
         starts: Sequence[FloatArray] | None = None,
         keep: bool = False,
+        brief: int | None = None,
     ) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices.
 
@@ -161,6 +162,8 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             the prepared networks.
         keep : bool
             Whether to return the transforms.
+        brief : int, optional
+            Search briefly where the metric chooses the number of starts: this many of them.
         """
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         used = [prepared[k] for k in np.unique(index)]
@@ -176,5 +179,8 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         M = used[0].n_conditions if used else 0
         sizes = {network.native.neurons for network in used}
         options = {size: self.search_options(M, size) for size in sizes}
+        for one in options.values():
+            if brief is not None:
+                one.shorten(brief)
         handles = [network.native for network in prepared]
         return _native.align_pairs(handles, index, options, starts, keep=keep)

@@ -34,7 +34,7 @@ EDGES_IN_MEMORY = 3
 # Preparing a network takes several times its size; where memory is short, this is done to one
 # network at a time.
 COPIES_WHILE_PREPARING = 8
-# The polish of a tile needs its transforms and several starts of the same size.
+# A polished tile needs its transforms before and after, its starts, and the legs of compositions.
 TRANSFORM_COPIES = 5
 SHARE_OF_MEMORY_FOR_TRANSFORMS = 0.25
 DEFAULT_SHARE_OF_RAM = 0.25
@@ -187,8 +187,10 @@ class Sizes:
         if fitting < count:
             edge = min(edge, fitting // EDGES_IN_MEMORY)
         if keeps and self.transform:
-            budget = SHARE_OF_MEMORY_FOR_TRANSFORMS * memory
-            edge = min(edge, int((budget / (TRANSFORM_COPIES * self.transform)) ** 0.5))
+            # edge^2 times the copies, and the legs between 2 edge networks and all others.
+            budget = SHARE_OF_MEMORY_FOR_TRANSFORMS * memory / self.transform
+            half = count / TRANSFORM_COPIES
+            edge = min(edge, int((half**2 + budget / TRANSFORM_COPIES) ** 0.5 - half))
         return max(min(edge, count), 1)
 
     def _fitting(self, memory: int) -> int:

@@ -2,16 +2,27 @@ r"""The polish: shorter distances and no violated triangle, from alignments that
 
 If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j
 with i, at a cost of at most :math:`d_{ik} + d_{kj}`, because the ground metric obeys the triangle
-inequality and does not change when both sides are transformed. So
+inequality and does not change when both sides are transformed. In a cohort, such compositions are
+better starts than any that a pair has by itself. `repshape.pairwise.effort` has the order of the
+layers that make use of this:
 
-1. every pair is solved again from the products through the few networks k with the smallest
-   :math:`d_{ik} + d_{kj}`, and keeps the better of old and new (layer 1);
-2. every pair with a distance above some :math:`d_{ik} + d_{kj}` is solved again from that product.
-   The solver never increases the distance, so it ends at most at that sum (layers 2, 3, ...). This
-   is repeated until no triangle is violated.
+own
+    Every pair is solved from a few starts of its own.
+compose
+    Every pair that is not settled is solved again from compositions: the objective is evaluated
+    once at each of them, and the search starts from the best that are far from the present
+    transform and from each other. A pair keeps the better of old and new. It is settled once
+    enough of its own starts and compositions have ended in its best optimum, or its distance is
+    proven to be minimal.
+search
+    Pairs that are still not settled are searched at length.
+triangles
+    Every pair with a distance above some :math:`d_{ik} + d_{kj}` is solved again from that
+    product. The solver never increases the distance, so it ends at most at that sum. This is
+    repeated until no triangle is violated.
 
-A layer reads only the layer below it, so its tiles can be solved in any order, at any time and by
-any process, and give the same bits. Distances only ever decrease, from one critical value of the
+A layer reads only layers below it, so its tiles can be solved in any order, at any time and by any
+process, and give the same bits. Distances only ever decrease, from one critical value of the
 objective to another, so the number of layers is finite.
 """
 
@@ -26,22 +37,24 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
-from repshape.groups import compose
 from repshape.metrics.base import ShapeMetric
+from repshape.pairwise.effort import Effort, Stage
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import Layer, TileStore, TileTask
+from repshape.pairwise.tiles import Compositions, Layer, TileStore, TileTask
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
-# Products tried for each pair, besides its present transform.
-COMPOSITIONS = 3
+# A pair is settled once this many starts and compositions have ended in its best optimum, and some
+# of them were compositions: starts of one pair resemble each other, and agree on poor optima too.
+SETTLED = 4
+FEWEST_COMPOSED = 2
+# Distances that differ by less than this share belong to the same optimum, as in the search.
+SAME = 3e-4
 # If the distance equals its lower bound to this relative precision, the pair is solved: its
 # distance cannot decrease.
 CERTAIN = 1e-9
-# The solver would lead a product this close to the present transform back to it: 2 sin(t / 2) for
-# an angle t of 41 degrees.
-FAR = 0.7
 # A triangle that is violated by less than this share of the largest distance is so by rounding.
 ROUNDING = 1e-9
 # A relative gain below this is rounding, and no reason to replace a transform.
@@ -59,9 +72,18 @@ def can_polish(metric: Any) -> bool:
 
 def keeps_transforms(metric: Any) -> bool:
     """Return whether the solver of a metric takes starts and keeps transforms."""
+    return _takes(metric, {"starts", "keep"})
+
+
+def can_be_brief(metric: Any) -> bool:
+    """Return whether the solver of a metric can search briefly."""
+    return _takes(metric, {"brief"})
+
+
+def _takes(metric: Any, options: set[str]) -> bool:
     if not isinstance(metric, ShapeMetric):
         return False
-    return {"starts", "keep"} <= inspect.signature(metric.solve_pairs).parameters.keys()
+    return options <= inspect.signature(metric.solve_pairs).parameters.keys()
 
 
 def polish_layers(tiles: TileStore, metric: int) -> Iterator[Layer]:
@@ -83,84 +105,119 @@ def polish_layers(tiles: TileStore, metric: int) -> Iterator[Layer]:
     while True:
         yield layer
         above = Layer(tiles, metric, layer.number + 1)
-        before, now = layer.below.distance, above.below.distance
-        left = count_violations(now)
-        stuck = layer.number > 1 and not (now < before).any()
-        if not left or stuck or layer.number == MOST_LAYERS:
-            break
+        if above.stage is Stage.TRIANGLES:
+            before, now = layer.below.distance, above.below.distance
+            left = count_violations(now)
+            stuck = layer.stage is Stage.TRIANGLES and not (now < before).any()
+            if not left or stuck or layer.number == MOST_LAYERS:
+                break
         layer = above
-    tiles.finish_polish(layer.number, _report(first, now, left))
+    tiles.finish_polish(layer.number, summarise(first, now, left))
 
 
 def make_task(layer: Layer, tile: Tile) -> TileTask:
     """Return which pairs of a tile to solve, and from which starts."""
-    pairs = tile.pairs
-    if layer.number == 0:
-        return TileTask(layer, tile, pairs)
-    old, first = layer.below, layer.number == 1
-    sums, through = shortest_detours(old.distance, pairs, COMPOSITIONS if first else 1)
-    i, j = pairs.T
-    ones = np.ones(len(pairs), dtype=np.int64)
-    before = PairResults(
-        old.distance[i, j], old.lower_bound[i, j], old.converged[i, j] == 1.0, ones, ones.copy()
-    )
-    wanted = before.lower_bound < (1 - CERTAIN) * before.distance
-    if not first:
-        slack = ROUNDING * np.max(old.distance)
-        wanted &= before.distance > sums[:, 0] + slack
-    wanted &= np.isfinite(sums[:, 0])
-    chosen = np.flatnonzero(wanted)
-    starts = _compose(layer, pairs[chosen], through[chosen], new_only=first)
-    fresh = np.array([k for k, one in enumerate(starts) if len(one)], dtype=np.intp)
-    chosen, starts = chosen[fresh], [starts[k] for k in fresh]
-    # A violated triangle is resolved at any cost; other restarts must look promising.
-    limits = before.distance[chosen] if first else None
-    return TileTask(layer, tile, pairs[chosen], starts, limits, before, chosen)
+    pairs, effort = tile.pairs, layer.tiles.effort
+    if layer.stage is Stage.OWN:
+        return TileTask(layer, tile, pairs, effort.brief)
+    before = layer.below.of_pairs(pairs)
+    open_pairs = before.lower_bound < (1 - CERTAIN) * before.distance
+    if layer.stage is not Stage.TRIANGLES:
+        open_pairs &= ~is_settled(before, effort)
+    through: list[IndexArray] = []
+    if layer.stage is Stage.COMPOSE:
+        chosen = np.flatnonzero(open_pairs)
+        through = [_hubs(layer, i, j) for i, j in pairs[chosen].tolist()]
+        used = [k for k, one in enumerate(through) if len(one)]
+        chosen, through = chosen[used], [through[k] for k in used]
+    elif layer.stage is Stage.TRIANGLES:
+        sums, nearest = shortest_detours(layer.below.distance, pairs)
+        slack = ROUNDING * np.max(layer.below.distance)
+        chosen = np.flatnonzero(open_pairs & (before.distance > sums + slack))
+        through = list(nearest[chosen, None])
+    else:
+        chosen = np.flatnonzero(open_pairs)
+    compositions = None
+    if layer.stage is not Stage.SEARCH:
+        known = _known_transforms(layer, pairs[chosen], through)
+        compositions = Compositions(through, known, choose=layer.stage is Stage.COMPOSE)
+    return TileTask(layer, tile, pairs[chosen], None, compositions, before, chosen)
+
+
+def is_settled(found: PairResults, effort: Effort) -> BoolArray:
+    """Return which pairs have ended in their best optimum often enough, or are solved exactly."""
+    assert found.n_composed is not None
+    often = found.n_agreeing + found.n_composed >= SETTLED
+    often &= found.n_composed >= FEWEST_COMPOSED
+    return np.asarray(often | (effort.exact & (found.n_starts == 1)))
 
 
 def keep_better(task: TileTask, found: PairResults) -> PairResults:
     """Return the results of the whole tile: those from before, with shorter pairs replaced."""
     if task.before is None or task.places is None:
         return found
-    merged, chosen = task.before, task.places
-    better = found.distance < (1 - NEGLIGIBLE) * merged.distance[chosen]
+    merged, at = task.before, task.places
+    old = merged.distance[at]
+    _count(task, found)
+    better = found.distance < (1 - NEGLIGIBLE) * old
     if not better.any():
         return merged
-    at = chosen[better]
-    merged.distance[at] = found.distance[better]
-    merged.lower_bound[at] = np.minimum(merged.lower_bound[at], found.distance[better])
-    merged.converged[at] = found.converged[better]
+    where = at[better]
+    merged.distance[where] = found.distance[better]
+    merged.lower_bound[where] = np.minimum(merged.lower_bound[where], found.distance[better])
+    merged.converged[where] = found.converged[better]
     transforms = list(_tile_transforms(task.layer, task.tile))
-    for place, new in zip(at.tolist(), np.flatnonzero(better).tolist(), strict=True):
+    for place, new in zip(where.tolist(), np.flatnonzero(better).tolist(), strict=True):
         transforms[place] = (found.transforms or [])[new]
     return replace(merged, transforms=transforms)
 
 
-def _compose(
-    layer: Layer, pairs: IndexArray, through: IndexArray, new_only: bool
-) -> list[FloatArray]:
-    """Return the products T_kj T_ik (C, s_j, s_i) of each pair, rows being responses.
+def _count(task: TileTask, found: PairResults) -> None:
+    """Bring the numbers of starts and compositions up to date with new results.
 
-    With ``new_only``, products close to the present transform are left out.
+    Starts and compositions that ended in another optimum than the best no longer count.
     """
-    ends = np.repeat(pairs, through.shape[1], axis=0)
-    legs = [np.column_stack([ends[:, 0], through.ravel()])]
-    legs.append(np.column_stack([through.ravel(), ends[:, 1]]))
-    known = _known_transforms(layer, np.concatenate([*legs, pairs]))
-    products = []
-    for (i, j), via in zip(pairs.tolist(), through.tolist(), strict=True):
-        product = np.stack([compose(known[k, j], known[i, k]) for k in via])
-        if new_only:
-            product = product[_far(product, known[i, j])]
-        products.append(product)
-    return products
+    merged, at = task.before, task.places
+    assert merged is not None
+    assert merged.n_composed is not None
+    old = merged.distance[at]
+    other = found.distance < (1 - SAME) * old  # a better optimum
+    same = ~other & (found.distance <= (1 + SAME) * old)
+    if task.compositions is None:  # a search from own starts
+        merged.n_starts[at] = found.n_starts
+        merged.n_agreeing[at] = np.where(other | same, found.n_agreeing, 0)
+        merged.n_composed[at] = np.where(other, 0, merged.n_composed[at])
+        return
+    near = np.zeros(len(old), dtype=np.int64) if found.n_composed is None else found.n_composed
+    ended = np.maximum(found.n_agreeing, 1)
+    kept = merged.n_composed[at] + near + np.where(same, ended, 0)
+    merged.n_composed[at] = np.where(other, ended, kept)
+    merged.n_agreeing[at] = np.where(other, 0, merged.n_agreeing[at])
 
 
-def _known_transforms(layer: Layer, legs: IndexArray) -> dict[tuple[int, int], FloatArray]:
-    """Return T_ab, which takes rows of b onto a, for all legs; every tile is read once."""
+def _hubs(layer: Layer, i: int, j: int) -> IndexArray:
+    """Return the networks through which to compose a pair: the nearest ones with a new leg."""
+    D = layer.below.distance
+    detours = D[i] + D[j]
+    detours[[i, j]] = np.inf
+    if layer.composed is not None:
+        old = layer.composed.distance
+        new_leg = (D[i] < (1 - SAME) * old[i]) | (D[j] < (1 - SAME) * old[j])
+        detours[~new_leg] = np.inf
+    order = np.argsort(detours, kind="stable")[: layer.tiles.effort.hubs]
+    return np.asarray(order[np.isfinite(detours[order])])
+
+
+def _known_transforms(
+    layer: Layer, pairs: IndexArray, through: list[IndexArray]
+) -> dict[tuple[int, int], FloatArray]:
+    """Return T_ab, which takes rows of b onto a, of all pairs and legs; a tile is read once."""
     plan = layer.tiles.plan
     known: dict[tuple[int, int], FloatArray] = {}
-    ordered = np.unique(np.sort(legs, axis=1), axis=0)
+    hubs = np.concatenate([np.zeros(0, dtype=np.intp), *through])
+    ends = np.repeat(pairs, [len(one) for one in through], axis=0)
+    legs = [np.column_stack([ends[:, side], hubs]) for side in (0, 1)]
+    ordered = np.unique(np.sort(np.concatenate([*legs, pairs]), axis=1), axis=0)
     numbers, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
     needed = {tuple(place): number for number, place in enumerate(numbers.tolist())}
     for tile in plan.tiles:
@@ -178,16 +235,6 @@ def _tile_transforms(layer: Layer, tile: Tile) -> list[FloatArray]:
     return layer.tiles.transforms(layer.number - 1, tile)
 
 
-def _far(products: FloatArray, present: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which transforms turn some direction far from where the present one turns it.
-
-    The spectral norm of the difference is 2 where a direction is reversed, and 2 sin(t / 2) where
-    it is turned by t.
-    """
-    gaps: FloatArray = np.linalg.norm(products - present, ord=2, axis=(1, 2))
-    return gaps > FAR
-
-
 def _places(tile: Tile, pairs: IndexArray) -> list[int]:
     """Return the places of pairs among ``tile.pairs``."""
     i, j = pairs[:, 0] - tile.rows.start, pairs[:, 1] - tile.columns.start
@@ -198,16 +245,14 @@ def _places(tile: Tile, pairs: IndexArray) -> list[int]:
     return list(map(int, found))
 
 
-def shortest_detours(D: FloatArray, pairs: IndexArray, count: int) -> tuple[FloatArray, IndexArray]:
-    """Return the smallest sums d_ik + d_kj of each pair, and through which k, shapes (P, count).
+def shortest_detours(D: FloatArray, pairs: IndexArray) -> tuple[FloatArray, IndexArray]:
+    """Return the smallest sum d_ik + d_kj of each pair, and through which k.
 
     >>> D = np.array([[0.0, 9.0, 1.0], [9.0, 0.0, 2.0], [1.0, 2.0, 0.0]])
-    >>> shortest_detours(D, np.array([[0, 1]]), 1)
-    (array([[3.]]), array([[2]]))
+    >>> shortest_detours(D, np.array([[0, 1]]))
+    (array([3.]), array([2]))
     """
-    count = min(count, max(len(D) - 2, 1))
-    sums = np.empty((len(pairs), count))
-    through = np.empty((len(pairs), count), dtype=np.intp)
+    sums, through = np.empty(len(pairs)), np.empty(len(pairs), dtype=np.intp)
     step = max(2**22 // len(D), 1)  # 32 MiB at a time
     for start in range(0, len(pairs), step):
         part = slice(start, start + step)
@@ -215,10 +260,8 @@ def shortest_detours(D: FloatArray, pairs: IndexArray, count: int) -> tuple[Floa
         detours = D[i] + D[j]
         rows = np.arange(len(i))
         detours[rows, i] = detours[rows, j] = np.inf
-        for place in range(count):
-            through[part, place] = detours.argmin(axis=1)
-            sums[part, place] = detours[rows, through[part, place]]
-            detours[rows, through[part, place]] = np.inf
+        through[part] = detours.argmin(axis=1)
+        sums[part] = detours[rows, through[part]]
     return sums, through
 
 
@@ -231,7 +274,8 @@ def count_violations(D: FloatArray) -> int:
     return total // 2
 
 
-def _report(before: FloatArray, after: FloatArray, left: int) -> dict[str, float]:
+def summarise(before: FloatArray, after: FloatArray, left: int) -> dict[str, float]:
+    """Return what changed from one matrix to another; ``left`` triangles are still violated."""
     upper = np.triu_indices(len(before), 1)
     old, new = before[upper], after[upper]
     shorter = old - new > ROUNDING * old.max(initial=0.0)

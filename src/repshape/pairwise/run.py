@@ -17,14 +17,16 @@ from typing import Any, Literal, Protocol
 
 import pandas as pd
 
+from repshape._arrays import count
 from repshape._parallel import thread_pool
-from repshape.errors import InputError, InputTypeError, RepshapeError
+from repshape.errors import InputError, InputTypeError, RepshapeError, SearchWarning
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, check_labels, check_metadata
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_callable, check_identity, describe
+from repshape.pairwise.effort import Effort
 from repshape.pairwise.plan import Plan, Settings, Sizes
-from repshape.pairwise.polish import can_polish, keeps_transforms, polish_layers
+from repshape.pairwise.polish import can_be_brief, can_polish, keeps_transforms, polish_layers
 from repshape.pairwise.store import Identity, Store, check_store_path
 from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
@@ -85,9 +87,10 @@ def pairwise(
     engine : {"threads", "dask"}
         Dask needs a cohort on disk and a store that all its workers can reach.
     polish : bool
-        Solve every pair again from compositions of the alignments of other pairs, until no
-        triangle is violated; see `repshape.pairwise.polish`. Done only if the distance is a
-        metric.
+        Solve pairs again from compositions of the alignments of other pairs, until no triangle is
+        violated; see `repshape.pairwise.polish`. Done only if the distance is a metric. With eight
+        networks or more and ``n_starts="auto"``, each pair is then searched briefly at first, and
+        only pairs that are still doubtful after the compositions get the whole search.
     progress : bool, optional
         Show a progress bar on stderr. By default only in a terminal or a notebook.
     memory : str or int, optional
@@ -106,7 +109,14 @@ def pairwise(
     Returns
     -------
     DistanceMatrix
-        With lower bounds and convergence if the metric is a shape metric.
+        With lower bounds, convergence and numbers of starts if the metric is a shape metric.
+
+    Warns
+    -----
+    SearchWarning
+        If the best alignment of some pairs was found once only, by one start or one composition,
+        and is not proven to be minimal; see `DistanceMatrix.agreement`. There is one warning for
+        the whole matrix.
 
     Examples
     --------
@@ -214,10 +224,14 @@ class Job:
                     for layer in polish_layers(tiles, k):
                         requests = [(layer, tile) for tile in tiles.plan.tiles]
                         solver.run(f"polish {layer.number}", requests)
-        return {
+        found = {
             name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
             for name, tiles in zip(self.metrics, opened, strict=True)
         }
+        if shard.count == 1:
+            for D in found.values():
+                _warn_of_doubt(D)
+        return found
 
     @cached_property
     def _sizes(self) -> Sizes:
@@ -243,16 +257,19 @@ class Job:
 
     def _open(self, name: str, polish: bool) -> TileStore:
         """Return where the tiles of a matrix are kept, with those that are finished already."""
-        path, settings, count = self.paths[name], self.settings, len(self.labels)
-        bounded = isinstance(self.metrics[name], ShapeMetric)
+        path, settings, K = self.paths[name], self.settings, len(self.labels)
+        metric = self.metrics[name]
+        bounded = isinstance(metric, ShapeMetric)
+        brief = polish and can_be_brief(metric)
+        effort = Effort.of(metric, K, self._sizes.dimensions, polish=brief)
         alignments = settings.alignments or (POLISH_DTYPE if polish else None)
-        edge = min(settings.tile or count, count)
+        edge = min(settings.tile or K, K)
         if settings.tile is None:
             edge = self._sizes.edge(
-                count, settings.memory, stored=path is not None, keeps=alignments is not None
+                K, settings.memory, stored=path is not None, keeps=alignments is not None
             )
         if path is None:
-            return MemoryTiles(Plan(count, edge), alignments, bounded)
+            return MemoryTiles(Plan(K, edge), alignments, bounded, effort)
         return Store.create(
             path,
             Identity(self.descriptions[name], self.labels, self.fingerprints),
@@ -261,6 +278,7 @@ class Job:
             alignments=alignments,
             dimensions=self._sizes.dimensions,
             bounded=bounded,
+            effort=effort,
         )
 
     def _solver(self, opened: Sequence[Any]) -> AbstractContextManager[Solver]:
@@ -322,6 +340,19 @@ def _job(
     metrics = {name: in_one_space(one, records_of(items)) for name, one in metrics.items()}
     descriptions = {name: describe(one, names[name]) for name, one in metrics.items()}
     return Job(items, own_labels, frame, fingerprints, dict(metrics), descriptions, paths, settings)
+
+
+def _warn_of_doubt(D: DistanceMatrix) -> None:
+    """Warn if the best alignment of some pairs was found once only, once for all of them."""
+    doubtful, total = D.n_doubtful, D.condensed().size
+    if doubtful:
+        warnings.warn(
+            f"The best alignment of {doubtful} of {count(total, 'pair')} was found once only, so "
+            "a better one may exist: see DistanceMatrix.agreement. A larger n_starts searches "
+            "longer.",
+            SearchWarning,
+            stacklevel=4,  # the caller of pairwise
+        )
 
 
 def _check_store(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,7 @@ import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape._native import PairResults
-from repshape.errors import StorageError
+from repshape.errors import SearchWarning, StorageError
 from repshape.io.matrices import metadata_from_json, metadata_to_json
 from repshape.io.writing import writable
 from repshape.io.zarr import (
@@ -29,13 +30,14 @@ from repshape.io.zarr import (
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
+from repshape.pairwise.effort import PLAIN, Effort
 from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.tiles import QUANTITIES, Entries, mirror, read_matrix
+from repshape.pairwise.tiles import QUANTITIES, Entries, mirror, numbers_of, read_matrix
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 FORMAT = "repshape-distance-store"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 # A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
 SEAL_BYTES = 6
 HALF_SEAL = 2**24
@@ -77,9 +79,10 @@ class Identity:
 class Store:
     """Distances on disk: a Zarr group whose chunks are tiles of the upper triangle.
 
-    The array ``tiles`` (quantity, network, network) holds distance, lower bound and convergence;
-    NaN means "not computed yet". A tile is one chunk, which is one file, and it gets its name only
-    when it is complete and on the disk. Where transforms are kept, ``alignments`` (tile row, tile
+    The array ``tiles`` (quantity, network, network) holds what `repshape.pairwise.tiles.QUANTITIES`
+    lists: distance, lower bound, convergence and numbers of starts; NaN means "not computed yet".
+    A tile is one chunk, which is one file, and it gets its name only when it is complete and on
+    the disk. Where transforms are kept, ``alignments`` (tile row, tile
     column, numbers) holds those of a tile one after the other. ``polish/1``, ``polish/2``, ...
     hold the layers of the polish in the same form; there, a tile has alignments only if the layer
     changed it.
@@ -95,6 +98,7 @@ class Store:
         self.plan = Plan(len(self._header["labels"]), int(self._header["edge"]))
         self.keeps = self._header["alignments"] is not None
         self.bounded = bool(self._header["bounded"])
+        self.effort = Effort(**self._header["effort"])
         self._arrays: dict[tuple[int, str], zarr.Array[Any]] = {}
 
     @classmethod
@@ -108,6 +112,7 @@ class Store:
         alignments: str | None,
         dimensions: int,
         bounded: bool,
+        effort: Effort = PLAIN,
     ) -> Store:
         """Make an empty store, or open the existing one if it has the same identity.
 
@@ -124,7 +129,9 @@ class Store:
         dimensions : int
             Largest number of dimensions in which a network is aligned.
         bounded : bool
-            Whether the metric gives lower bounds and convergence.
+            Whether the metric gives lower bounds, convergence and numbers of starts.
+        effort : Effort
+            How pairs are searched. An existing store keeps the effort that it was made with.
         """
         header = {
             "format": FORMAT,
@@ -138,6 +145,7 @@ class Store:
             "alignments": alignments,
             "width": 2 + 2 * edge + (edge * dimensions) ** 2,  # see _pack
             "bounded": bounded,
+            "effort": asdict(effort),
         }
         if not path.exists():
             _create_layer(path, header, header)
@@ -145,6 +153,8 @@ class Store:
         difference = store.identity.difference(identity)
         if difference is None and alignments is not None and not store.keeps:
             difference = "it keeps no alignments, which the polish needs"
+        if difference is None and alignments is None and store.effort.brief is not None:
+            difference = "its pairs were searched briefly, which the polish must complete"
         if difference:
             raise StorageError(
                 f"{path} cannot be continued: {difference}. Choose another name for the "
@@ -190,7 +200,7 @@ class Store:
                 array[tile.row, tile.column] = record
             block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
             i, j = _places(tile)
-            block[:-1, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
+            block[:-1, i, j] = numbers_of(found)
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
             self._array(layer, "tiles")[_where(tile)] = block
 
@@ -269,10 +279,21 @@ class Store:
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
-    """Return the matrix of a store as far as it is computed, polished if it was."""
+    """Return the matrix of a store as far as it is computed, polished if it was.
+
+    Warns if every pair is computed, but only from the brief search that comes before the polish.
+    """
     store = Store(path)
     identity = store.identity
-    return read_matrix(store, identity.labels, store.metadata, identity.description)
+    D = read_matrix(store, identity.labels, store.metadata, identity.description)
+    if D.complete and store.effort.brief is not None and store.polished() is None:
+        warnings.warn(
+            f"{path} is not finished: its pairs were searched briefly, and the polish has not been "
+            "run, so distances may be too large. Run the same command again, without a shard.",
+            SearchWarning,
+            stacklevel=3,  # the caller of DistanceMatrix.load
+        )
+    return D
 
 
 def check_store_path(path: Path) -> None:

@@ -7,18 +7,19 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from repshape._labels import HasConditions, find_difference
 from repshape._native import PairResults
 from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
+from repshape.pairwise.compositions import solve_composed
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.polish import keep_better, make_task
 from repshape.pairwise.tiles import Layer, TileTask
@@ -34,10 +35,6 @@ Request: TypeAlias = tuple[Layer, Tile]
 # every core busy to the end; at most 64 pairs keep a chunk short.
 TARGET_CHUNKS = 256
 MAX_CHUNK = 64
-# Steps after which the starts of a pair are compared, and how far above the present distance the
-# best may then be. On five macaque V1 populations, the distances were the same without this limit.
-TRIAL_STEPS = 12
-HOPE = 0.02
 
 
 @dataclass(frozen=True)
@@ -209,11 +206,17 @@ class _RunningTile:
         metric, keep = self._cache.metrics[task.layer.metric], task.layer.tiles.keeps
         for start in range(0, len(local), size):
             part = slice(start, start + size)
-            starts = None if task.starts is None else task.starts[part]
-            limits = None if task.limits is None else task.limits[part]
-            chunk = self._pool.submit(
-                solve_chunk, metric, prepared, local[part], keep, starts, limits
-            )
+            solve: Callable[[], PairResults]
+            if task.compositions is None:
+                solve = partial(
+                    solve_chunk, metric, prepared, local[part], keep=keep, brief=task.brief
+                )
+            else:
+                given = task.compositions.part(part)
+                solve = partial(
+                    solve_composed, metric, prepared, local[part], task.pairs[part], given
+                )
+            chunk = self._pool.submit(solve)
             uncounted = len(local[part])
             if chunk.done():  # by a pool of one worker, which solves in this thread
                 self._advance(uncounted)
@@ -227,7 +230,8 @@ class _RunningTile:
             found.append(chunk.result())  # the first failure ends the run
             self._advance(uncounted)
         task, joined = self._task, join(found)
-        check_finite(joined.distance, task.pairs, self._cache.names)
+        if task.compositions is None:  # compositions that are not solved have no distance
+            check_finite(joined.distance, task.pairs, self._cache.names)
         task.layer.tiles.write(task.layer.number, task.tile, keep_better(task, joined))
 
 
@@ -235,84 +239,25 @@ def solve_chunk(
     metric: Metric,
     prepared: Sequence[Any],
     pairs: IndexArray,
-    keep: bool,
-    starts: Sequence[FloatArray] | None,
-    limits: FloatArray | None,
+    *,
+    keep: bool = False,
+    brief: int | None = None,
 ) -> PairResults:
-    """Solve pairs, given as rows of two indices into ``prepared``; see `TileTask`."""
+    """Solve pairs, given as rows of two indices into ``prepared``, from starts of their own."""
     if not isinstance(metric, ShapeMetric):
         distance = np.array([float(metric(prepared[i], prepared[j])) for i, j in pairs])
-        nothing = np.full(len(pairs), np.nan)
-        once = np.ones(len(pairs), dtype=np.int64)
-        return PairResults(
-            distance,
-            lower_bound=nothing,
-            converged=np.ones(len(pairs), dtype=bool),
-            n_starts=once,
-            n_agreeing=once.copy(),
-        )
-    if starts is not None:
-        return _restart(metric, prepared, pairs, starts, limits)
-    options = {"keep": True} if keep else {}  # only metrics that can be polished know "keep"
+        nothing, once = np.full(len(pairs), np.nan), np.ones(len(pairs), dtype=np.int64)
+        return PairResults(distance, nothing, np.ones(len(pairs), dtype=bool), once, once.copy())
+    # Only metrics that can be polished, or searched briefly, know these options.
+    options: dict[str, Any] = {"keep": True} if keep else {}
+    options |= {} if brief is None else {"brief": brief}
     return metric.solve_pairs(prepared, pairs, **options)
-
-
-def _restart(
-    metric: Any,  # a shape metric whose solver takes starts and keeps transforms
-    prepared: Sequence[Any],
-    pairs: IndexArray,
-    starts: Sequence[FloatArray],
-    limits: FloatArray | None,
-) -> PairResults:
-    """Solve pairs again from given starts (S, s_y, s_x), where these look promising.
-
-    Each start gets a few steps. The best one of a pair is then finished, unless its distance is
-    still so far above the pair's limit that it is unlikely to get below it. Without limits all
-    starts are finished.
-    """
-    counts = [len(one) for one in starts]
-    if limits is None:
-        finished: PairResults = metric.solve_pairs(prepared, pairs, starts=starts, keep=True)
-        return finished
-    trial = clone(metric).set_params(max_iter=TRIAL_STEPS)
-    every = np.repeat(pairs, counts, axis=0)
-    single = [start[None] for one in starts for start in one]
-    tried = trial.solve_pairs(prepared, every, starts=single, keep=True)
-    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    best = [
-        int(f + np.argmin(tried.distance[f : f + c])) for f, c in zip(firsts, counts, strict=True)
-    ]
-    kept = tried.transforms or []
-    found = PairResults(
-        tried.distance[best],
-        tried.lower_bound[best],
-        tried.converged[best],
-        tried.n_starts[best],
-        tried.n_agreeing[best],
-        [kept[b] for b in best],
-    )
-    hope = np.flatnonzero(found.distance < (1 + HOPE) * limits)
-    if not hope.size:
-        return found
-    seeds = [(found.transforms or [])[k][None] for k in hope]
-    return _replaced(
-        found, hope, metric.solve_pairs(prepared, pairs[hope], starts=seeds, keep=True)
-    )
-
-
-def _replaced(found: PairResults, at: IndexArray, new: PairResults) -> PairResults:
-    """Put new results in their places."""
-    found.distance[at], found.lower_bound[at] = new.distance, new.lower_bound
-    found.converged[at] = new.converged
-    transforms = list(found.transforms or [])
-    for place, transform in zip(at.tolist(), new.transforms or [], strict=True):
-        transforms[place] = transform
-    return replace(found, transforms=transforms)
 
 
 def join(found: Sequence[PairResults]) -> PairResults:
     """Return results one after the other."""
     kept = [result.transforms for result in found]
+    near = [result.n_composed for result in found if result.n_composed is not None]
     return PairResults(
         distance=np.concatenate([r.distance for r in found] or [np.zeros(0)]),
         lower_bound=np.concatenate([r.lower_bound for r in found] or [np.zeros(0)]),
@@ -320,6 +265,7 @@ def join(found: Sequence[PairResults]) -> PairResults:
         n_starts=np.concatenate([r.n_starts for r in found] or [np.zeros(0, dtype=np.int64)]),
         n_agreeing=np.concatenate([r.n_agreeing for r in found] or [np.zeros(0, dtype=np.int64)]),
         transforms=None if None in kept else [one for part in kept for one in part or ()],
+        n_composed=np.concatenate(near) if near else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Results of tiles: where they are kept, what a tile still needs, and the matrix they make.
 
-A matrix is computed in layers. Layer 0 holds every pair, solved once. Later layers are made by the
-polish (`repshape.pairwise.polish`), each from the layer below it.
+A matrix is computed in layers. Layer 0 holds every pair, solved from its own starts. Later layers
+are made by the polish (`repshape.pairwise.polish`), each from the layers below it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import pandas as pd
 
 from repshape._native import PairResults
 from repshape.matrix.distances import DistanceMatrix
+from repshape.pairwise.effort import PLAIN, Effort, Stage
 from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-# The numbers kept of each pair, in this order.
-QUANTITIES = ("distance", "lower_bound", "converged")
+# The numbers kept of each pair, in this order, and those of a network and itself.
+QUANTITIES = ("distance", "lower_bound", "converged", "n_starts", "n_agreeing", "n_composed")
+DIAGONAL = (0.0, 0.0, 1.0, 1.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,44 @@ class Entries:
     distance: FloatArray
     lower_bound: FloatArray
     converged: FloatArray
+    n_starts: FloatArray
+    n_agreeing: FloatArray
+    n_composed: FloatArray
+
+    def of_pairs(self, pairs: IndexArray) -> PairResults:
+        """Return the numbers of some pairs."""
+        i, j = pairs.T
+        counts = (self.n_starts, self.n_agreeing, self.n_composed)
+        n_starts, n_agreeing, n_composed = (one[i, j].astype(np.int64) for one in counts)
+        return PairResults(
+            self.distance[i, j],
+            self.lower_bound[i, j],
+            self.converged[i, j] == 1.0,
+            n_starts,
+            n_agreeing,
+            n_composed=n_composed,
+        )
+
+
+def numbers_of(found: PairResults) -> FloatArray:
+    """Return the numbers that are kept of each pair, shape (6, P)."""
+    composed = np.zeros(len(found.distance)) if found.n_composed is None else found.n_composed
+    counts = (found.n_starts, found.n_agreeing, composed)
+    return np.stack([found.distance, found.lower_bound, found.converged, *counts])
 
 
 class TileStore(Protocol):
     """Where the finished tiles of one matrix are kept, layer by layer.
 
     ``keeps`` says whether the transforms of the pairs are kept. ``bounded`` says whether the
-    metric gives lower bounds and convergence.
+    metric gives lower bounds, convergence and numbers of starts. ``effort`` says how pairs are
+    searched.
     """
 
     plan: Plan
     keeps: bool
     bounded: bool
+    effort: Effort
 
     def has(self, layer: int, tile: Tile) -> bool:
         """Return whether a tile is finished."""
@@ -67,10 +95,17 @@ class TileStore(Protocol):
 class MemoryTiles:
     """Tiles in memory, for a matrix without a store."""
 
-    def __init__(self, plan: Plan, alignments: str | None = None, bounded: bool = True) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        alignments: str | None = None,
+        bounded: bool = True,
+        effort: Effort = PLAIN,
+    ) -> None:
         self.plan = plan
         self.keeps = alignments is not None
         self.bounded = bounded
+        self.effort = effort
         self.results: dict[tuple[int, Tile], PairResults] = {}
         self._dtype = alignments
         self._polished: tuple[int, dict[str, float]] | None = None
@@ -93,7 +128,7 @@ class MemoryTiles:
             found = self.results.get((layer, tile))
             if found is not None:
                 i, j = tile.pairs.T
-                numbers[:, i, j] = np.stack([found.distance, found.lower_bound, found.converged])
+                numbers[:, i, j] = numbers_of(found)
         return mirror(numbers)
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
@@ -115,7 +150,7 @@ class MemoryTiles:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of one matrix: 0 solves every pair once, later ones are the polish.
+    """One layer of one matrix: 0 solves every pair from its own starts, later ones are the polish.
 
     ``metric`` is the number of the matrix's metric among those of the job.
     """
@@ -124,10 +159,47 @@ class Layer:
     metric: int
     number: int
 
+    @property
+    def stage(self) -> Stage:
+        """What the layer does."""
+        return self.tiles.effort.stage(self.number)
+
     @cached_property
     def below(self) -> Entries:
         """The numbers of the layer below, which must be complete."""
         return self.tiles.entries(self.number - 1)
+
+    @cached_property
+    def composed(self) -> Entries | None:
+        """The numbers from which the last composition before this layer started, if there was one.
+
+        Only compositions with a leg that has changed since then are new.
+        """
+        number = self.tiles.effort.last_composition(self.number)
+        return None if number is None else self.tiles.entries(number - 1)
+
+
+@dataclass(frozen=True)
+class Compositions:
+    """Alignments of pairs that are composed from those of other pairs.
+
+    Attributes
+    ----------
+    through : list of P int arrays
+        The networks k through which each pair is composed.
+    known : dict of (i, j) to array of shape (s_j, s_i)
+        The transforms that take rows of j onto i, for all pairs and all legs of compositions.
+    choose : bool
+        Whether to rate all compositions and solve the best; else all of them are solved.
+    """
+
+    through: list[IndexArray]
+    known: dict[tuple[int, int], FloatArray]
+    choose: bool
+
+    def part(self, places: slice) -> Compositions:
+        """Return the compositions of some of the pairs."""
+        return replace(self, through=self.through[places])
 
 
 @dataclass(frozen=True)
@@ -140,10 +212,10 @@ class TileTask:
         The layer that the tile belongs to.
     tile : Tile
     pairs : ndarray, shape (P, 2)
-    starts : list of P arrays, or None
-        The transforms to start from, for each pair; None leaves this to the metric.
-    limits : ndarray, shape (P,), or None
-        The distances that a start must promise to get below.
+    brief : int or None
+        Number of starts of a brief search; None searches as the metric does.
+    compositions : Compositions or None
+        What to start from instead of the metric's own starts.
     before : PairResults or None
         What the tile is known to be before; only pairs that become shorter are replaced.
     places : ndarray, shape (P,), or None
@@ -153,18 +225,18 @@ class TileTask:
     layer: Layer
     tile: Tile
     pairs: IndexArray
-    starts: list[FloatArray] | None = None
-    limits: FloatArray | None = None
+    brief: int | None = None
+    compositions: Compositions | None = None
     before: PairResults | None = None
     places: IndexArray | None = None
 
 
 def mirror(numbers: FloatArray) -> Entries:
-    """Return symmetric matrices from an array (3, K, K) of which the upper triangle is filled."""
+    """Return symmetric matrices from an array (6, K, K) of which the upper triangle is filled."""
     lower = np.tril_indices(numbers.shape[1], -1)
     numbers[:, lower[0], lower[1]] = numbers[:, lower[1], lower[0]]
     diagonal = np.arange(numbers.shape[1])
-    numbers[:, diagonal, diagonal] = np.array([0.0, 0.0, 1.0])[:, None]
+    numbers[:, diagonal, diagonal] = np.array(DIAGONAL)[:, None]
     return Entries(*numbers)
 
 
@@ -174,12 +246,14 @@ def read_matrix(
     """Return the matrix as far as it is computed, polished if the polish is complete."""
     polished = tiles.polished()
     found = tiles.entries(polished[0] if polished else 0)
+    counts = ("n_starts", "n_agreeing", "n_composed")
+    known = {"lower_bounds": found.lower_bound, "converged": found.converged == 1.0}
+    known |= {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed yet
     return DistanceMatrix(
         found.distance,
         tuple(labels),
         metadata,
-        found.lower_bound if tiles.bounded else None,
-        found.converged == 1.0 if tiles.bounded else None,
-        description | ({"polish": polished[1]} if polished else {}),
+        description=description | ({"polish": polished[1]} if polished else {}),
         missing=True,
+        **(known if tiles.bounded else {}),
     )

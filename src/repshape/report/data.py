@@ -118,6 +118,9 @@ def _distances(source: Source) -> dict[str, Any]:
         content["bounds"] = _packed(D.lower_bounds[i, j], "f8")
     if D.converged is not None:
         content["converged"] = _packed(D.converged[i, j], "u1")
+    if D.n_starts is not None and D.n_agreeing is not None:
+        content["starts"] = _packed(D.n_starts[i, j], "i4")
+        content["agreeing"] = _packed(D.n_agreeing[i, j], "i4")
     return content
 
 

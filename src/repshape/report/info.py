@@ -104,6 +104,8 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
     polish = D.description.get("polish")
     if polish:
         lines.append(polish_words(polish))
+    if search_words(D):
+        lines.append(search_words(D))
     data = {
         "kind": "distances",
         "path": path,
@@ -111,12 +113,39 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
         "complete": D.complete,
         "missing_pairs": D.n_missing,
         "unconverged_pairs": D.n_unconverged,
+        "doubtful_pairs": D.n_doubtful,
+        "median_agreement": _median_agreement(D),
         "smallest": float(known.min()) if known.size else None,
         "largest": float(known.max()) if known.size else None,
         "description": D.description,
         "metadata": list(map(str, D.metadata.columns)),
     }
     return Info(tuple(lines), data)
+
+
+def _median_agreement(D: DistanceMatrix) -> float | None:
+    shares = None if D.agreement is None else D.agreement[np.triu_indices(len(D), 1)]
+    if shares is None or np.isnan(shares).all():
+        return None
+    return float(np.nanmedian(shares))
+
+
+def search_words(D: DistanceMatrix) -> str:
+    """Say how surely the search found the best alignments; nothing if that is not known."""
+    median = _median_agreement(D)
+    if median is None or D.n_starts is None or D.n_agreeing is None:
+        return ""
+    upper = np.triu_indices(len(D), 1)
+    starts, agreeing = D.n_starts[upper], D.n_agreeing[upper]
+    if starts.max() == 1:
+        return "search: each pair was solved exactly, or from one start"
+    words = f"search: in the median pair, {100 * median:.0f} % of the starts found the best optimum"
+    composed = int(np.count_nonzero((agreeing == 0) & (starts > 0)))
+    if composed:
+        words += f"; that of {count(composed, 'pair')} was composed from alignments of others"
+    if not D.n_doubtful:
+        return f"{words}; all were found more than once, or are proven"
+    return f"{words}; that of {count(D.n_doubtful, 'pair')} was found once only"
 
 
 def polish_words(report: dict[str, Any]) -> str:

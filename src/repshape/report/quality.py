@@ -20,7 +20,8 @@ from repshape.errors import InputError
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.report.info import polish_words
+from repshape.metrics.base import PROVEN
+from repshape.report.info import polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,8 +37,6 @@ SEVERAL_STARTS = 150
 PERMUTATIONS = 99
 # Columns to predict; each takes a few tenths of a second for each matrix.
 MOST_COLUMNS = 20
-# A lower bound this close to the distance, relative to it, proves that the distance is minimal.
-PROVEN = 1e-6
 # A distance below this fraction of the largest one is rounding error, because it is a square root.
 VANISHES = 1e-7
 # Smaller stresses and relative errors are shown as "below" this number.
@@ -107,7 +106,8 @@ def check_matrix(source: Source, seed: int) -> Quality:
     if source.coincide:
         return _coinciding(source)
     triangles = triangle_violations(D)
-    checks = [_completeness(source), _convergence(source), *_bounds(D), _triangles(triangles)]
+    checks = [_completeness(source), _convergence(source), *_search(D), *_bounds(D)]
+    checks.append(_triangles(triangles))
     if "polish" in D.description:
         checks.append(_polish(D.description["polish"]))
     if source.n_missing:
@@ -179,6 +179,15 @@ def _convergence(source: Source) -> Check:
     share = percent_words(D.n_unconverged / known)
     words = f"The solver stopped before convergence for {many(D.n_unconverged, 'pair')} "
     return "Convergence", "bad", words + f"({share}): these distances may be too large."
+
+
+def _search(D: DistanceMatrix) -> list[Check]:
+    words = search_words(D)
+    if not words:
+        return []
+    assert D.n_starts is not None
+    sure = not D.n_doubtful and D.n_starts.max() > 1
+    return [("Search", "good" if sure else "note", _capital(words.removeprefix("search: ")) + ".")]
 
 
 def _bounds(D: DistanceMatrix) -> list[Check]:

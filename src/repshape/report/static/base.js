@@ -28,7 +28,7 @@ function lazy(object, name, make) {
 }
 
 for (const matrix of DATA.matrices) {
-  for (const name of ['distances', 'bounds', 'converged', 'levels', 'rows', 'columns', 'points', 'order']) {
+  for (const name of ['distances', 'bounds', 'converged', 'starts', 'agreeing', 'levels', 'rows', 'columns', 'points', 'order']) {
     const packed = matrix[name];
     if (packed) lazy(matrix, name, () => unpack(packed));
   }

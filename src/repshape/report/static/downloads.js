@@ -56,11 +56,11 @@ const ROWS = {
     const { who, best } = nearest(matrixNow());
     return [LABELS[k], ...DATA.columns.map((c) => raw(c, k)), LABELS[who[k]] ?? '', who[k] < 0 ? NaN : best[k]];
   })],
-  pairs: () => [['first', 'second', 'distance', 'lower_bound', 'converged'], ...tables.pairs.order.map((p) => {
+  pairs: () => [['first', 'second', 'distance', 'lower_bound', 'converged', 'starts', 'agreeing'], ...tables.pairs.order.map((p) => {
     const matrix = matrixNow();
     const [rows, columns] = ends(matrix);
     const solved = matrix.converged && !Number.isNaN(matrix.distances[p]) ? Boolean(matrix.converged[p]) : '';
-    return [LABELS[rows[p]], LABELS[columns[p]], matrix.distances[p], matrix.bounds ? matrix.bounds[p] : NaN, solved];
+    return [LABELS[rows[p]], LABELS[columns[p]], matrix.distances[p], matrix.bounds ? matrix.bounds[p] : NaN, solved, matrix.starts?.[p] ?? '', matrix.agreeing?.[p] ?? ''];
   })],
 };
 

@@ -115,6 +115,11 @@ function numbersOf(i, j, shown) {
     lines.push(['Gap between distance and bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
+  if (row >= 0 && matrix.starts?.[row] > 1) {
+    const found = matrix.agreeing[row] ? matrix.agreeing[row] : 'none';
+    const how = matrix.agreeing[row] ? '' : ': composed from the alignments of other pairs';
+    lines.push(['Starts that found this optimum', `${found} of ${matrix.starts[row]}${how}`]);
+  }
   for (const [part, at] of [['Mean part', 2], ['Covariance part', 3]]) {
     if (shown && !Number.isNaN(shown.parts[at])) lines.push([part, beside(shown.parts[at], shown.parts[0])]);
   }
