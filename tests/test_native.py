@@ -185,7 +185,7 @@ def test_shapes_that_disagree_are_refused():
     with pytest.raises(ValueError, match="number of conditions"):
         _native.align(x, x, options(4, 2))
     with pytest.raises(ValueError, match="too few numbers for the starts"):
-        _native.align(x, x, options(3, 1, n_starts=4))
+        _native.align(x, x, options(3, 1, n_starts=3))
     with pytest.raises(ValueError, match="disagree in shape"):
         _native.evaluate(x, x, np.eye(3), np.ones(3))
     with pytest.raises(ValueError, match="disagree in shape"):
