@@ -20,6 +20,7 @@ def networks(count: int = 4, M: int = 8, n: int = 5) -> list[Gaussians]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_agrees_with_pairwise_or_is_better() -> None:
     nets = networks()
     sweep = interpolate(nets, ALPHAS)

@@ -181,6 +181,7 @@ def test_norm_is_taken_after_preprocessing() -> None:
     assert network_norm(x, metric) == pytest.approx(1.0)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_gain_alone_is_found_in_norms_and_not_in_angles() -> None:
     cohort = networks([1.0] * 6 + [1.6] * 6, spread=0.2)
     found = rs.inference.confounds(cohort, METRIC, labels=["low"] * 6 + ["high"] * 6)

@@ -97,6 +97,7 @@ def test_unstable_components_are_reported() -> None:
     assert got[0].filename == __file__
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_overlap_is_one_for_all_components_and_clear_ones() -> None:
     rng = np.random.default_rng(0)
     network = rs.Trials(poisson(10, 0))

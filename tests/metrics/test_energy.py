@@ -218,6 +218,7 @@ def test_score_on_held_out_trials_uses_the_alignment_as_it_is():
     assert squared(metric.score(alignment, x[:, 10:], y[:, 10:])) == pytest.approx(expected)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_spike_counts_with_silent_trials():
     rng = np.random.default_rng(0)
     x, y = rng.poisson(0.3, size=(2, 6, 10, 4)).astype(float)

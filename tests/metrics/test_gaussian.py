@@ -138,6 +138,7 @@ def test_constructors_only_store():
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("n_starts", [1, 5, "auto"])
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_the_same_seed_gives_the_same_bits(group, n_starts):
     x, y = some_trials(0, M=40, n=5), some_trials(1, M=40, n=4)
 
@@ -164,6 +165,7 @@ def test_n_starts_counts_the_starts():
 
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])
 @pytest.mark.parametrize("n_starts", [1, 4, "auto"])
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_one_iteration_is_not_convergence(group, n_starts):
     """max_iter limits the gradient evaluations per start, and converged tells if it was reached."""
     x, y = some_trials(0, M=40, n=6), some_trials(1, M=40, n=6)
@@ -175,6 +177,7 @@ def test_one_iteration_is_not_convergence(group, n_starts):
 
 @pytest.mark.parametrize("n_starts", [1, "auto"])
 @pytest.mark.parametrize("max_iter", [5, 10, 20])
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_max_iter_bounds_the_gradients(n_starts, max_iter):
     x, y = some_trials(0, M=40, n=6), some_trials(1, M=40, n=6)
     metric = rs.GaussianShapeMetric(0.0, n_starts=n_starts, max_iter=max_iter)

@@ -99,6 +99,7 @@ def test_silent_neurons_change_nothing_for_signed_permutations():
         assert metric.distance(*wide) == pytest.approx(metric.distance(x, y), rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_a_cohort_is_polished_and_stored(tmp_path):
     networks = [trials(seed) for seed in range(4)]
     metric = rs.GaussianShapeMetric(0.5, group=SignedPermutations())

@@ -80,6 +80,7 @@ def test_never_above_the_alignments_of_the_other_families(p, group):
             assert found <= metric.score(other.align(x, y), x, y) * (1 + 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_more_starts_are_never_worse():
     x, y = network(1, n=4), network(2, n=4)
     found = [rs.WassersteinShapeMetric(n_starts=k).distance(x, y) for k in (1, 3, 8)]
@@ -198,6 +199,7 @@ def test_bad_input():
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0, 6.0])
 @pytest.mark.parametrize("group", ["orthogonal", "permutation"])
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
 def test_a_condition_that_is_silent_in_both_networks_adds_nothing(p, group):
     """d^2 is then the mean over the other conditions, times their share."""
     rng = np.random.default_rng(0)

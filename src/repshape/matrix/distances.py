@@ -17,7 +17,7 @@ from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.summary import summarise
-from repshape.metrics.base import PROVEN
+from repshape.metrics.base import PROVEN, TELLING_STARTS
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -160,19 +160,20 @@ class DistanceMatrix:
     def n_doubtful(self) -> int:
         """Number of pairs whose best optimum was found once only, and may not be the minimum.
 
-        One of several starts ended there, or one composition of other pairs' alignments, and the
-        lower bound does not prove that the distance is minimal.
+        One of eight starts or more ended there, or one composition of other pairs' alignments, and
+        the lower bound does not prove that the distance is minimal.
         """
         return int(self._doubtful()[np.triu_indices(len(self), 1)].sum())
 
     def _doubtful(self) -> BoolArray:
         if self.n_starts is None or self.n_agreeing is None:
             return np.zeros(self.shape, dtype=bool)
-        composed = 0 if self.n_composed is None else self.n_composed
-        once = np.asarray((self.n_starts > 1) & (self.n_agreeing + composed == 1))
+        composed = np.zeros(self.shape) if self.n_composed is None else self.n_composed
+        once = (self.n_agreeing == 1) & (composed == 0) & (self.n_starts >= TELLING_STARTS)
+        once |= (self.n_agreeing == 0) & (composed == 1)
         if self.lower_bounds is not None:
             once &= ~(self.lower_bounds >= (1 - PROVEN) * self.values)
-        return once
+        return np.asarray(once)
 
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""

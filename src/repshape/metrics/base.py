@@ -45,6 +45,8 @@ from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 FloatArray = npt.NDArray[np.float64]
 # A lower bound this close to the distance, relative to it, proves that the distance is minimal.
 PROVEN = 1e-6
+# That only one start found the best optimum is a reason for doubt if there were at least so many.
+TELLING_STARTS = 8
 P = TypeVar("P", bound="Prepared")
 
 
@@ -93,9 +95,12 @@ class Alignment:
 
     @property
     def doubtful(self) -> bool:
-        """Whether one of several starts ended in the best optimum, which is not proven to be it."""
+        """Whether one of eight starts or more found the best optimum, which is not proven to be it.
+
+        With fewer starts, which the default search never has, agreement says little.
+        """
         proven = self.lower_bound >= (1 - PROVEN) * self.distance
-        return self.n_agreeing == 1 < self.n_starts and not proven
+        return self.n_agreeing == 1 and self.n_starts >= TELLING_STARTS and not proven
 
     @property
     def transform(self) -> FloatArray:
@@ -261,8 +266,8 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
         """Return the best alignment of ``y`` to ``x``.
 
-        Warns with a `repshape.errors.SearchWarning` if only one of several starts found it, and it
-        is not proven to be the best.
+        Warns with a `repshape.errors.SearchWarning` if only one of eight starts or more found it,
+        and it is not proven to be the best.
         """
         self._validate_parameters()
         networks = as_network(x, "x"), as_network(y, "y")  # check both before any work

@@ -45,7 +45,7 @@ class Effort:
         Number of starts with which each pair is solved first; pairs on which too few starts and
         compositions agree get the whole search later. None searches every pair at once.
     rounds : int
-        Number of rounds of compositions.
+        Number of rounds of compositions, after the first search and again after the whole one.
     hubs : int
         Most networks through which the compositions of a pair are rated.
     exact : bool
@@ -74,12 +74,12 @@ class Effort:
     def stage(self, layer: int) -> Stage:
         """Return what a layer does.
 
-        >>> [Effort(brief=4).stage(layer).value for layer in range(6)]
-        ['own', 'compose', 'compose', 'search', 'compose', 'triangles']
+        >>> [Effort(brief=4, rounds=1).stage(layer).value for layer in range(5)]
+        ['own', 'compose', 'search', 'compose', 'triangles']
         """
         if layer <= self.rounds:
             return Stage.COMPOSE if layer else Stage.OWN
-        later = (Stage.SEARCH, Stage.COMPOSE) if self.brief is not None else ()
+        later = (Stage.SEARCH, *[Stage.COMPOSE] * self.rounds) if self.brief is not None else ()
         return dict(enumerate(later, self.rounds + 1)).get(layer, Stage.TRIANGLES)
 
     def last_composition(self, layer: int) -> int | None:

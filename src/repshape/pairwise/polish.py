@@ -196,14 +196,17 @@ def _count(task: TileTask, found: PairResults) -> None:
 
 
 def _hubs(layer: Layer, i: int, j: int) -> IndexArray:
-    """Return the networks through which to compose a pair: the nearest ones with a new leg."""
+    """Return the networks through which to compose a pair: the nearest ones that are new to it.
+
+    A composition is new if the pair or one of the legs has changed since the last compositions.
+    """
     D = layer.below.distance
     detours = D[i] + D[j]
     detours[[i, j]] = np.inf
     if layer.composed is not None:
-        old = layer.composed.distance
-        new_leg = (D[i] < (1 - SAME) * old[i]) | (D[j] < (1 - SAME) * old[j])
-        detours[~new_leg] = np.inf
+        old = (1 - SAME) * layer.composed.distance[[i, j]]
+        changed = (D[i] < old[0]) | (D[j] < old[1]) | (D[i, j] < old[0, j])
+        detours[~changed] = np.inf
     order = np.argsort(detours, kind="stable")[: layer.tiles.effort.hubs]
     return np.asarray(order[np.isfinite(detours[order])])
 
