@@ -5,3 +5,4 @@
 void bind_lapack();
 void bind_gaussian(nanobind::module_& m);
 void bind_energy(nanobind::module_& m);
+void bind_process(nanobind::module_& m);

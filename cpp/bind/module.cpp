@@ -20,4 +20,5 @@ NB_MODULE(_core, m) {
   });
   bind_gaussian(m);
   bind_energy(m);
+  bind_process(m);
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from repshape.metrics.base import Alignment
     from repshape.metrics.energy import EnergyShapeMetric
     from repshape.metrics.gaussian import GaussianShapeMetric
+    from repshape.metrics.process import ProcessShapeMetric
     from repshape.metrics.procrustes import ProcrustesShapeMetric
     from repshape.metrics.wasserstein import WassersteinShapeMetric
     from repshape.moments import estimate_moments
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from repshape.preprocess import Preprocess
     from repshape.report import write_report
     from repshape.responses import Gaussians, Trials, as_network
+    from repshape.responses.positions import PositionNetwork
 
     __version__: str
     """Version of the package."""
@@ -44,7 +46,9 @@ _HOMES = {
     "EnergyShapeMetric": "metrics.energy",
     "GaussianShapeMetric": "metrics.gaussian",
     "Gaussians": "responses",
+    "PositionNetwork": "responses.positions",
     "Preprocess": "preprocess",
+    "ProcessShapeMetric": "metrics.process",
     "ProcrustesShapeMetric": "metrics.procrustes",
     "Trials": "responses",
     "WassersteinShapeMetric": "metrics.wasserstein",
@@ -67,7 +71,9 @@ __all__ = [
     "EnergyShapeMetric",
     "GaussianShapeMetric",
     "Gaussians",
+    "PositionNetwork",
     "Preprocess",
+    "ProcessShapeMetric",
     "ProcrustesShapeMetric",
     "Trials",
     "WassersteinShapeMetric",

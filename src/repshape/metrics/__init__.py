@@ -3,6 +3,7 @@
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.process import ProcessShapeMetric
 from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.metrics.wasserstein import WassersteinShapeMetric
 
@@ -10,6 +11,7 @@ __all__ = [
     "Alignment",
     "EnergyShapeMetric",
     "GaussianShapeMetric",
+    "ProcessShapeMetric",
     "ProcrustesShapeMetric",
     "ShapeMetric",
     "WassersteinShapeMetric",

@@ -155,10 +155,18 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         """Return the distance of two preprocessed networks under a fixed transform."""
 
+    def _read(self, network: Any, name: str = "network") -> Any:
+        """Return any description of a network as what the metric compares."""
+        return as_network(network, name)
+
+    def _positions_together(self, network: Any) -> int:
+        """Return over how many positions the metric estimates one covariance."""
+        return 1
+
     def prepare(self, network: NetworkLike) -> P:
         """Validate and prepare one network, once for all of its pairs."""
         self._validate_parameters()
-        return self._prepare_checked(as_network(network))
+        return self._prepare_checked(self._read(network))
 
     def _prepare_checked(self, network: Trials | Gaussians) -> P:
         """Preprocess and prepare a network, with parameters that are known to be valid."""
@@ -175,7 +183,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
         """Return the best alignment of ``y`` to ``x``."""
         self._validate_parameters()
-        networks = as_network(x, "x"), as_network(y, "y")  # check both before any work
+        networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
         check_same_conditions(*networks)
         first, second = (self._prepare_checked(network) for network in networks)
         return self._align_prepared(first, second)
@@ -200,7 +208,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
         """
         self._validate_parameters()
-        networks = [as_network(x, "x"), as_network(y, "y")]
+        networks = [self._read(x, "x"), self._read(y, "y")]
         check_same_conditions(*networks)
         for k, phi in enumerate(alignment._phi):
             if phi is not None:

@@ -35,12 +35,15 @@ METRICS = {
     "energy": "EnergyShapeMetric",
     "wasserstein": "WassersteinShapeMetric",
     "procrustes": "ProcrustesShapeMetric",
+    "process": "ProcessShapeMetric",
 }
 # Parameters that are objects; an identity holds them as {class: fields}.
 SETTINGS: dict[str, Any] = {"Preprocess": Preprocess, "CovarianceEstimator": CovarianceEstimator}
 # Parameters that affect what is measured, in the order in which a caption lists them.
 CAPTIONED = (
     "alpha",
+    "mode",
+    "order",
     "q",
     "p",
     "estimator",
