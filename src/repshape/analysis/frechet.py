@@ -12,11 +12,14 @@ import numpy.typing as npt
 from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
+from repshape.analysis.tangent_mean import mean_point
+from repshape.analysis.tangent_space import ShapeSpace
 from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, check_integer, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.metrics.process import PositionShapeMetric
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +38,7 @@ class FrechetMean:
 
     Attributes
     ----------
-    mean : Gaussians
+    mean : Gaussians or PositionNetwork
         The mean network, in the coordinates of the network that the iteration started from. Like
         every shape, it is defined up to transforms of the group. It has as many neurons as the
         largest network of positive weight.
@@ -53,7 +56,7 @@ class FrechetMean:
         Number of iterations of alignment and averaging.
     """
 
-    mean: Gaussians
+    mean: Any
     distances: FloatArray
     variance: float
     transforms: tuple[FloatArray, ...]
@@ -64,7 +67,7 @@ class FrechetMean:
 
 def frechet_mean(
     networks: Iterable[NetworkLike],
-    metric: GaussianShapeMetric | None = None,
+    metric: GaussianShapeMetric | PositionShapeMetric | None = None,
     *,
     weights: npt.ArrayLike | None = None,
     tol: float = 1e-8,
@@ -82,7 +85,7 @@ def frechet_mean(
     Parameters
     ----------
     networks : iterable of K networks
-    metric : GaussianShapeMetric, optional
+    metric : GaussianShapeMetric or ProcessShapeMetric, optional
         By default ``GaussianShapeMetric()``. The preprocessing is applied once to each network, so
         the mean is in the preprocessed space.
     weights : array of shape (K,), optional
@@ -109,11 +112,39 @@ def frechet_mean(
     >>> np.round(result.distances / distance, 6)
     array([0.5, 0.5])
     """
-    problem = MeanProblem(networks, check_gaussian(metric), workers)
-    share = network_shares(weights, len(problem.moments))
     check_real("tol", tol, 0, 1, closed="neither")
     check_integer("max_iter", max_iter, 1)
+    if isinstance(metric, PositionShapeMetric):
+        return _mean_with_positions(list(networks), metric, weights, tol, max_iter, workers)
+    problem = MeanProblem(networks, check_gaussian(metric), workers)
+    share = network_shares(weights, len(problem.moments))
     return problem.solve(share, tol, max_iter)
+
+
+def _mean_with_positions(
+    networks: list[Any],
+    metric: PositionShapeMetric,
+    weights: npt.ArrayLike | None,
+    tol: float,
+    max_iter: int,
+    workers: int | None,
+) -> FrechetMean:
+    if not networks:
+        raise InputError("The 'networks' parameter must hold at least one network. Got none.")
+    space, share = ShapeSpace(metric), network_shares(weights, len(networks))
+    points = space.points(networks, [f"network {k}" for k in range(len(networks))])
+    found = mean_point(space, points, share, tol=tol, max_iter=max_iter, workers=workers)
+    variance = float(share @ found.distances**2)
+    transforms = tuple(T.T for T in found.transforms)
+    return FrechetMean(
+        found.mean.network,
+        found.distances,
+        variance,
+        transforms,
+        share,
+        found.converged,
+        found.n_iterations,
+    )
 
 
 def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:

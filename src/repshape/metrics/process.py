@@ -81,11 +81,16 @@ class PositionShapeMetric(NativeShapeMetric):
         return np.repeat(given, P) / P
 
     def _prepare_checked(self, network: Any) -> PreparedPositions:
+        return self._prepare(*self._preprocessed(network))
+
+    def _preprocessed(
+        self, network: PositionNetwork
+    ) -> tuple[PositionNetwork, FittedPositions | None]:
         weights = condition_weights(self.weights, network.n_conditions)
         if self.preprocess is None:
-            return self._prepare(network, None)
+            return network, None
         phi = FittedPositions.fit(self.preprocess, network, weights)
-        return self._prepare(phi.apply(network), phi)
+        return phi.apply(network), phi
 
     def _blocks(self, network: PositionNetwork) -> Blocks:
         return make_blocks(
