@@ -6,6 +6,7 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.frechet import FrechetMean, frechet_mean
 from repshape.analysis.geodesics import exp_map, geodesic, log_map
 from repshape.analysis.interpolation import Interpolation, interpolate
+from repshape.analysis.matching import NeuronMatch, match_neurons
 from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors
 from repshape.analysis.panels import AlignedEmbedding, align_embeddings
 from repshape.analysis.protocol import NeighborScore
@@ -26,6 +27,7 @@ __all__ = [
     "Interpolation",
     "NeighborScore",
     "Neighbors",
+    "NeuronMatch",
     "ShapeClusters",
     "SubsamplingCurves",
     "TangentPCA",
@@ -46,6 +48,7 @@ __all__ = [
     "knn_classify",
     "knn_regress",
     "log_map",
+    "match_neurons",
     "nearest_neighbors",
     "subsample",
     "tangent_pca",

@@ -20,6 +20,7 @@ from repshape.groups import Transform
 from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.process import PositionShapeMetric
+from repshape.metrics.soft import refuse_soft
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -167,6 +168,7 @@ class MeanProblem:
         self, networks: Iterable[NetworkLike], metric: GaussianShapeMetric, workers: int | None
     ) -> None:
         metric._validate_parameters()
+        refuse_soft(metric, "The Frechet mean")
         given = [as_network(network, f"network {k}") for k, network in enumerate(networks)]
         if not given:
             raise InputError("The 'networks' parameter must hold at least one network. Got none.")

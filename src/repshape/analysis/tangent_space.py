@@ -20,6 +20,7 @@ from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.process import PositionShapeMetric, check_same_positions
+from repshape.metrics.soft import refuse_soft
 from repshape.reference.gaussian import polar
 from repshape.responses import Gaussians
 from repshape.responses.positions import PositionNetwork
@@ -89,11 +90,9 @@ class ShapeSpace:
                 f"Got {metric!r} instead."
             )
         metric._validate_parameters()
-        if metric.group == "soft" or getattr(metric, "shifts", False):
-            raise InputError(
-                "Geodesics need a group of orthogonal transforms. "
-                f"Got {metric!r}: its alignments are not invertible."
-            )
+        refuse_soft(metric, "The geometry of shape space")
+        if getattr(metric, "shifts", False):
+            raise InputError("The geometry of shape space needs shifts=False. Got shifts=True.")
         self.given = metric
         self.metric: Any = metric.with_parameters(preprocess=None)
         if isinstance(metric, PositionShapeMetric) and metric.order is not None:

@@ -323,6 +323,8 @@ def warm_start(known: Transform, x: Prepared, y: Prepared, group: str) -> FloatA
     the result is the transform of the group that is closest to the known one.
     """
     core = known.between(y.basis, x.basis)
+    if group == "soft":  # the transform of a plan, which any plan may start from
+        return core
     return nearest_orthogonal(core) if group in FREE_COORDINATES else GROUPS[group](core)
 
 

@@ -14,14 +14,20 @@ from repshape._arrays import name_condition
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Transform
-from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNative, signed_root
+from repshape.metrics.base import SEARCH_RULES, PreparedNative, signed_root
+from repshape.metrics.soft import (
+    GROUPS_AND_SOFT,
+    EnergySoftProblem,
+    PreparedSoft,
+    SoftShapeMetric,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 
 ESTIMATORS = ("u", "v")
 
 
-class EnergyShapeMetric(NativeShapeMetric):
+class EnergyShapeMetric(SoftShapeMetric):
     r"""Energy distance between networks, minimised over a group.
 
     .. math:: d_q(x, y)^2 = \min_T \sum_m w_m \left[ E |X_m - T Y_m|^q
@@ -81,6 +87,7 @@ class EnergyShapeMetric(NativeShapeMetric):
         "q": partial(check_real, low=0, high=2, closed="right"),
         "estimator": partial(check_choice, choices=ESTIMATORS),
         **SEARCH_RULES,
+        "group": partial(check_choice, choices=GROUPS_AND_SOFT),
     }
 
     def __init__(
@@ -135,12 +142,23 @@ class EnergyShapeMetric(NativeShapeMetric):
         coordinates = coordinates_for(self.group, trials, self._weights(trials.n_conditions))
         sizes = trials.n_conditions, trials.n_neurons
         handle = _native.make_samples(coordinates.rows, trials.n_trials, trials.n_neurons, self.q)
+        if self.group == "soft":
+            return PreparedSoft(phi, *sizes, trials.conditions, handle, trials.responses)
         return PreparedNative(phi, *sizes, trials.conditions, handle, basis=coordinates.basis)
+
+    def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> EnergySoftProblem:
+        weights, unbiased = self._weights(x.n_conditions), self.estimator == "u"
+        return EnergySoftProblem(x.responses, y.responses, self.q, weights, unbiased)
+
+    def _permutation_scale(self, n: int) -> float:
+        return float(n ** (-self.q / 4))
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        if self.group == "soft":
+            return self._evaluate_soft(self._prepare(x, None), self._prepare(y, None), fixed)
         first, second = self._trials(x), self._trials(y)
         if first.n_neurons < second.n_neurons:  # the residual is in the larger space
             first, second, fixed = second, first, fixed.reversed()

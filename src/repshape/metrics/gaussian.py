@@ -11,9 +11,15 @@ import numpy.typing as npt
 
 from repshape import _native
 from repshape.coordinates.factors import coordinates_for, factorise
-from repshape.errors import InputTypeError, Rule, check_real
+from repshape.errors import InputTypeError, Rule, check_choice, check_real
 from repshape.groups import Transform
-from repshape.metrics.base import SEARCH_RULES, NativeShapeMetric, PreparedNative
+from repshape.metrics.base import SEARCH_RULES, PreparedNative
+from repshape.metrics.soft import (
+    GROUPS_AND_SOFT,
+    GaussianSoftProblem,
+    PreparedSoft,
+    SoftShapeMetric,
+)
 from repshape.moments import (
     CovarianceEstimator,
     check_covariance,
@@ -27,7 +33,7 @@ from repshape.responses import Gaussians, Trials
 FloatArray = npt.NDArray[np.float64]
 
 
-class GaussianShapeMetric(NativeShapeMetric):
+class GaussianShapeMetric(SoftShapeMetric):
     r"""Distance between networks with Gaussian responses, minimised over a group.
 
     .. math:: d_a(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -41,10 +47,11 @@ class GaussianShapeMetric(NativeShapeMetric):
     ----------
     alpha : float in [0, 2]
         Weight of the means; the weight of the covariances is ``2 - alpha``.
-    group : {"orthogonal", "rotation", "permutation", "identity"}
+    group : {"orthogonal", "rotation", "permutation", "identity", "soft"}
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance.
+        adds to the distance. "soft" matches every neuron of both networks, by transport, and
+        divides squared responses by the number of neurons; see `repshape.metrics.soft`.
     covariance : str or CovarianceEstimator
         How to estimate covariances from trials; see `repshape.estimate_moments`.
     preprocess : Preprocess or None
@@ -82,6 +89,7 @@ class GaussianShapeMetric(NativeShapeMetric):
         "alpha": partial(check_real, low=0, high=2),
         "covariance": check_covariance,
         **SEARCH_RULES,
+        "group": partial(check_choice, choices=GROUPS_AND_SOFT),
     }
 
     def __init__(
@@ -140,12 +148,23 @@ class GaussianShapeMetric(NativeShapeMetric):
             reduced=net.basis is not None and net.basis.shape[0] != net.basis.shape[1],
         )
         sizes = network.n_conditions, network.n_neurons
+        if self.group == "soft":
+            return PreparedSoft(phi, *sizes, network.conditions, handle, net)
         return PreparedNative(phi, *sizes, network.conditions, handle, basis=net.basis)
+
+    def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> GaussianSoftProblem:
+        weights = self._weights(x.n_conditions)
+        return GaussianSoftProblem(x.responses, y.responses, self.alpha, weights)
+
+    def _permutation_scale(self, n: int) -> float:
+        return float(n**-0.5)
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.gaussian_options(search, self.alpha)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        if self.group == "soft":
+            return self._evaluate_soft(self._prepare(x, None), self._prepare(y, None), fixed)
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
         if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
             net_x, net_y, fixed = net_y, net_x, fixed.reversed()

@@ -20,6 +20,7 @@ from repshape.metrics.base import (
     ShapeMetric,
     prepared_transform,
 )
+from repshape.metrics.soft import GROUPS_AND_SOFT, best_plan, on_pairs
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 
@@ -71,10 +72,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     Parameters
     ----------
-    group : {"orthogonal", "rotation", "permutation", "identity"}
+    group : {"orthogonal", "rotation", "permutation", "identity", "soft"}
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance.
+        adds to the distance. "soft" matches every neuron of both networks, by transport, and
+        divides squared responses by the number of neurons (Khosla and Williams, 2024).
     whitening : float in [0, 1]
         How far to whiten, from 0 (not at all) to 1 (fully). A direction of variance v gets
         variance v^(1 - whitening); one without variance stays without. `Preprocess` has the same
@@ -123,7 +125,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "group": partial(check_choice, choices=GROUPS),
+        "group": partial(check_choice, choices=GROUPS_AND_SOFT),
         "whitening": partial(check_real, low=0, high=1),
         "distance": partial(check_choice, choices=DISTANCES),
         "center": check_boolean,
@@ -239,7 +241,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             converged=True,
             n_iterations=1,
             n_starts=1,
-            _map=fixed.reversed() if swapped else fixed,
+            _map=_reversed(fixed, self.group) if swapped else fixed,
             _phi=(x.phi, y.phi),
         )
 
@@ -253,6 +255,10 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         # If the means span fewer dimensions than there are neurons, flipping a direction without
         # responses turns any orthogonal transform into a rotation.
         spare = self.group == "rotation" and not (equal and len(G) == x.n_neurons)
+        if self.group == "soft":
+            P = best_plan(G)
+            moved = Transform(x.n_neurons * P.T)
+            return *self._compare(*on_pairs(x.rows, y.rows, P)), moved
         core = (nearest_orthogonal if spare else GROUPS[self.group])(G).T
         gap, distance = self._compare(x.rows, y.rows @ core, y.rows)
         return gap, distance, prepared_transform(core, x, y, self.group)
@@ -268,12 +274,22 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         X, Y = self._weighted(x.means), self._weighted(y.means)
+        if self.group == "soft":
+            return self._compare(*on_pairs(X, Y, fixed.core.T / X.shape[1]))[1]
         if x.n_neurons < y.n_neurons:  # the residual is in the larger space
             X, Y, fixed = Y, X, fixed.reversed()
         if self._distance == "angular":
             _check_angle(X)
             _check_angle(Y)
         return self._compare(X, fixed.apply(Y), Y)[1]
+
+
+def _reversed(fixed: Transform, group: str) -> Transform:
+    """Return the transform in the other direction; that of a plan is divided by its masses."""
+    if group != "soft":
+        return fixed.reversed()
+    n_y, n_x = fixed.shape
+    return Transform(np.ascontiguousarray(fixed.core.T * (n_y / n_x)))
 
 
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
