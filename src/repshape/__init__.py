@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from repshape.matrix.repair import repair
     from repshape.matrix.triangles import triangle_violations
     from repshape.metrics.base import Alignment
+    from repshape.metrics.conv import ConvShapeMetric
     from repshape.metrics.energy import EnergyShapeMetric
     from repshape.metrics.gaussian import GaussianShapeMetric
     from repshape.metrics.process import ProcessShapeMetric
@@ -42,6 +43,7 @@ if not TYPE_CHECKING:
 _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
+    "ConvShapeMetric": "metrics.conv",
     "DistanceMatrix": "matrix.distances",
     "EnergyShapeMetric": "metrics.energy",
     "GaussianShapeMetric": "metrics.gaussian",
@@ -67,6 +69,7 @@ _MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "p
 __all__ = [
     "Alignment",
     "Cohort",
+    "ConvShapeMetric",
     "DistanceMatrix",
     "EnergyShapeMetric",
     "GaussianShapeMetric",

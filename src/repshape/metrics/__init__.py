@@ -1,6 +1,7 @@
 """Shape metrics: a ground metric between distributions, minimised over a group."""
 
 from repshape.metrics.base import Alignment, ShapeMetric
+from repshape.metrics.conv import ConvShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.process import ProcessShapeMetric
@@ -9,6 +10,7 @@ from repshape.metrics.wasserstein import WassersteinShapeMetric
 
 __all__ = [
     "Alignment",
+    "ConvShapeMetric",
     "EnergyShapeMetric",
     "GaussianShapeMetric",
     "ProcessShapeMetric",

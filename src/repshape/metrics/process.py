@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from repshape import _native, _native_process
 from repshape._arrays import condition_weights
-from repshape.coordinates import factors as single
 from repshape.coordinates.positions import (
     MODES,
     Blocks,
@@ -22,7 +21,7 @@ from repshape.coordinates.positions import (
     spectra,
 )
 from repshape.errors import InputError, Rule, check_choice, check_integer, check_real
-from repshape.groups import FREE_COORDINATES, Transform
+from repshape.groups import Transform
 from repshape.metrics.base import SEARCH_RULES, Alignment, NativeShapeMetric, PreparedNative
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
@@ -41,9 +40,12 @@ class PreparedPositions(PreparedNative):
     ----------
     positions : tuple of int
         Shape of the positions.
+    net : Blocks
+        The blocks that the handle was made from.
     """
 
     positions: tuple[int, ...]
+    net: Blocks
 
 
 class PositionShapeMetric(NativeShapeMetric):
@@ -103,49 +105,37 @@ class PositionShapeMetric(NativeShapeMetric):
         )
 
     def _prepare(self, network: Any, phi: Any) -> PreparedPositions:
-        blocks = self._blocks(network)
-        if self.mode == "marginal":
-            return self._prepare_marginal(network, blocks, phi)
         weights = condition_weights(self.weights, network.n_conditions)
-        net = coordinates_for(self.group, blocks, weights)
-        handle = _native_process.make_network(
-            net.means,
-            net.factors,
-            net.first,
-            spectra(net, self.mode),
-            reduced=net.basis is not None and net.basis.shape[0] != net.basis.shape[1],
-        )
-        sizes = network.n_conditions, network.n_neurons
+        net = coordinates_for(self.group, self._blocks(network), weights)
+        M, P = net.means.shape[:2]
+        names, n_conditions = network.conditions, M
+        if self.mode == "marginal":  # every position is a condition
+            n_conditions = M * P
+            names = names and tuple(f"{name}, {p}" for name in names for p in range(P))
+        sizes = n_conditions, network.n_neurons
         return PreparedPositions(
-            phi, *sizes, network.conditions, handle, network.positions, basis=net.basis
+            phi, *sizes, names, self._handle(net), network.positions, net, basis=net.basis
         )
 
-    def _prepare_marginal(
-        self, network: PositionNetwork, blocks: Blocks, phi: Any
-    ) -> PreparedPositions:
-        """Prepare every position as a condition of the Gaussian solver.
+    def _handle(self, net: Blocks) -> Any:
+        """Return the handle of the core: of the Gaussian solver in the marginal mode.
 
         Its weights sum to 1 over positions too, hence the root of P that multiplies responses.
         """
-        M, P, n = blocks.means.shape
+        reduced = net.basis is not None and net.basis.shape[0] != net.basis.shape[1]
+        values = spectra(net, self.mode)
+        if self.mode != "marginal":
+            return _native_process.make_network(
+                net.means, net.factors, net.first, values, reduced=reduced
+            )
+        M, P, s = net.means.shape
         root = float(np.sqrt(P))
-        factors = root * blocks.factors[:, 0]
-        values = spectra(replace(blocks, factors=root * blocks.factors), "marginal")[0]
-        net = single.Factors(
-            root * blocks.means.reshape(M * P, n), factors, values.reshape(M * P, -1), False
+        return _native.make_network(
+            root * net.means.reshape(M * P, s),
+            root * net.factors[:, 0],
+            root * values[0].reshape(M * P, -1),
+            reduced=reduced,
         )
-        if self.group in FREE_COORDINATES:
-            weights = self._weights(M * P)
-            net = single.in_principal_axes(net, weights, oriented=self.group == "rotation")
-        handle = _native.make_network(
-            net.means,
-            net.factors,
-            net.spectrum,
-            reduced=net.basis is not None and net.basis.shape[0] != net.basis.shape[1],
-        )
-        names = network.conditions
-        every = None if names is None else tuple(f"{m}, {p}" for m in names for p in range(P))
-        return PreparedPositions(phi, M * P, n, every, handle, network.positions, basis=net.basis)
 
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         if self.mode == "marginal":

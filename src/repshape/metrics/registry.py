@@ -36,6 +36,7 @@ METRICS = {
     "wasserstein": "WassersteinShapeMetric",
     "procrustes": "ProcrustesShapeMetric",
     "process": "ProcessShapeMetric",
+    "conv": "ConvShapeMetric",
 }
 # Parameters that are objects; an identity holds them as {class: fields}.
 SETTINGS: dict[str, Any] = {"Preprocess": Preprocess, "CovarianceEstimator": CovarianceEstimator}
@@ -44,6 +45,7 @@ CAPTIONED = (
     "alpha",
     "mode",
     "order",
+    "shifts",
     "q",
     "p",
     "estimator",

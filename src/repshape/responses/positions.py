@@ -110,6 +110,18 @@ class PositionNetwork(Network):
         return cls._trusted(flat, shape[:-1])
 
     @classmethod
+    def points(
+        cls, means: npt.ArrayLike, *, conditions: Sequence[Any] | None = None
+    ) -> PositionNetwork:
+        """Make a network without noise from means (M, time, n) or (M, height, width, n).
+
+        >>> PositionNetwork.points(np.zeros((2, 8, 8, 3)))
+        PositionNetwork(2 conditions, 8 x 8 positions, 3 neurons, no covariance)
+        """
+        centers, shape = _read_means(means)
+        return cls._trusted(Gaussians.points(centers, conditions=conditions), shape[:-1])
+
+    @classmethod
     def _trusted(
         cls, flat: Trials | Gaussians, positions: tuple[int, ...], neurons: Labels = None
     ) -> PositionNetwork:
