@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from repshape.matrix.triangles import triangle_violations
     from repshape.metrics.base import Alignment
     from repshape.metrics.conv import ConvShapeMetric
+    from repshape.metrics.covariance import CovarianceShapeMetric
     from repshape.metrics.energy import EnergyShapeMetric
     from repshape.metrics.gaussian import GaussianShapeMetric
     from repshape.metrics.process import ProcessShapeMetric
@@ -44,6 +45,7 @@ _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
     "ConvShapeMetric": "metrics.conv",
+    "CovarianceShapeMetric": "metrics.covariance",
     "DistanceMatrix": "matrix.distances",
     "EnergyShapeMetric": "metrics.energy",
     "GaussianShapeMetric": "metrics.gaussian",
@@ -70,6 +72,7 @@ __all__ = [
     "Alignment",
     "Cohort",
     "ConvShapeMetric",
+    "CovarianceShapeMetric",
     "DistanceMatrix",
     "EnergyShapeMetric",
     "GaussianShapeMetric",

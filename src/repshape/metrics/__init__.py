@@ -2,6 +2,7 @@
 
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.conv import ConvShapeMetric
+from repshape.metrics.covariance import CovarianceShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.process import ProcessShapeMetric
@@ -11,6 +12,7 @@ from repshape.metrics.wasserstein import WassersteinShapeMetric
 __all__ = [
     "Alignment",
     "ConvShapeMetric",
+    "CovarianceShapeMetric",
     "EnergyShapeMetric",
     "GaussianShapeMetric",
     "ProcessShapeMetric",

@@ -37,6 +37,7 @@ METRICS = {
     "procrustes": "ProcrustesShapeMetric",
     "process": "ProcessShapeMetric",
     "conv": "ConvShapeMetric",
+    "covariance": "CovarianceShapeMetric",
 }
 # Parameters that are objects; an identity holds them as {class: fields}.
 SETTINGS: dict[str, Any] = {"Preprocess": Preprocess, "CovarianceEstimator": CovarianceEstimator}
@@ -46,6 +47,7 @@ CAPTIONED = (
     "mode",
     "order",
     "shifts",
+    "ground",
     "q",
     "p",
     "estimator",
