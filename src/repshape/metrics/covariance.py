@@ -49,13 +49,15 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     .. math:: d(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
               + (2-a)\, D(S^x_m, T S^y_m T')^2 \right]
 
-    ================== ========================================= ===============================
-    ground             D(S, R)                                   defined for
-    ================== ========================================= ===============================
-    "root-frobenius"   :math:`|S^{1/2} - R^{1/2}|_F`             all covariances
-    "log-euclidean"    :math:`|\log S - \log R|_F`               positive definite, equal sizes
-    "affine-invariant" :math:`|\log(S^{-1/2} R S^{-1/2})|_F`     positive definite, equal sizes
-    ================== ========================================= ===============================
+    with one of
+
+    .. math:: D_{\mathrm{root}} = |S^{1/2} - R^{1/2}|_F, \qquad
+              D_{\mathrm{log}} = |\log S - \log R|_F, \qquad
+              D_{\mathrm{affine}} = |\log(S^{-1/2} R S^{-1/2})|_F .
+
+    The root-Frobenius distance is defined for all covariances. The log-Euclidean and the
+    affine-invariant distances are defined for positive definite covariances, and networks with the
+    same number of neurons.
 
     All of them are invariant to orthogonal transforms of both covariances, so d is a metric between
     networks up to transforms of the group (Prop. 1). The first is in the units of the responses, as

@@ -215,16 +215,13 @@ class ProcessShapeMetric(PositionShapeMetric):
     .. math:: d(x, y)^2 = \min_T \sum_m w_m \Big[ a \sum_t |\mu^x_{mt} - T \mu^y_{mt}|^2
               + (2-a)\, c(S^x_m, (I \otimes T) S^y_m (I \otimes T)') \Big]
 
-    where the mode determines the cost c of transporting the noise:
+    where the mode determines the cost c of transporting the noise,
 
-    ========== ======================================================= ===========================
-    mode       c(S, R)                                                 it sees
-    ========== ======================================================= ===========================
-    "marginal" :math:`\sum_t B(S_{tt}, R_{tt})^2`                      noise within time steps
-    "joint"    :math:`B(S, R)^2`                                       also correlations over time
-    "causal"   :math:`\mathrm{tr} S + \mathrm{tr} R - 2 \sum_t
-               |\sum_{s \ge t} L_{st}' M_{st}|_*`                      also the direction of time
-    ========== ======================================================= ===========================
+    .. math:: c_{\mathrm{marginal}}(S, R) = \sum_t B(S_{tt}, R_{tt})^2, \qquad
+              c_{\mathrm{joint}}(S, R) = B(S, R)^2,
+
+    .. math:: c_{\mathrm{causal}}(S, R) = \mathrm{tr} S + \mathrm{tr} R
+              - 2 \sum_t \Big| \sum_{s \ge t} L_{st}' M_{st} \Big|_* .
 
     B is the Bures distance, L L' = S and M M' = R with block lower triangular factors L and M, and
     :math:`|\cdot|_*` is the nuclear norm. "joint" is the 2-Wasserstein distance between
@@ -236,7 +233,8 @@ class ProcessShapeMetric(PositionShapeMetric):
     alpha : float in [0, 2]
         Weight of the means; the weight of the covariances is ``2 - alpha``.
     mode : {"joint", "marginal", "causal"}
-        How the noise of different time steps is compared.
+        How the noise of different time steps is compared: "marginal" sees the noise within time
+        steps only, "joint" also correlations over time, and "causal" also what is known when.
     order : int or None
         For the causal mode: number of past time steps from which the next one is predicted. By
         default all of them. With few trials, a small order has much less bias.
