@@ -62,7 +62,7 @@ def test_moments_are_unbiased_where_the_plug_in_is_not():
     singular, _ = truth()
     rng = np.random.default_rng(2)
     draws, plug_in = [], []
-    for _ in range(600):
+    for _ in range(300):
         x, y = population(rng, 12)
         draws.append(procrustes_moments(x, y, n_moments=2, n_pairings=1).moments)
         cross = (x - x.mean(0)).T @ (y - y.mean(0)) / 11

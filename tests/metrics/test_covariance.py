@@ -48,7 +48,7 @@ def test_triangle_inequality(ground, group):
     """Prop. 1, where the optimum is known: two neurons, or no transform."""
     rng = np.random.default_rng(2)
     metric = rs.CovarianceShapeMetric(ground=ground, group=group, n_starts=8)
-    for _ in range(8):
+    for _ in range(4):
         x, y, z = (network(rng, 2) for _ in range(3))
         sides = [metric.distance(*pair) for pair in ((x, y), (y, z), (x, z))]
         assert max(sides) <= (sum(sides) - max(sides)) * (1 + 1e-9)

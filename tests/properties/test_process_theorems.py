@@ -69,7 +69,7 @@ def test_triangle_inequality(mode):
     """Prop. 1 of each mode, where the optimum is found by exhaustive search: n = 2."""
     rng = np.random.default_rng(3)
     metric = rs.ProcessShapeMetric(mode=mode)
-    for _ in range(25):
+    for _ in range(10):
         x, y, z = (moments(rng, 2, 3, 2) for _ in range(3))
         sides = [metric.distance(*pair) for pair in ((x, y), (y, z), (x, z))]
         assert max(sides) <= sum(sides) - max(sides) + 1e-9
@@ -80,16 +80,16 @@ def test_triangle_inequality(mode):
 def test_the_optimum_is_that_of_exhaustive_search(mode, n):
     """Small groups: all signs of one neuron, all angles of two."""
     rng = np.random.default_rng(4)
-    for _ in range(5):
+    for _ in range(2):
         (mu, S), (nu, R) = moments(rng, 2, 3, n), moments(rng, 2, 3, n)
-        angles = np.linspace(0, 2 * np.pi, 721)
+        angles = np.linspace(0, 2 * np.pi, 181)
         turns = [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles]
         group = [Q[:n, :n] for Q in turns] if n == 2 else [np.eye(1), -np.eye(1)]
         group += [Q @ np.diag([1.0, -1.0])[:n, :n] for Q in group] if n == 2 else []
         every = [((mu - nu @ T.T) ** 2).sum() / 2 + gap(mode, S, R, T, n) for T in group]
         found = rs.ProcessShapeMetric(mode=mode).distance((mu, S), (nu, R))
         assert found <= np.sqrt(min(every)) + 1e-9
-        assert found == pytest.approx(np.sqrt(min(every)), rel=1e-3)
+        assert found == pytest.approx(np.sqrt(min(every)), rel=5e-3)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -126,7 +126,7 @@ def test_random_bicausal_couplings_never_beat_the_causal_distance():
     L, M = np.linalg.cholesky(S), np.linalg.cholesky(R)
     best = gap("causal", S[None], R[None], np.eye(n), n)
     found = []
-    for _ in range(2000):
+    for _ in range(1000):
         U, _, V = np.linalg.svd(rng.normal(size=(P, n, n)))
         found.append(reference.bicausal_cost(L, M, (U * rng.random((P, 1, n)) ** 0.1) @ V))
     assert best <= min(found)
