@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS must be loaded before threads are limited
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
@@ -34,7 +35,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 TRIALS = (20, 50, 100, 200, 1000)
 CONDITIONS, STEPS, NEURONS = 2, 10, 5
-REPEATS = 5
+REPEATS = 15
 LARGEST_CORRECTED = 200  # trials; with more of them, the correction takes long and changes little
 
 
