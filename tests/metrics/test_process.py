@@ -230,7 +230,7 @@ def test_inference_corrects_the_bias_and_warns_of_few_trials():
         (rng.multivariate_normal(np.zeros(6), S, size=(4, 40))).reshape(4, 40, 3, 2)
         for _ in range(2)
     )
-    metric = ProcessShapeMetric(mode="causal", order=1, n_starts=1)
+    metric = ProcessShapeMetric(mode="causal", order=1)
     found = rs.inference.distance(x, y, metric)
     assert found.interval[0] < 0 < found.interval[1]
     assert found.plug_in > 0.5

@@ -79,6 +79,10 @@ class Point:
         return np.pad(self.factors, ((0, 0), (0, 0), (0, 0), (0, extra)))
 
 
+# The tolerance of the search, or less.
+VECTOR_TOLERANCE = 1e-9
+
+
 def check_padding(metric: Any, size: int) -> None:
     """Raise if neurons could be matched with silent ones, which the space does not have."""
     if metric.group == "permutation" and (metric.pad_to or 0) > size:
@@ -103,7 +107,9 @@ class ShapeSpace:
         if getattr(metric, "shifts", False):
             raise InputError("The geometry of shape space needs shifts=False. Got shifts=True.")
         self.given = metric
-        self.metric: Any = metric.with_parameters(preprocess=None)
+        # A vector has the error of its transform, and a distance only the square of it.
+        tol = min(metric.tol, VECTOR_TOLERANCE)
+        self.metric: Any = metric.with_parameters(preprocess=None, tol=tol)
         if isinstance(metric, PositionShapeMetric) and metric.order is not None:
             self.metric = self.metric.with_parameters(order=None)  # the blocks are models already
 

@@ -270,8 +270,8 @@ class ProcessShapeMetric(PositionShapeMetric):
     (conditions, time * neurons, time * neurons), or `PositionNetwork`. Distances are sums over time
     steps, not means: with one step, every mode is `GaussianShapeMetric`.
 
-    The marginal mode is searched as in `GaussianShapeMetric`. The joint and causal modes are searched
-    from starts until they agree for all numbers of neurons, permutations of few neurons included.
+    The marginal mode is searched as in `GaussianShapeMetric`. The joint and causal modes have no
+    exact search for few neurons: they are always searched until starts agree.
 
     The Gaussian 2-Wasserstein distance is a lower bound of that between non-Gaussian processes with
     the same moments. There is no such bound for the causal distance (Gunasingam and Wong, 2026).
