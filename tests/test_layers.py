@@ -32,7 +32,7 @@ LAYERS = (
         "preprocess",
         "responses",
     ),
-    ("_core", "_native", "_parallel", "coordinates", "reference"),
+    ("_core", "_native", "_native_process", "_parallel", "coordinates", "reference"),
     ("metrics", "solvers"),
     ("matrix",),
     ("io",),

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from repshape.matrix.repair import repair
     from repshape.matrix.triangles import triangle_violations
     from repshape.metrics.base import Alignment
+    from repshape.metrics.conv import ConvShapeMetric
+    from repshape.metrics.covariance import CovarianceShapeMetric
     from repshape.metrics.energy import EnergyShapeMetric
     from repshape.metrics.gaussian import GaussianShapeMetric
+    from repshape.metrics.process import ProcessShapeMetric
     from repshape.metrics.procrustes import ProcrustesShapeMetric
     from repshape.metrics.wasserstein import WassersteinShapeMetric
     from repshape.moments import estimate_moments
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from repshape.preprocess import Preprocess
     from repshape.report import write_report
     from repshape.responses import Gaussians, Trials, as_network
+    from repshape.responses.positions import PositionNetwork
 
     __version__: str
     """Version of the package."""
@@ -40,11 +44,15 @@ if not TYPE_CHECKING:
 _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
+    "ConvShapeMetric": "metrics.conv",
+    "CovarianceShapeMetric": "metrics.covariance",
     "DistanceMatrix": "matrix.distances",
     "EnergyShapeMetric": "metrics.energy",
     "GaussianShapeMetric": "metrics.gaussian",
     "Gaussians": "responses",
+    "PositionNetwork": "responses.positions",
     "Preprocess": "preprocess",
+    "ProcessShapeMetric": "metrics.process",
     "ProcrustesShapeMetric": "metrics.procrustes",
     "Trials": "responses",
     "WassersteinShapeMetric": "metrics.wasserstein",
@@ -63,11 +71,15 @@ _MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "p
 __all__ = [
     "Alignment",
     "Cohort",
+    "ConvShapeMetric",
+    "CovarianceShapeMetric",
     "DistanceMatrix",
     "EnergyShapeMetric",
     "GaussianShapeMetric",
     "Gaussians",
+    "PositionNetwork",
     "Preprocess",
+    "ProcessShapeMetric",
     "ProcrustesShapeMetric",
     "Trials",
     "WassersteinShapeMetric",

@@ -128,3 +128,51 @@ def energy_gradient(
     isa: str = "",
     repeats: int = 1,
 ) -> tuple[float, FloatArray]: ...
+
+class ProcessNetwork:
+    conditions: int
+    neurons: int
+    rank: int
+    def __init__(
+        self,
+        means: FloatArray,
+        factors: FloatArray,
+        first: npt.NDArray[np.int64],
+        ranks: npt.NDArray[np.int64],
+        spectra: list[FloatArray],
+        reduced: bool = False,
+    ) -> None: ...
+    def __lt__(self, other: ProcessNetwork) -> bool: ...
+
+class ProcessOptions:
+    def __init__(
+        self,
+        group: int,
+        alpha: float,
+        weights: FloatArray,
+        tolerance: float,
+        max_iterations: int,
+        starts: FloatArray,
+        n_starts: int,
+        screen: bool,
+        seed: int,
+    ) -> None: ...
+    def shorten(self, starts: int) -> None: ...
+
+def process_align(
+    x: ProcessNetwork, y: ProcessNetwork, options: ProcessOptions
+) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
+def process_align_pairs(
+    networks: list[ProcessNetwork],
+    pairs: npt.NDArray[np.int64],
+    options: dict[int, ProcessOptions],
+    starts: list[FloatArray],
+    keep: bool,
+) -> tuple[FloatArray, list[FloatArray]]: ...
+def process_gradient(
+    x: ProcessNetwork,
+    y: ProcessNetwork,
+    transform: FloatArray,
+    weights: FloatArray,
+    alpha: float = 1.0,
+) -> tuple[float, FloatArray]: ...

@@ -19,14 +19,17 @@ from repshape._core import (
     EnergyOptions,
     Network,
     Options,
+    ProcessNetwork,
+    ProcessOptions,
     Samples,
     instruction_set,
     instruction_sets,
+    process_gradient,
 )
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
-SearchOptions: TypeAlias = Options | EnergyOptions
+SearchOptions: TypeAlias = Options | EnergyOptions | ProcessOptions
 
 __all__ = [
     "EnergyOptions",
@@ -34,6 +37,8 @@ __all__ = [
     "Options",
     "PairResults",
     "Parts",
+    "ProcessNetwork",
+    "ProcessOptions",
     "Samples",
     "Search",
     "SearchOptions",
@@ -51,6 +56,7 @@ __all__ = [
     "instruction_sets",
     "make_network",
     "make_samples",
+    "process_gradient",
     "rate_energy",
     "rate_gaussian",
 ]
@@ -257,6 +263,7 @@ def align(x: Any, y: Any, options: SearchOptions) -> Solution:
         )
         means = covariances = float("nan")
     else:
+        solve: Any = _core.process_align if isinstance(options, ProcessOptions) else _core.align
         (
             distance,
             bound,
@@ -268,7 +275,7 @@ def align(x: Any, y: Any, options: SearchOptions) -> Solution:
             n_agreeing,
             _,
             core,
-        ) = _core.align(x, y, options)
+        ) = solve(x, y, options)
     return Solution(
         distance=distance,
         lower_bound=bound,
@@ -306,8 +313,10 @@ def align_pairs(
     """
     index = np.ascontiguousarray(pairs, dtype=np.int64)
     given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
-    energy = any(isinstance(one, EnergyOptions) for one in options.values())
-    solve: Any = _core.energy_align_pairs if energy else _core.align_pairs
+    kinds = {type(one) for one in options.values()}
+    solve: Any = _core.energy_align_pairs if EnergyOptions in kinds else _core.align_pairs
+    if ProcessOptions in kinds:
+        solve = _core.process_align_pairs
     rows, transforms = solve(list(handles), index, dict(options), given, keep)
     # The last three numbers of a pair: starts, starts that agree, and whether it converged.
     counts = rows[:, -3:-1].astype(np.int64)

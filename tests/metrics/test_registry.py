@@ -205,6 +205,9 @@ OWN: dict[str, list[dict[str, Any]]] = {
     "energy": [{"q": 0.5}, {"estimator": "v"}],
     "wasserstein": [{"p": 1.0}, {"regularization": 0.1}],
     "procrustes": [{"whitening": 0.5}, {"distance": "angular"}, {"center": False}],
+    "conv": [{"mode": "joint"}, {"shifts": True}],
+    "covariance": [{"ground": "log-euclidean"}, {"alpha": 0.0}],
+    "process": [{"mode": "marginal"}, {"mode": "causal", "order": 2}],
 }
 
 

@@ -13,11 +13,15 @@ import numpy.typing as npt
 from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
+from repshape.analysis.tangent_mean import mean_point
+from repshape.analysis.tangent_space import ShapeSpace, check_padding
 from repshape.coordinates.factors import factorise
 from repshape.errors import InputError, NotConvergedWarning, check_integer, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.metrics.process import PositionShapeMetric
+from repshape.metrics.soft import refuse_soft
 from repshape.responses import Gaussians, NetworkLike, as_network
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +40,7 @@ class FrechetMean:
 
     Attributes
     ----------
-    mean : Gaussians
+    mean : Gaussians or PositionNetwork
         The mean network, in the coordinates of the network that the iteration started from. Like
         every shape, it is defined up to transforms of the group. It has as many neurons as the
         largest network of positive weight.
@@ -54,7 +58,7 @@ class FrechetMean:
         Number of iterations of alignment and averaging.
     """
 
-    mean: Gaussians
+    mean: Any
     distances: FloatArray
     variance: float
     transforms: tuple[FloatArray, ...]
@@ -65,7 +69,7 @@ class FrechetMean:
 
 def frechet_mean(
     networks: Iterable[NetworkLike],
-    metric: GaussianShapeMetric | None = None,
+    metric: GaussianShapeMetric | PositionShapeMetric | None = None,
     *,
     weights: npt.ArrayLike | None = None,
     tol: float = 1e-8,
@@ -83,7 +87,7 @@ def frechet_mean(
     Parameters
     ----------
     networks : iterable of K networks
-    metric : GaussianShapeMetric, optional
+    metric : GaussianShapeMetric or ProcessShapeMetric, optional
         By default ``GaussianShapeMetric()``. The preprocessing is applied once to each network, so
         the mean is in the preprocessed space.
     weights : array of shape (K,), optional
@@ -115,11 +119,14 @@ def frechet_mean(
     >>> np.round(result.distances / distance, 6)
     array([0.5, 0.5])
     """
-    problem = MeanProblem(networks, check_gaussian(metric), workers)
-    share = network_shares(weights, len(problem.moments))
     check_real("tol", tol, 0, 1, closed="neither")
     check_integer("max_iter", max_iter, 1)
-    found = problem.solve(share, tol, max_iter)
+    if isinstance(metric, PositionShapeMetric):
+        found = _mean_with_positions(list(networks), metric, weights, tol, max_iter, workers)
+    else:
+        problem = MeanProblem(networks, check_gaussian(metric), workers)
+        share = network_shares(weights, len(problem.moments))
+        found = problem.solve(share, tol, max_iter)
     warn_unconverged(found.converged, "Frechet mean", max_iter, stacklevel=3)
     return found
 
@@ -133,6 +140,32 @@ def warn_unconverged(converged: bool, what: str, max_iter: int, stacklevel: int)
             NotConvergedWarning,
             stacklevel=stacklevel,
         )
+
+
+def _mean_with_positions(
+    networks: list[Any],
+    metric: PositionShapeMetric,
+    weights: npt.ArrayLike | None,
+    tol: float,
+    max_iter: int,
+    workers: int | None,
+) -> FrechetMean:
+    if not networks:
+        raise InputError("The 'networks' parameter must hold at least one network. Got none.")
+    space, share = ShapeSpace(metric), network_shares(weights, len(networks))
+    points = space.points(networks, [f"network {k}" for k in range(len(networks))])
+    found = mean_point(space, points, share, tol=tol, max_iter=max_iter, workers=workers)
+    variance = float(share @ found.distances**2)
+    transforms = tuple(T.T for T in found.transforms)
+    return FrechetMean(
+        found.mean.network,
+        found.distances,
+        variance,
+        transforms,
+        share,
+        found.converged,
+        found.n_iterations,
+    )
 
 
 def network_shares(weights: npt.ArrayLike | None, count: int) -> FloatArray:
@@ -155,6 +188,7 @@ class MeanProblem:
         self, networks: Iterable[NetworkLike], metric: GaussianShapeMetric, workers: int | None
     ) -> None:
         metric._validate_parameters()
+        refuse_soft(metric, "The Frechet mean")
         given = [as_network(network, f"network {k}") for k, network in enumerate(networks)]
         if not given:
             raise InputError("The 'networks' parameter must hold at least one network. Got none.")
@@ -169,11 +203,7 @@ class MeanProblem:
         self.moments = [metric._moments(one) for one in given]
         self.prepared = [self.metric.prepare(one) for one in self.moments]
         size = max(one.n_neurons for one in self.moments)
-        if metric.group == "permutation" and (metric.pad_to or 0) > size:
-            raise InputError(
-                "The mean has as many neurons as the largest network, and 'pad_to' must not be "
-                f"larger. Got {metric.pad_to} for at most {size} neurons."
-            )
+        check_padding(metric, size)
         self.factors = [_square_factors(one, size) for one in self.moments]
 
     def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:

@@ -18,6 +18,7 @@ from repshape.matrix.distances import check_labels
 from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.soft import refuse_soft
 from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]
@@ -162,6 +163,7 @@ def interpolate(
     array([0.282843])
     """
     template = check_gaussian(metric)
+    refuse_soft(template, "A sweep over alphas")
     grid = np.unique([0.0, 2.0, *(check_real("alphas", one, 0, 2) for one in alphas)])
     metrics = [template.with_parameters(alpha=float(alpha)) for alpha in grid]
     prepared = [metrics[0].prepare(network) for network in networks]

@@ -65,6 +65,7 @@ def warn_few_trials(terms: Terms, n_trials: int, stacklevel: int) -> None:
     n = max(network.n_neurons for network in terms.networks)
     if phi is not None and phi.n_components is not None:
         n = phi.n_components
+    n *= terms.terms[0].metric._positions_together(terms.networks[0])
     if n_trials < TRIALS_PER_DIMENSION * n:
         warnings.warn(
             f"There are {n_trials} trials for {n} dimensions. With fewer than "

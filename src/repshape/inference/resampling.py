@@ -51,6 +51,9 @@ def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Ga
     array([[4.5],
            [0.5]])
     """
+    whole: Any = network
+    if hasattr(network, "flat"):  # a network with positions
+        return whole.with_responses(take_conditions(whole.flat, index))  # type: ignore[no-any-return]
     # Labels must be distinct, so there are none if a condition is repeated.
     names = network.conditions
     labels = None if names is None or _repeats(index) else tuple(names[m] for m in index)
@@ -62,6 +65,9 @@ def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Ga
 
 def take_trials(network: Trials, index: Sequence[IntArray]) -> Trials:
     """Return the network with the trials ``index[m]`` of each condition m."""
+    whole: Any = network
+    if hasattr(network, "flat"):  # a network with positions
+        return whole.with_responses(take_trials(whole.flat, index))  # type: ignore[no-any-return]
     chosen = [one[rows] for one, rows in zip(network.responses, index, strict=True)]
     return _trials(chosen, network.conditions)
 

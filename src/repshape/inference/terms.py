@@ -24,6 +24,7 @@ from repshape.metrics.base import (
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.preprocess import FittedPreprocess
 from repshape.responses import NetworkLike, Trials, as_trials
+from repshape.responses.positions import PositionNetwork
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -196,13 +197,22 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
     for k, one in enumerate(given):
         if id(one) not in places:
             places[id(one)] = len(networks)
-            networks.append(as_trials(one, f"network {k}"))
+            networks.append(_read_trials(valid[id(metrics[k // 2])], one, f"network {k}"))
             check_same_conditions(networks[0], networks[-1])
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
     valid = {key: in_one_space(metric, networks) for key, metric in valid.items()}
     chosen = [valid[id(metric)] for metric in metrics]
     terms = [Term(metric, *pair) for metric, pair in zip(chosen, numbers, strict=True)]
     return Terms(tuple(networks), tuple(terms))
+
+
+def _read_trials(metric: ShapeMetric[Any], network: Any, name: str) -> Any:
+    """Return a network with trials as the metric takes it, or raise."""
+    found = metric._read(network, name)
+    if isinstance(found, PositionNetwork):
+        as_trials(found.flat, name)
+        return found
+    return as_trials(found, name)
 
 
 def check_pair(value: Any, name: str) -> Pair:

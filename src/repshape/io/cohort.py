@@ -31,7 +31,8 @@ from repshape.io.records import (
 )
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import create_group, read_attributes, readable
-from repshape.responses import NetworkLike, as_network
+from repshape.responses import NetworkLike
+from repshape.responses.positions import as_any_network
 
 FORMAT = "repshape-cohort"
 FORMAT_VERSION = 1
@@ -140,7 +141,7 @@ class Cohort(Sequence[Network]):
         if isinstance(self, Cohort):
             return self._selected(range(len(self)))
         rows = [
-            (name, as_network(network, f"network {name!r}"), row)
+            (name, as_any_network(network, f"network {name!r}"), row)
             for name, network, row in _rows(self, None, None)
         ]
         own = {name: network.conditions for name, network, _ in rows}
@@ -186,7 +187,7 @@ class Cohort(Sequence[Network]):
             )
         if name in self.labels:
             raise InputError(f"The cohort already has a network named {name!r}.")
-        network = as_network(responses, f"network {name!r}")
+        network = as_any_network(responses, f"network {name!r}")
         order = self._records[-1].order + 1 if self._records else 0
         record = Record.of(name, network, dict(metadata), order)
         for other in self._records[:1]:

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +23,7 @@ from repshape.errors import InputError, InputTypeError
 from repshape.io.writing import TEMPORARY_SUFFIX
 from repshape.io.zarr import add_array, create_group, read_array, read_attributes, readable
 from repshape.responses import Gaussians, Kind, Trials
+from repshape.responses.positions import PositionNetwork
 
 Network = Trials | Gaussians
 # The array that holds the covariances of each kind.
@@ -58,31 +60,34 @@ class Record:
     metadata: dict[str, Any] = field(default_factory=dict)
     order: int = 0
     checksum: str | None = None
+    positions: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
         """Describe a network."""
-        trials = isinstance(network, Trials)
-        stored = network.pooled if isinstance(network, Trials) else network.stored
+        flat: Network = getattr(network, "flat", network)  # of a network with positions
+        trials = isinstance(flat, Trials)
+        stored = flat.pooled if isinstance(flat, Trials) else flat.stored
         return cls(
             name=name,
-            kind="trials" if isinstance(network, Trials) else network.kind,
+            kind="trials" if isinstance(flat, Trials) else flat.kind,
             n_conditions=network.n_conditions,
             n_neurons=network.n_neurons,
-            n_bytes=stored.nbytes + (0 if trials else network.means.nbytes),
+            n_bytes=stored.nbytes + (0 if trials else flat.means.nbytes),
             fingerprint=network.fingerprint,
             conditions=network.conditions,
             neurons=network.neurons,
             metadata={key: plain(key, value) for key, value in metadata.items()},
             order=order,
+            positions=getattr(network, "positions", None),
         )
 
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        fields = {"checksum": None, "neurons": None} | attributes
+        fields = {"checksum": None, "neurons": None, "positions": None} | attributes
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
-        for noun in ("conditions", "neurons"):
+        for noun in ("conditions", "neurons", "positions"):
             fields[noun] = None if fields[noun] is None else tuple(fields[noun])
         return cls(**fields)
 
@@ -95,7 +100,7 @@ class Record:
     def attributes(self) -> dict[str, Any]:
         """Return the record as JSON can hold it."""
         values = {key: getattr(self, key) for key in self.__dataclass_fields__}
-        for noun in ("conditions", "neurons"):
+        for noun in ("conditions", "neurons", "positions"):
             values[noun] = None if values[noun] is None else list(values[noun])
         return values
 
@@ -117,7 +122,7 @@ def plain(key: str, value: Any) -> Any:
 def save_network(folder: Path, network: Network, record: Record) -> Record:
     """Write one network into a folder of its own, and return its record with the checksum."""
     group = create_group(folder, record.attributes())
-    _save_arrays(group, network)
+    _save_arrays(group, getattr(network, "flat", network))
     checksum = stored_checksum(folder)
     group.update_attributes({"checksum": checksum})
     return replace(record, checksum=checksum)
@@ -156,6 +161,11 @@ def stored_checksum(folder: Path) -> str:
 
 def load_network(folder: Path, record: Record) -> Network:
     """Read one network; it was validated when it was written."""
+    if record.positions is not None:
+        columns = record.n_neurons * prod(record.positions)
+        flat = replace(record, n_neurons=columns, neurons=None, positions=None)
+        network: Any = load_network(folder, flat)
+        return PositionNetwork._trusted(network, record.positions, record.neurons)  # type: ignore[return-value]
     if record.kind == "trials":
         trials = frozen(read_array(folder / "trials"))
         counts = read_array(folder / "n_trials").astype(np.intp)

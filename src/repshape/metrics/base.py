@@ -24,6 +24,7 @@ from repshape.errors import (
     InputTypeError,
     Rule,
     SearchWarning,
+    check_choice,
     check_integer,
     check_integer_or_auto,
     check_parameters,
@@ -31,6 +32,7 @@ from repshape.errors import (
 )
 from repshape.groups import (
     FREE_COORDINATES,
+    GROUPS,
     PADDED_GROUPS,
     Group,
     Transform,
@@ -169,6 +171,11 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         """Whether the group acts on the same space for all pairs of networks."""
         return self.pad_to is not None or self.group not in PADDED_GROUPS
 
+    @property
+    def _takes_padding(self) -> bool:
+        """Whether the metric has the parameter ``pad_to``."""
+        return "pad_to" in self._rules
+
     def for_sizes(self, sizes: Iterable[int]) -> Self:
         """Return the metric for networks of these numbers of neurons, which share one space.
 
@@ -182,7 +189,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         >>> GaussianShapeMetric(group="permutation").for_sizes([3, 5, 4])
         GaussianShapeMetric(group='permutation', pad_to=5)
         """
-        if self._has_one_space:
+        if self._has_one_space or not self._takes_padding:
             return self
         kept = None if self.preprocess is None else self.preprocess.n_components
         return self.with_parameters(pad_to=max(sizes) if kept is None else kept)
@@ -246,10 +253,18 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         whole = fixed.with_silent_neurons()
         return self._compare(_padded(x, whole.shape[1]), y, whole)
 
+    def _read(self, network: Any, name: str = "network") -> Any:
+        """Return any description of a network as what the metric compares."""
+        return as_network(network, name)
+
+    def _positions_together(self, network: Any) -> int:
+        """Return over how many positions the metric estimates one covariance."""
+        return 1
+
     def prepare(self, network: NetworkLike) -> P:
         """Validate and prepare one network, once for all of its pairs."""
         self._validate_parameters()
-        return self._prepare_checked(as_network(network))
+        return self._prepare_checked(self._read(network))
 
     def _prepare_checked(self, network: Trials | Gaussians) -> P:
         """Preprocess and prepare a network, with parameters that are known to be valid."""
@@ -270,7 +285,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         and it is not proven to be the best.
         """
         self._validate_parameters()
-        networks = as_network(x, "x"), as_network(y, "y")  # check both before any work
+        networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
         check_same_conditions(*networks)
         first, second = (self._prepare_checked(network) for network in networks)
         found = self._align_prepared(first, second)
@@ -290,14 +305,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
     def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices."""
         index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        found = [self.align_prepared(prepared[i], prepared[j]) for i, j in index]
-        return _native.PairResults(
-            distance=np.array([a.distance for a in found]),
-            lower_bound=np.array([a.lower_bound for a in found]),
-            converged=np.array([a.converged for a in found], dtype=bool),
-            n_starts=np.array([a.n_starts for a in found], dtype=np.int64),
-            n_agreeing=np.array([a.n_agreeing for a in found], dtype=np.int64),
-        )
+        return pair_results([self.align_prepared(prepared[i], prepared[j]) for i, j in index])
 
     def score(self, alignment: Alignment, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance of held-out responses under an alignment found on other responses.
@@ -305,7 +313,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
         """
         self._validate_parameters()
-        networks = [as_network(x, "x"), as_network(y, "y")]
+        networks = [self._read(x, "x"), self._read(y, "y")]
         check_same_conditions(*networks)
         for k, phi in enumerate(alignment._phi):
             if phi is not None:
@@ -329,7 +337,7 @@ def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
     The networks may be records of a cohort. Other callables than shape metrics are returned as
     they are. Networks that cannot be read are ignored: an error about them is for `prepare`.
     """
-    if not isinstance(metric, ShapeMetric) or metric._has_one_space:
+    if not isinstance(metric, ShapeMetric) or metric._has_one_space or not metric._takes_padding:
         return metric
     sizes = []
     for network in networks:
@@ -337,6 +345,18 @@ def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
             known = getattr(network, "n_neurons", None)
             sizes.append(as_network(network).n_neurons if known is None else int(known))
     return metric.for_sizes(sizes) if sizes else metric
+
+
+def pair_results(found: Sequence[Alignment], *, keep: bool = False) -> _native.PairResults:
+    """Collect alignments of single pairs, with the cores of their transforms if asked for."""
+    return _native.PairResults(
+        distance=np.array([a.distance for a in found]),
+        lower_bound=np.array([a.lower_bound for a in found]),
+        converged=np.array([a.converged for a in found], dtype=bool),
+        n_starts=np.array([a.n_starts for a in found], dtype=np.int64),
+        n_agreeing=np.array([a.n_agreeing for a in found], dtype=np.int64),
+        transforms=[a._map.core for a in found] if keep else None,
+    )
 
 
 def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str | Group) -> Transform:
@@ -352,6 +372,8 @@ def warm_start(known: Transform, x: Prepared, y: Prepared, group: str | Group) -
     the result is the transform of the group that is closest to the known one.
     """
     core = known.between(y.basis, x.basis)
+    if group == "soft":  # the transform of a plan, which any plan may start from
+        return core
     if group in FREE_COORDINATES:
         return nearest_orthogonal(core)
     # Neurons that were matched with silent neurons remain so.
@@ -410,4 +432,9 @@ SEARCH_RULES: Mapping[str, Rule] = {
     "n_starts": partial(check_integer_or_auto, low=1),
     "preprocess": PREPROCESS_RULE,
     "pad_to": PADDING_RULE,
+}
+# The same for metrics that take the groups with a name only, and no silent neurons.
+NAMED_GROUP_RULES: Mapping[str, Rule] = {
+    **{name: rule for name, rule in SEARCH_RULES.items() if name != "pad_to"},
+    "group": partial(check_choice, choices=GROUPS),
 }

@@ -16,7 +16,13 @@ from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import EnergyObjective, Statistics
 from repshape.metrics.base import SEARCH_RULES, signed_root
-from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.metrics.native import PreparedNative
+from repshape.metrics.soft import (
+    SOFT_RULE,
+    EnergySoftProblem,
+    PreparedSoft,
+    SoftShapeMetric,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.correspondence import Moments, spread_conditions
@@ -25,7 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
 
 
-class EnergyShapeMetric(NativeShapeMetric):
+class EnergyShapeMetric(SoftShapeMetric):
     r"""Energy distance between networks, minimised over a group.
 
     .. math:: d_q(x, y)^2 = \min_T \sum_m w_m \left[ E |X_m - T Y_m|^q
@@ -85,6 +91,7 @@ class EnergyShapeMetric(NativeShapeMetric):
         "q": partial(check_real, low=0, high=2, closed="right"),
         "estimator": partial(check_choice, choices=ESTIMATORS),
         **SEARCH_RULES,
+        "group": SOFT_RULE,
     }
 
     def __init__(
@@ -146,6 +153,8 @@ class EnergyShapeMetric(NativeShapeMetric):
         padded = self._is_padded(trials.n_neurons)
         space = trials.n_neurons if self.pad_to is None else int(self.pad_to)
         handle = _native.make_samples(coordinates.rows, trials.n_trials, space, self.q)
+        if self.group == "soft":
+            return PreparedSoft(phi, *sizes, trials.conditions, handle, trials.responses)
         statistics = None
         if isinstance(self.group, Group):
             kept = spread_conditions(trials.n_conditions)
@@ -161,6 +170,13 @@ class EnergyShapeMetric(NativeShapeMetric):
             statistics=statistics,
         )
 
+    def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> EnergySoftProblem:
+        weights, unbiased = self._weights(x.n_conditions), self.estimator == "u"
+        return EnergySoftProblem(x.responses, y.responses, self.q, weights, unbiased)
+
+    def _permutation_scale(self, n: int) -> float:
+        return float(n ** (-self.q / 4))
+
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
 
@@ -168,6 +184,8 @@ class EnergyShapeMetric(NativeShapeMetric):
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
     ) -> list[FloatArray]:
         """Return minus the loss at each start of each pair, as `solve_pairs` takes them."""
+        if self.group == "soft":
+            return self._rate_plans(prepared, pairs, starts)
         handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         return _native.rate_energy(handles, index, starts, weights, self.q)

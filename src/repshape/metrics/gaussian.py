@@ -15,7 +15,13 @@ from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GaussianObjective, Statistics
 from repshape.metrics.base import SEARCH_RULES
-from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.metrics.native import PreparedNative
+from repshape.metrics.soft import (
+    SOFT_RULE,
+    GaussianSoftProblem,
+    PreparedSoft,
+    SoftShapeMetric,
+)
 from repshape.moments import (
     CovarianceEstimator,
     check_covariance,
@@ -31,7 +37,7 @@ from repshape.solvers.starts import mean_gain
 FloatArray = npt.NDArray[np.float64]
 
 
-class GaussianShapeMetric(NativeShapeMetric):
+class GaussianShapeMetric(SoftShapeMetric):
     r"""Distance between networks with Gaussian responses, minimised over a group.
 
     .. math:: d_a(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -45,11 +51,12 @@ class GaussianShapeMetric(NativeShapeMetric):
     ----------
     alpha : float in [0, 2]
         Weight of the means; the weight of the covariances is ``2 - alpha``.
-    group : {"orthogonal", "rotation", "permutation", "identity"} or Group
+    group : {"orthogonal", "rotation", "permutation", "identity", "soft"} or Group
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance. Any other group of isometries is possible as an object; see
-        `repshape.groups.Group`.
+        adds to the distance. "soft" matches every neuron of both networks, by transport, and
+        divides squared responses by the number of neurons; see `repshape.metrics.soft`. Any other
+        group of isometries is possible as an object; see `repshape.groups.Group`.
     covariance : str or CovarianceEstimator
         How to estimate covariances from trials; see `repshape.estimate_moments`.
     preprocess : Preprocess or None
@@ -61,7 +68,7 @@ class GaussianShapeMetric(NativeShapeMetric):
         padded with silent neurons to this size. None is the size of the larger network. Then the
         triangle inequality may fail between networks of different sizes. `repshape.pairwise` and
         other functions of many networks replace None by the size of the largest. It makes no
-        difference to "orthogonal" and "identity".
+        difference to "orthogonal" and "identity", and does not apply to "soft".
     n_starts : "auto" or int
         Number of starting points of the search. 1 starts only from the alignment of the means.
         "auto" explores starting points, most of them from matching covariances of the same
@@ -98,6 +105,7 @@ class GaussianShapeMetric(NativeShapeMetric):
         "alpha": partial(check_real, low=0, high=2),
         "covariance": check_covariance,
         **SEARCH_RULES,
+        "group": SOFT_RULE,
     }
 
     def __init__(
@@ -163,6 +171,8 @@ class GaussianShapeMetric(NativeShapeMetric):
             reduced=padded or (net.basis is not None and net.basis.shape[0] != net.basis.shape[1]),
         )
         sizes = network.n_conditions, network.n_neurons
+        if self.group == "soft":
+            return PreparedSoft(phi, *sizes, network.conditions, handle, net)
         statistics = None
         if isinstance(self.group, Group):
             kept = spread_conditions(network.n_conditions)
@@ -179,6 +189,13 @@ class GaussianShapeMetric(NativeShapeMetric):
             statistics=statistics,
         )
 
+    def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> GaussianSoftProblem:
+        weights = self._weights(x.n_conditions)
+        return GaussianSoftProblem(x.responses, y.responses, self.alpha, weights)
+
+    def _permutation_scale(self, n: int) -> float:
+        return float(n**-0.5)
+
     def _options(self, search: _native.Search) -> _native.SearchOptions:
         return _native.gaussian_options(search, self.alpha)
 
@@ -189,6 +206,8 @@ class GaussianShapeMetric(NativeShapeMetric):
 
         Values are comparable within a pair only.
         """
+        if self.group == "soft":
+            return self._rate_plans(prepared, pairs, starts)
         handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         return _native.rate_gaussian(handles, index, starts, weights, self.alpha)

@@ -16,7 +16,6 @@ from repshape.groups import (
     FREE_COORDINATES,
     Group,
     Transform,
-    check_group,
     nearest_orthogonal,
     oracle,
     padded_permutation,
@@ -31,6 +30,7 @@ from repshape.metrics.base import (
     ShapeMetric,
     prepared_transform,
 )
+from repshape.metrics.soft import SOFT_RULE, best_plan, on_pairs, refuse_padding
 from repshape.preprocess import FittedPreprocess, Preprocess, transform_responses
 from repshape.responses import Gaussians, Trials
 
@@ -82,10 +82,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     Parameters
     ----------
-    group : {"orthogonal", "rotation", "permutation", "identity"} or Group
+    group : {"orthogonal", "rotation", "permutation", "identity", "soft"} or Group
         Transforms under which networks count as equal. If the numbers of neurons differ, the
         smaller network is matched with a part of the larger, and the rest of the larger network
-        adds to the distance.
+        adds to the distance. "soft" matches every neuron of both networks, by transport, and
+        divides squared responses by the number of neurons (Khosla and Williams, 2024).
     whitening : float in [0, 1]
         How far to whiten, from 0 (not at all) to 1 (fully). A direction of variance v gets
         variance v^(1 - whitening); one without variance stays without. `Preprocess` has the same
@@ -136,7 +137,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "group": check_group,
+        "group": SOFT_RULE,
         "whitening": partial(check_real, low=0, high=1),
         "distance": partial(check_choice, choices=DISTANCES),
         "center": check_boolean,
@@ -166,6 +167,10 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as scikit-learn's estimators do."""
         return {**super().get_params(deep), "distance": self._distance}
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        refuse_padding(self)
 
     def _parameter(self, name: str) -> Any:
         return self._distance if name == "distance" else getattr(self, name)
@@ -267,7 +272,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             n_iterations=1,
             n_starts=1,
             n_agreeing=1,
-            _map=fixed.reversed() if swapped else fixed,
+            _map=_reversed(fixed, self.group) if swapped else fixed,
             _phi=(x.phi, y.phi),
         )
 
@@ -277,6 +282,9 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         Any transform that maximises <X, YT> minimises both distances.
         """
         G = x.rows.T @ y.rows
+        if self.group == "soft":
+            P = best_plan(G)
+            return *self._measure(*on_pairs(x.rows, y.rows, P)), Transform(x.n_neurons * P.T)
         core, n_x = self._best_transform(x, y, G).T, x.rows.shape[1]
         rows = np.pad(x.rows, ((0, 0), (0, core.shape[1] - n_x)))
         gap, distance = self._measure(rows, y.rows @ core, y.rows)
@@ -304,12 +312,26 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         # Precise near 0 and pi, where the arccos of a cosine loses half of the digits.
         return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
 
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        if self.group != "soft":
+            return super()._evaluate(x, y, fixed)
+        X, Y = self._weighted(x.means), self._weighted(y.means)
+        return self._measure(*on_pairs(X, Y, fixed.core.T / X.shape[1]))[1]
+
     def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         X, Y = self._weighted(x.means), self._weighted(y.means)
         if self._distance == "angular":
             _check_angle(X)
             _check_angle(Y)
         return self._measure(X, fixed.apply(Y), Y)[1]
+
+
+def _reversed(fixed: Transform, group: str | Group) -> Transform:
+    """Return the transform in the other direction; that of a plan is divided by its masses."""
+    if group != "soft":
+        return fixed.reversed()
+    n_y, n_x = fixed.shape
+    return Transform(np.ascontiguousarray(fixed.core.T * (n_y / n_x)))
 
 
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -36,6 +36,9 @@ METRICS = {
     "energy": "EnergyShapeMetric",
     "wasserstein": "WassersteinShapeMetric",
     "procrustes": "ProcrustesShapeMetric",
+    "process": "ProcessShapeMetric",
+    "conv": "ConvShapeMetric",
+    "covariance": "CovarianceShapeMetric",
 }
 # Parameters that are objects; an identity holds them as {class: fields}.
 SETTINGS: dict[str, Any] = {
@@ -47,6 +50,10 @@ SETTINGS: dict[str, Any] = {
 # Parameters that affect what is measured, in the order in which a caption lists them.
 CAPTIONED = (
     "alpha",
+    "mode",
+    "order",
+    "shifts",
+    "ground",
     "q",
     "p",
     "estimator",

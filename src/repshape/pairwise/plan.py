@@ -18,6 +18,7 @@ from repshape._parallel import available_cores
 from repshape.errors import InputError, check_boolean, check_choice, check_integer
 from repshape.io.records import Record
 from repshape.responses import Gaussians, Trials
+from repshape.responses.positions import PositionNetwork
 
 IndexArray = npt.NDArray[np.intp]
 T = TypeVar("T")
@@ -219,21 +220,23 @@ def _shape(network: Any) -> tuple[int, int, int] | None:
     """Return conditions, neurons and numbers of a network, or None if its kind is unknown."""
     if isinstance(network, Record):
         return network.n_conditions, network.n_neurons, network.n_bytes // ITEM_BYTES
+    if isinstance(network, PositionNetwork):
+        return network.n_conditions, network.n_neurons, (_shape(network.flat) or (0, 0, 0))[2]
     if isinstance(network, Trials):
         return network.n_conditions, network.n_neurons, network.pooled.size
     if isinstance(network, Gaussians):
         return network.n_conditions, network.n_neurons, network.means.size + network.stored.size
     try:
         if isinstance(network, tuple):
-            M, n = np.shape(network[0])
-            return M, n, M * n + np.size(network[1])
-        if isinstance(network, list) and np.ndim(network[0]) == 2:
+            shape = np.shape(network[0])
+            return shape[0], shape[-1], np.size(network[0]) + np.size(network[1])
+        if isinstance(network, list) and 2 <= np.ndim(network[0]) <= 4:
             sizes = [np.size(one) for one in network]
-            return len(network), np.shape(network[0])[1], sum(sizes)
+            return len(network), np.shape(network[0])[-1], sum(sizes)
         shape = np.shape(network)
     except (ValueError, TypeError, IndexError):
         return None
-    return (shape[0], shape[-1], int(np.prod(shape))) if len(shape) in (2, 3) else None
+    return (shape[0], shape[-1], int(np.prod(shape))) if 2 <= len(shape) <= 5 else None
 
 
 @dataclass(frozen=True)

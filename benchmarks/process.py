@@ -1,0 +1,169 @@
+"""Bias, dynamics and speed of the metrics of time series; writes docs/evidence/processes.md.
+
+    NETREP_PATH=/path/to/netrep python -m benchmarks.process [bias | speed]
+
+Takes some minutes on one core. Without NETREP_PATH the table of speed is left as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg  # noqa: F401  its BLAS must be loaded before threads are limited
+from threadpoolctl import threadpool_limits
+
+import repshape as rs
+from benchmarks.netrep import load, table, write
+from repshape.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "evidence" / "processes.md"
+RESULTS = ROOT / "benchmarks" / "results" / "process.json"
+MODES: dict[str, dict[str, Any]] = {
+    "marginal": {"mode": "marginal"},
+    "joint": {"mode": "joint"},
+    "causal": {"mode": "causal"},
+    "causal, order 1": {"mode": "causal", "order": 1},
+}
+TRIALS = (20, 50, 100, 200, 1000)
+CONDITIONS, STEPS, NEURONS = 2, 10, 5
+REPEATS = 15
+LARGEST_CORRECTED = 200  # trials; with more of them, the correction takes long and changes little
+
+
+def simulate(rng: np.random.Generator, A: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return trials of x_t = A x_(t-1) + noise, of shape (conditions, trials, time, neurons)."""
+    x = rng.normal(size=shape)
+    for t in range(1, shape[2]):
+        x[:, :, t] += x[:, :, t - 1] @ A.T
+    return x
+
+
+def bias() -> list[dict[str, Any]]:
+    """Squared distances between two samples of one process: the truth is 0."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(NEURONS, NEURONS))
+    A *= 0.8 / np.abs(np.linalg.eigvals(A)).max()
+    means = 3 * rng.normal(size=(CONDITIONS, 1, STEPS, NEURONS))  # so that one start is enough
+    rows = []
+    for L in TRIALS:
+        shape = (CONDITIONS, L, STEPS, NEURONS)
+        made = [means + simulate(rng, A, shape) for _ in range(2 * REPEATS)]
+        pairs = list(zip(made[::2], made[1::2], strict=True))
+        for name, settings in MODES.items():
+            metric = rs.ProcessShapeMetric(n_starts=1, **settings)
+            rows.append({"trials": L, "mode": name, **errors(metric, pairs, L)})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def errors(metric: rs.ProcessShapeMetric, pairs: list[Any], L: int) -> dict[str, float | None]:
+    """Return means of the plug-in squared distance and of its correction; None if refused."""
+    try:
+        plug_in = [metric.distance(*pair) ** 2 for pair in pairs]
+    except InputError:
+        return {"plug_in": None, "corrected": None, "spread": None}
+    found: dict[str, float | None] = {"plug_in": float(np.mean(plug_in))}
+    if L > LARGEST_CORRECTED:
+        return found | {"corrected": None, "spread": None}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = [rs.inference.distance(*pair, metric, progress=False) for pair in pairs]
+    except InputError:
+        return found | {"corrected": None, "spread": None}
+    squared = [one.estimate * abs(one.estimate) for one in made]
+    return found | {"corrected": float(np.mean(squared)), "spread": float(np.std(squared))}
+
+
+def timed(run: Any) -> tuple[float, Any]:
+    """Return the seconds of processor time of a call, and its result."""
+    start = time.process_time()  # of this process, whatever else the machine does
+    result = run()
+    return time.process_time() - start, result
+
+
+def speed(metrics: Any) -> list[dict[str, Any]]:
+    """Time of one pair: 50 trials, 20 steps, 20 neurons, on one thread."""
+    L, P, n = 50, 20, 20
+    rows = []
+    for M in (1, 30):
+        rng = np.random.default_rng(1)
+        networks = []
+        for _ in range(2):
+            A = rng.normal(size=(n, n))
+            A *= 0.8 / np.abs(np.linalg.eigvals(A)).max()
+            means = rng.normal(size=(M, 1, P, n)).cumsum(axis=2) / 3
+            networks.append(simulate(rng, A, (M, L, P, n)) + means)
+        row: dict[str, Any] = {"conditions": M, "netrep_s": None, "netrep": None}
+        for name, starts in (("one", 1), ("auto", "auto")):
+            metric = rs.ProcessShapeMetric(n_starts=starts)
+            metric.distance(*networks)
+            row[f"{name}_s"], row[name] = timed(partial(metric.distance, *networks))
+        if M == 1:  # their metric takes one condition
+            moments = []
+            for x in networks:
+                flat = x[0].reshape(L, -1)
+                S = np.cov(flat.T, bias=True) + 1e-10 * np.eye(P * n)  # theirs needs full rank
+                moments.append((flat.mean(axis=0), S))
+            metric = metrics.GPStochasticMetric(n_dims=n)
+            row["netrep_s"], row["netrep"] = timed(partial(metric.fit_score, *moments))
+        rows.append(row)
+        print(row, flush=True)
+    return rows
+
+
+def shown(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def main() -> None:
+    """Measure, save the results, and write the tables."""
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    with threadpool_limits(1):
+        if "speed" not in sys.argv:
+            found["bias"] = bias()
+        if os.environ.get("NETREP_PATH") and "bias" not in sys.argv:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # netrep uses deprecated functions of NumPy
+                found["speed"] = speed(load())
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    rows = [
+        [
+            str(r["trials"]),
+            r["mode"],
+            shown(r["plug_in"]),
+            shown(r["corrected"]),
+            shown(r["spread"]),
+        ]
+        for r in found["bias"]
+    ]
+    head = ["trials", "mode", "plug-in", "corrected by halves", "its standard deviation"]
+    write(PAGE, "bias", table(head, rows))
+    rows = [
+        [
+            str(r["conditions"]),
+            shown(r["netrep_s"]),
+            shown(r["one_s"], 3),
+            shown(r["auto_s"], 3),
+            shown(r["netrep"], 5),
+            shown(r["one"], 5),
+            shown(r["auto"], 5),
+        ]
+        for r in found["speed"]
+    ]
+    head = ["conditions", "netrep, s", "repshape, one start, s", "repshape, default, s"]
+    head += ["netrep's distance", "one start", "default"]
+    write(PAGE, "speed", table(head, rows))
+
+
+if __name__ == "__main__":
+    main()

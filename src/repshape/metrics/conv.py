@@ -1,0 +1,364 @@
+"""The shape metric of convolutional layers: maps of channels, with or without shifts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from repshape import _native
+from repshape._arrays import condition_weights
+from repshape.coordinates.positions import Blocks, spectra
+from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
+from repshape.groups import FREE_COORDINATES, GROUPS
+from repshape.metrics.base import (
+    NAMED_GROUP_RULES,
+    Alignment,
+    pair_results,
+    prepared_transform,
+)
+from repshape.metrics.native import PreparedNative
+from repshape.metrics.process import PositionShapeMetric, PreparedPositions
+from repshape.moments import CovarianceEstimator, check_covariance
+from repshape.preprocess import Preprocess
+from repshape.responses import Trials
+from repshape.responses.positions import PositionNetwork, as_positions
+
+FloatArray = npt.NDArray[np.float64]
+Shift = tuple[int, int]
+
+# Shifts that are solved at most, in the order of their lower bounds.
+SOLVED_SHIFTS = 8
+# A squared lower bound this close to the best squared distance, relative to the squared responses,
+# cannot be told from it.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, repr=False)
+class ShiftedAlignment(Alignment):
+    """An alignment of maps, with the shift that it belongs to.
+
+    Attributes
+    ----------
+    shift : tuple of two int
+        ``np.roll(y, shift, axis=(height, width)) @ transform`` is aligned to x.
+    """
+
+    shift: Shift = (0, 0)
+
+
+class ConvShapeMetric(PositionShapeMetric):
+    r"""Distance between convolutional layers, minimised over transforms of channels and shifts.
+
+    All pixels share one transform T of the channels. Responses are maps
+    (height, width, channels), and the distance is that of `ProcessShapeMetric` with pixels in place
+    of time steps. With ``shifts=True``, it is the smallest of the distances over all circular
+    shifts of one network:
+
+    .. math:: d(x, y) = \min_s d_0(x, \mathrm{roll}_s\, y) .
+
+    Parameters
+    ----------
+    alpha : float in [0, 2]
+        Weight of the means; the weight of the covariances is ``2 - alpha``.
+    mode : {"marginal", "joint"}
+        Whether noise is compared within pixels, or jointly over all pixels.
+    shifts : bool
+        Whether to minimise over circular shifts.
+    group, covariance, preprocess, weights, n_starts, tol, max_iter, random_state
+        As in `ProcessShapeMetric`.
+
+    Notes
+    -----
+    Networks are arrays (conditions, trials, height, width, channels), lists with an array of trials
+    per condition, tuples of means (conditions, height, width, channels) and covariances, or
+    deterministic maps (conditions, height, width, channels).
+
+    For every shift, the best transform of the means and the singular values of the noise of single
+    pixels give a lower bound of the distance, by fast Fourier transforms. Shifts are solved in the
+    order of these bounds until none of the others can be better, but at most 8. The lower bound
+    of the alignment holds for all shifts.
+
+    A metric on flattened maps, such as ``GaussianShapeMetric`` with height * width * channels
+    neurons, allows transforms that mix pixels. That is a much larger group.
+
+    References
+    ----------
+    Williams, Kunz, Kornblith and Linderman, "Generalized Shape Metrics on Neural Representations",
+    NeurIPS 2021, section 2.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(4, 6, 5, 3))  # conditions, height, width, channels
+    >>> Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    >>> y = np.roll(x, (2, 1), axis=(1, 2)) @ Q
+    >>> ConvShapeMetric(shifts=True).distance(x, y) < 1e-6 < ConvShapeMetric().distance(x, y)
+    True
+    >>> ConvShapeMetric(shifts=True).align(x, y).shift  # back by 2 of 6 and by 1 of 5
+    (4, 4)
+    """
+
+    title = "Convolutional"
+    full_title = "Convolutional shape distance"
+    key_parameter = ("alpha", "α")
+    order = None
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "alpha": partial(check_real, low=0, high=2),
+        "mode": partial(check_choice, choices=("marginal", "joint")),
+        "shifts": check_boolean,
+        "covariance": check_covariance,
+        **NAMED_GROUP_RULES,
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        mode: str = "marginal",
+        shifts: bool = False,
+        group: str = "orthogonal",
+        covariance: str | CovarianceEstimator = "mle",
+        preprocess: Preprocess | None = None,
+        weights: npt.ArrayLike | None = None,
+        n_starts: int | str = "auto",
+        tol: float = 1e-9,
+        max_iter: int = 500,
+        random_state: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.mode = mode
+        self.shifts = shifts
+        self.group = group
+        self.covariance = covariance
+        self.preprocess = preprocess
+        self.weights = weights
+        self.n_starts = n_starts
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _sentence(self) -> str:
+        where = "over circular shifts and " if self.shifts else "over "
+        return (
+            f"Convolutional shape distance at α = {self.alpha:g} ({self.mode}): pixels share one "
+            f"transform of the channels, and the distance is the smallest {where}transforms."
+        )
+
+    def _read(self, network: Any, name: str = "network") -> PositionNetwork:
+        if not isinstance(network, PositionNetwork | tuple | list) and np.ndim(network) == 4:
+            return PositionNetwork.points(network)
+        found = as_positions(network, name)
+        if len(found.positions) != 2:
+            raise InputError(
+                f"The {name} must be maps: an array (conditions, trials, height, width, channels), "
+                "or (conditions, height, width, channels) without noise. "
+                f"Got {found!r} instead."
+            )
+        return found
+
+    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+        if not self.shifts:
+            return super()._align_prepared(x, y)
+        return self._align_shifted(x, y, None)
+
+    def solve_pairs(
+        self,
+        prepared: Sequence[PreparedNative],
+        pairs: npt.ArrayLike,
+        *,
+        starts: Sequence[FloatArray] | None = None,
+        keep: bool = False,
+        brief: int | None = None,
+    ) -> _native.PairResults:
+        """Solve many pairs of prepared networks, given as rows of two indices.
+
+        The parameters are those of `NativeShapeMetric.solve_pairs`; with shifts, every search is
+        complete.
+        """
+        if not self.shifts:
+            return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
+        index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
+        given = [None] * len(index) if starts is None else list(starts)
+        found = [
+            self._align_shifted(prepared[i], prepared[j], one)
+            for (i, j), one in zip(index, given, strict=True)
+        ]
+        return pair_results(found, keep=keep)
+
+    def score(self, alignment: Alignment, x: Any, y: Any) -> float:
+        """Return the distance of held-out responses under an alignment found on other responses.
+
+        The preprocessing and the shift of the alignment are applied as they were found.
+        """
+        self._validate_parameters()
+        shift = getattr(alignment, "shift", (0, 0))
+        return super().score(alignment, x, rolled(self._read(y, "y"), shift))
+
+    def _align_shifted(self, x: Any, y: Any, starts: FloatArray | None) -> ShiftedAlignment:
+        swapped = y.native < x.native  # so that both orders solve the same problems
+        still, moving = (y, x) if swapped else (x, y)
+        bounds = self._shift_bounds(still, moving)
+
+        def solve(shift: Shift) -> Alignment:
+            moved = self._shifted(moving, shift)
+            first, second = (moved, still) if swapped else (still, moved)
+            return self._solve_one(first, second, starts)
+
+        total = self._total(still) + self._total(moving)
+        found, shift, least = search_shifts(bounds, solve, ROUNDING * total)
+        if swapped:  # a shift of one network is the opposite shift of the other
+            shift = (-shift[0]) % bounds.shape[0], (-shift[1]) % bounds.shape[1]
+        given = {one.name: getattr(found, one.name) for one in fields(Alignment)}
+        given["lower_bound"] = min(found.distance, float(np.sqrt(max(least, 0.0))))
+        return ShiftedAlignment(**given, shift=shift)
+
+    def _solve_one(self, x: Any, y: Any, starts: FloatArray | None) -> Alignment:
+        if starts is None:
+            return super()._align_prepared(x, y)
+        tried = super().solve_pairs([x, y], [[0, 1]], starts=[starts], keep=True)
+        core = (tried.transforms or [])[0]
+        nan = float("nan")
+        return Alignment(
+            distance=float(tried.distance[0]),
+            lower_bound=float(tried.lower_bound[0]),
+            mean_distance=nan,
+            covariance_distance=nan,
+            converged=bool(tried.converged[0]),
+            n_iterations=0,
+            n_starts=len(starts),
+            n_agreeing=int(tried.n_agreeing[0]),
+            _map=prepared_transform(core, x, y, self.group),
+            _phi=(x.phi, y.phi),
+        )
+
+    def _shifted(self, prepared: PreparedPositions, shift: Shift) -> PreparedPositions:
+        if shift == (0, 0):
+            return prepared
+        net = roll_blocks(prepared.net, prepared.positions, shift)
+        return replace(prepared, net=net, native=self._handle(net))
+
+    def _total(self, prepared: PreparedPositions) -> float:
+        """Return the weighted sum of squared responses."""
+        net = prepared.net
+        weights = condition_weights(self.weights, len(net.means))
+        means = float(weights @ (net.means**2).sum(axis=(1, 2)))
+        each = np.repeat(weights, net.per_condition)
+        noise = float(each @ (net.factors**2).sum(axis=(1, 2, 3)))
+        return float(self.alpha * means + (2 - self.alpha) * noise)
+
+    def _shift_bounds(self, x: PreparedPositions, y: PreparedPositions) -> FloatArray:
+        """Return a lower bound of the squared distance for every shift of y, (height, width)."""
+        M = len(x.net.means)
+        root = np.sqrt(condition_weights(self.weights, M))[:, None, None, None]
+        shape = (M, *x.positions, -1)
+        means = (root * one.net.means.reshape(shape) for one in (x, y))
+        cross = correlate(*means)
+        noise = [root * _pixel_spectra(one.net, self.mode).reshape(shape) for one in (x, y)]
+        size = min(one.shape[3] for one in noise)
+        overlap = np.zeros(x.positions)
+        if size:
+            overlap = correlate_sum(*(one[..., :size] for one in noise))
+        gain = self.alpha * self._best_gain(cross) + (2 - self.alpha) * overlap
+        return np.asarray(self._total(x) + self._total(y) - 2 * gain)
+
+    def _best_gain(self, cross: FloatArray) -> FloatArray:
+        """Return max over the group of <T, R_s>, for every shift s, or an upper bound of it."""
+        if self.group in FREE_COORDINATES:
+            return np.asarray(np.linalg.svd(cross, compute_uv=False).sum(axis=-1))
+        oracle = GROUPS[self.group]
+        out = np.empty(cross.shape[:2])
+        for place in np.ndindex(out.shape):
+            out[place] = np.sum(oracle(cross[place]) * cross[place])
+        return out
+
+
+def search_shifts(
+    bounds: FloatArray, solve: Callable[[Shift], Alignment], slack: float
+) -> tuple[Alignment, Shift, float]:
+    """Solve shifts in the order of their bounds until no other one can be better.
+
+    Parameters
+    ----------
+    bounds : array of shape (height, width)
+        Lower bounds of the squared distances.
+    solve : callable
+        Maps a shift to its alignment.
+    slack : float
+        Squared distances that differ by less are equal.
+
+    Returns
+    -------
+    The best alignment, its shift, and a lower bound of the squared distance over all shifts.
+    """
+    best: tuple[Alignment, Shift] | None = None
+    least = np.inf
+    for solved, place in enumerate(np.argsort(bounds, axis=None, kind="stable").tolist()):
+        limit = float(bounds.flat[place])
+        enough = best is not None and limit >= best[0].distance ** 2 - slack
+        if enough or solved == SOLVED_SHIFTS:
+            least = min(least, limit)
+            break
+        row, column = np.unravel_index(place, bounds.shape)
+        shift = int(row), int(column)
+        found = solve(shift)
+        least = min(least, max(found.lower_bound**2, limit))
+        if best is None or found.distance < best[0].distance:
+            best = found, shift
+    assert best is not None
+    return *best, least
+
+
+def correlate(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return R_s = sum over m and p of x_mp y_m(p-s)' for all circular shifts s, by FFT.
+
+    x (M, h, w, a) and y (M, h, w, b) give (h, w, a, b).
+    """
+    X, Y = (np.fft.rfft2(one, axes=(1, 2)) for one in (x, y))
+    product = np.einsum("mhwa,mhwb->hwab", X, np.conj(Y), optimize=True)
+    return np.asarray(np.fft.irfft2(product, s=x.shape[1:3], axes=(0, 1)))
+
+
+def correlate_sum(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the trace of what `correlate` returns, (h, w), without the other entries."""
+    X, Y = (np.fft.rfft2(one, axes=(1, 2)) for one in (x, y))
+    product = np.einsum("mhwa,mhwa->hw", X, np.conj(Y), optimize=True)
+    return np.asarray(np.fft.irfft2(product, s=x.shape[1:3]))
+
+
+def roll_blocks(net: Blocks, positions: tuple[int, ...], shift: Shift) -> Blocks:
+    """Shift the positions of means and factors circularly."""
+    M, P, s = net.means.shape
+    means = np.roll(net.means.reshape(M, *positions, s), shift, axis=(1, 2))
+    factors = net.factors.reshape(M, *positions, *net.factors.shape[2:])
+    factors = np.roll(factors, shift, axis=(1, 2)).reshape(net.factors.shape)
+    return replace(net, means=means.reshape(M, P, s), factors=factors)
+
+
+def rolled(network: PositionNetwork, shift: Shift) -> PositionNetwork:
+    """Shift the maps of a network circularly."""
+    flat = network.flat
+    index = np.arange(flat.n_neurons).reshape(*network.positions, network.n_neurons)
+    order = np.roll(index, shift, axis=(0, 1)).ravel()
+    if isinstance(flat, Trials):
+        moved: Any = Trials._trusted(
+            flat.pooled[:, order], flat.n_trials, flat.n_dropped, flat.conditions
+        )
+        return network.with_responses(moved)
+    stored = flat.stored[:, order]
+    if flat.kind == "full":
+        stored = stored[:, :, order]
+    parts = flat.means[:, order], np.ascontiguousarray(stored)
+    return network.with_responses(type(flat)._trusted(*parts, flat.kind, flat.conditions))
+
+
+def _pixel_spectra(net: Blocks, mode: str) -> FloatArray:
+    """Return the singular values of the noise of every pixel, (M, P, k)."""
+    M, P, _ = net.means.shape
+    values = spectra(net, mode)
+    return values[0].reshape(M, P, -1) if mode == "marginal" else values[1]

@@ -1,0 +1,431 @@
+r"""Soft matching: transport over neurons instead of a transform, for any numbers of neurons.
+
+A plan P (n_x, n_y) matches every neuron of x with neurons of y: its rows sum to 1 / n_x and its
+columns to 1 / n_y. It turns responses into functions on pairs of neurons, with the squared distance
+
+.. math:: |x - y|_P^2 = \sum_{ij} P_{ij} (x_i - y_j)^2 .
+
+All ground metrics are then used in this space. Two plans can be glued at a shared network, which
+proves the triangle inequality. The objectives are convex in P, so alternating between P and the
+coupling of the noise never increases the distance, and a best plan is a vertex of the polytope of
+plans. For n_x = n_y the vertices are permutations divided by n.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from repshape import _native
+from repshape.coordinates.factors import Factors
+from repshape.errors import InputError, Rule, check_choice
+from repshape.groups import GROUPS, Group, Transform
+from repshape.metrics.base import Alignment, pair_results, signed_root
+from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.reference.gaussian import polar
+from repshape.responses import Gaussians, Trials
+from repshape.solvers.alternation import SAME_OPTIMUM
+from repshape.solvers.plans import exact_plan
+
+FloatArray = npt.NDArray[np.float64]
+# The groups of the metrics that offer soft matching.
+GROUPS_AND_SOFT = (*GROUPS, "soft")
+# Number of starts that "auto" tries for networks of unequal size.
+AUTO_STARTS = 64
+TRIAL_STEPS = 3
+FINALISTS = 4
+# Masses below this fraction of that of a neuron are rounding of the simplex.
+NO_MASS = 1e-12
+# A squared distance between trials below this fraction of the squared responses is rounding.
+MEETING = 1e-14
+
+
+@dataclass(frozen=True)
+class PreparedSoft(PreparedNative):
+    """A network for soft matching: a handle for the case of equal sizes, and its responses.
+
+    Attributes
+    ----------
+    responses : Factors, or list of arrays of shape (L_m, n)
+    """
+
+    responses: Any
+
+
+@dataclass(frozen=True)
+class SoftParts:
+    """A squared distance at a fixed plan: in all, of the means and of the covariances."""
+
+    squared: float
+    means: float = float("nan")
+    covariances: float = float("nan")
+
+
+class SoftProblem(Protocol):
+    """One pair of networks of unequal size."""
+
+    def at(self, P: FloatArray) -> tuple[float, FloatArray]:
+        """Return an objective to be maximised, and its gradient (n_x, n_y)."""
+
+    def parts(self, P: FloatArray) -> SoftParts:
+        """Return the squared distance at a plan."""
+
+    @property
+    def costs(self) -> FloatArray:
+        """Squared distances of single neurons, (n_x, n_y), from which to start."""
+
+    @property
+    def bound(self) -> float:
+        """A squared distance that no plan undercuts."""
+
+
+class SoftShapeMetric(NativeShapeMetric):
+    """A shape metric with the additional group "soft"."""
+
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        refuse_padding(self)
+
+    @abstractmethod
+    def _soft_problem(self, x: Any, y: Any) -> SoftProblem:
+        """Return the problem of two prepared networks."""
+
+    @abstractmethod
+    def _permutation_scale(self, n: int) -> float:
+        """Return by how much soft distances of n neurons each are shorter than permuted ones."""
+
+    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+        if self.group != "soft":
+            return super()._align_prepared(x, y)
+        return self._align_soft(x, y)
+
+    def solve_pairs(
+        self,
+        prepared: Sequence[PreparedNative],
+        pairs: npt.ArrayLike,
+        *,
+        starts: Sequence[FloatArray] | None = None,
+        keep: bool = False,
+        brief: int | None = None,
+    ) -> _native.PairResults:
+        """Solve many pairs of prepared networks, given as rows of two indices.
+
+        The parameters are those of `NativeShapeMetric.solve_pairs`; "soft" has no brief search.
+        """
+        if self.group != "soft":
+            return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
+        index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
+        given = [None] * len(index) if starts is None else list(starts)
+        found = [
+            self._align_soft(prepared[i], prepared[j], one)
+            for (i, j), one in zip(index, given, strict=True)
+        ]
+        return pair_results(found, keep=keep)
+
+    def _rate_plans(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return what the search maximises at each start of each pair."""
+        rated = []
+        for (i, j), transforms in zip(np.asarray(pairs).reshape(-1, 2), starts, strict=True):
+            problem, n_x = self._soft_problem(prepared[i], prepared[j]), prepared[i].n_neurons
+            rated.append(np.array([problem.at(one.T / n_x)[0] for one in transforms]))
+        return rated
+
+    def _align_soft(
+        self, x: PreparedNative, y: PreparedNative, starts: FloatArray | None = None
+    ) -> Alignment:
+        if x.n_neurons == y.n_neurons:
+            return self._align_permuted(x, y, starts)
+        swapped = x.n_neurons < y.n_neurons  # so that both orders solve the same problem
+        first, second = (y, x) if swapped else (x, y)
+        problem = self._soft_problem(first, second)
+        plans = None
+        if starts is not None:  # transforms are plans times n_x, transposed
+            plans = [one.T / x.n_neurons for one in starts]
+            plans = [one.T for one in plans] if swapped else plans
+        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts)
+        found = search(
+            problem, plans, count, tol=self.tol, max_iter=self.max_iter, seed=self.random_state
+        )
+        parts = problem.parts(found.plan)
+        distance = signed_root(parts.squared)
+        plan = found.plan.T if swapped else found.plan
+        return Alignment(
+            distance=distance,
+            lower_bound=min(signed_root(problem.bound), distance),
+            mean_distance=float(np.sqrt(parts.means)),
+            covariance_distance=float(np.sqrt(parts.covariances)),
+            converged=found.converged,
+            n_iterations=found.n_iterations,
+            n_starts=count if plans is None else len(plans),
+            n_agreeing=found.n_agreeing if plans is None else 0,
+            _map=Transform(np.ascontiguousarray(x.n_neurons * plan.T)),
+            _phi=(x.phi, y.phi),
+        )
+
+    def _align_permuted(
+        self, x: PreparedNative, y: PreparedNative, starts: FloatArray | None
+    ) -> Alignment:
+        """Solve networks of equal size, where a best plan is a permutation divided by n."""
+        permuted = self.with_parameters(group="permutation")
+        scale = self._permutation_scale(x.n_neurons)
+        if starts is None:
+            found = permuted._align_prepared(x, y)
+            return replace(
+                found,
+                distance=scale * found.distance,
+                lower_bound=scale * found.lower_bound,
+                mean_distance=scale * found.mean_distance,
+                covariance_distance=scale * found.covariance_distance,
+            )
+        again = permuted.solve_pairs([x, y], [[0, 1]], starts=[starts], keep=True)
+        return Alignment(
+            distance=scale * float(again.distance[0]),
+            lower_bound=scale * float(again.lower_bound[0]),
+            mean_distance=float("nan"),
+            covariance_distance=float("nan"),
+            converged=bool(again.converged[0]),
+            n_iterations=0,
+            n_starts=len(starts),
+            n_agreeing=0,
+            _map=Transform((again.transforms or [])[0]),
+            _phi=(x.phi, y.phi),
+        )
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        if self.group != "soft":
+            return super()._evaluate(x, y, fixed)
+        P = fixed.core.T / fixed.core.shape[1]
+        problem = self._soft_problem(self._prepare(x, None), self._prepare(y, None))
+        return signed_root(problem.parts(P).squared)
+
+
+def _check_group_or_soft(name: str, value: Any, *, owner: str) -> None:
+    if not isinstance(value, Group):
+        check_choice(name, value, GROUPS_AND_SOFT, owner=owner)
+
+
+SOFT_RULE: Rule = _check_group_or_soft
+
+
+def refuse_padding(metric: Any) -> None:
+    """Raise if soft matching, which needs no silent neurons, is asked to add some."""
+    if metric.group == "soft" and metric.pad_to is not None:
+        raise InputError(
+            "The 'pad_to' parameter must be None for group='soft', which matches networks of any "
+            f"sizes. Got {metric.pad_to}."
+        )
+
+
+def refuse_soft(metric: Any, what: str) -> None:
+    """Raise if a metric matches neurons by transport, which cannot be inverted."""
+    if metric.group == "soft":
+        raise InputError(f"{what} needs a group of orthogonal transforms. Got group='soft'.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Result of a search over plans."""
+
+    plan: FloatArray
+    value: float
+    converged: bool
+    n_iterations: int
+    n_agreeing: int = 1
+
+
+def search(
+    problem: SoftProblem,
+    plans: Sequence[FloatArray] | None,
+    count: int,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int,
+) -> Found:
+    """Return the best of the alternations from several plans.
+
+    The first start is the plan that is best for single neurons, without correlations. Every other
+    one is best for its gradient with random changes, or random altogether. All of them get a few
+    steps, and the best are finished. Given plans replace all of these, and all are finished.
+    """
+    if plans is not None:
+        finished = [climb(problem, plan, tol, max_iter) for plan in plans]
+        return _best(problem, finished, tol)
+    first = climb(problem, best_plan(-problem.costs), tol, max_iter)
+    gradient = problem.at(first.plan)[1]
+    spread = float(gradient.std())
+    rng = np.random.default_rng(seed)
+    tried = []
+    for k in range(count - 1):
+        noise = rng.standard_normal(gradient.shape)
+        start = best_plan(noise if k % 2 else gradient + spread * (0.5 + k % 4) * noise)
+        tried.append(climb(problem, start, tol, min(TRIAL_STEPS, max_iter)))
+    tried.sort(key=lambda one: -one.value)
+    finished = [climb(problem, one.plan, tol, max_iter) for one in tried[:FINALISTS]]
+    return _best(problem, [first, *finished, *tried[FINALISTS:]], tol)
+
+
+def _best(problem: SoftProblem, runs: Sequence[Found], tol: float) -> Found:
+    """Return the best of several runs, with the number of those that reached its value."""
+    best = max(runs, key=lambda one: one.value)
+    margin = SAME_OPTIMUM * abs(problem.parts(best.plan).squared) + tol * abs(best.value)
+    agreeing = sum(one.value >= best.value - margin for one in runs)
+    return replace(best, n_agreeing=agreeing)
+
+
+def climb(problem: SoftProblem, plan: FloatArray, tol: float, max_iter: int) -> Found:
+    """Alternate from a plan: the best plan for the gradient is never worse."""
+    value, gradient = problem.at(plan)
+    for step in range(max_iter):
+        following = best_plan(gradient)
+        next_value, next_gradient = problem.at(following)
+        if next_value - value <= tol * abs(value):
+            return Found(plan, value, True, step + 1)
+        plan, value, gradient = following, next_value, next_gradient
+    return Found(plan, value, False, max_iter)
+
+
+def best_plan(gain: FloatArray) -> FloatArray:
+    """Return the plan (n_x, n_y) that maximises <P, gain>.
+
+    >>> best_plan(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 0.25],
+           [0.  , 0.25],
+           [0.25, 0.  ]])
+    """
+    plan = exact_plan(gain.max() - gain)
+    P = np.zeros(gain.shape)
+    P[plan.rows, plan.columns] = plan.mass
+    P[NO_MASS / max(gain.shape) > P] = 0.0
+    return P
+
+
+def on_pairs(X: FloatArray, Y: FloatArray, P: FloatArray) -> tuple[FloatArray, ...]:
+    """Return responses (M, n_x) and (M, n_y) as functions on the matched pairs of neurons.
+
+    Their inner products are those weighted by the plan. The second is returned twice, as it is
+    before and after it is moved.
+    """
+    i, j = np.nonzero(P)
+    root = np.sqrt(P[i, j])
+    moved = Y[:, j] * root
+    return X[:, i] * root, moved, moved
+
+
+class GaussianSoftProblem:
+    """The Gaussian distance at plans: factors A (M, n_x, r) and C (M, n_y, r) of equal width."""
+
+    def __init__(self, x: Factors, y: Factors, alpha: float, weights: FloatArray) -> None:
+        A, C = x.dense, y.dense
+        width = max(A.shape[2], C.shape[2])
+        self.A, self.C = (
+            np.pad(one, ((0, 0), (0, 0), (0, width - one.shape[2]))) for one in (A, C)
+        )
+        self.x, self.y, self.alpha, self.weights = x, y, alpha, weights
+        self.means = alpha * (x.means * weights[:, None]).T @ y.means
+
+    def at(self, P: FloatArray) -> tuple[float, FloatArray]:
+        """Return a <sum w mu_x mu_y', P> + (2 - a) sum w |A' P C|_*, and its gradient."""
+        X = np.swapaxes(self.A, 1, 2) @ P @ self.C
+        U = polar(X)
+        each = (2 - self.alpha) * self.weights
+        value = float(np.sum(self.means * P) + each @ (X * U).sum(axis=(1, 2)))
+        moved = self.A @ (U * each[:, None, None])
+        return value, self.means + np.tensordot(moved, self.C, axes=((0, 2), (0, 2)))
+
+    def parts(self, P: FloatArray) -> SoftParts:
+        """Return the squared distance from residuals |A_i - U C_j|^2 of matched neurons."""
+        U = polar(np.swapaxes(self.A, 1, 2) @ P @ self.C)
+        i, j = np.nonzero(P)
+        mass = P[i, j]
+        gaps = (self.x.means[:, i] - self.y.means[:, j]) ** 2
+        turned = self.C @ np.swapaxes(U, 1, 2)
+        noise = ((self.A[:, i] - turned[:, j]) ** 2).sum(axis=2)
+        means, covariances = (float(self.weights @ one @ mass) for one in (gaps, noise))
+        squared = self.alpha * means + (2 - self.alpha) * covariances
+        return SoftParts(squared, means, covariances)
+
+    @property
+    def costs(self) -> FloatArray:
+        """Squared differences of means and of standard deviations of single neurons."""
+        of_x, of_y = (np.sqrt((one**2).sum(axis=2)) for one in (self.A, self.C))
+        noise = _squared_gaps(of_x, of_y, self.weights)
+        means = _squared_gaps(self.x.means, self.y.means, self.weights)
+        return self.alpha * means + (2 - self.alpha) * noise
+
+    @property
+    def bound(self) -> float:
+        """The cost if every pair of neurons could have its own coupling of the noise."""
+        return float(np.sum(best_plan(-self.costs) * self.costs))
+
+
+class EnergySoftProblem:
+    """The energy distance at plans, where |x - y|_P replaces |x - T y|."""
+
+    def __init__(
+        self,
+        x: Sequence[FloatArray],
+        y: Sequence[FloatArray],
+        q: float,
+        weights: FloatArray,
+        unbiased: bool,
+    ) -> None:
+        self.x, self.y, self.q, self.weights = x, y, q, weights
+        power = [float((a**2).mean() + (b**2).mean()) for a, b in zip(x, y, strict=True)]
+        self.floor = max(MEETING * float(weights @ np.array(power)), 1e-300)
+        self.biased = self.correction = 0.0
+        for net in (self.x, self.y):
+            halves = np.array([0.5 * self._within(one) for one in net])
+            self.biased += float(weights @ halves)
+            if unbiased:
+                counts = np.array([len(one) for one in net])
+                self.correction += float(weights @ (halves / (counts - 1)))
+
+    def _within(self, rows: FloatArray) -> float:
+        gaps = cdist(rows, rows, "sqeuclidean") / rows.shape[1]
+        return float((gaps ** (self.q / 2)).mean())
+
+    def at(self, P: FloatArray) -> tuple[float, FloatArray]:
+        """Return minus the loss, and the gradient of a bound of it that touches it at P."""
+        value, gradient = 0.0, np.zeros(P.shape)
+        for m, w in enumerate(self.weights.tolist()):
+            x, y = self.x[m], self.y[m]
+            one, other, _ = on_pairs(x, y, P)
+            s = cdist(one, other, "sqeuclidean")  # |x - y|_P^2 of all trials
+            value -= w * float((s ** (self.q / 2)).mean())
+            W = np.maximum(s, self.floor) ** (self.q / 2 - 1)
+            gradient += w * self.q / s.size * (x.T @ W @ y)
+        return value, gradient
+
+    def parts(self, P: FloatArray) -> SoftParts:
+        """Return the squared distance, corrected for bias if asked for."""
+        loss = -self.at(P)[0]
+        return SoftParts(max(loss - self.biased, 0.0) - self.correction)
+
+    @property
+    def costs(self) -> FloatArray:
+        """Squared differences of means and of standard deviations of single neurons."""
+        total = np.zeros((self.x[0].shape[1], self.y[0].shape[1]))
+        for summary in (np.mean, np.std):
+            x, y = (np.stack([summary(one, axis=0) for one in net]) for net in (self.x, self.y))
+            total += _squared_gaps(x, y, self.weights)
+        return total
+
+    @property
+    def bound(self) -> float:
+        """Zero, or the negative constant by which the unbiased estimate differs from the other."""
+        return 0.0 - self.correction
+
+
+def _squared_gaps(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return sum_m w_m (x_mi - y_mj)^2 for all pairs of neurons, (n_x, n_y)."""
+    return np.asarray(np.einsum("m,mij->ij", weights, (x[:, :, None] - y[:, None, :]) ** 2))
