@@ -12,7 +12,8 @@ from rich.table import Table
 
 from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
 from experiments.vae.run import Study, score_all, train_all
-from experiments.vae.settings import SCALES, SCORE_SCALES, UNTRAINED
+from experiments.vae.scales import SCALES, SCORE_SCALES
+from experiments.vae.settings import UNTRAINED
 
 app = typer.Typer(
     help="The paper's study of variational autoencoders.",

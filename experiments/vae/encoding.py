@@ -12,7 +12,7 @@ from experiments.vae.scores import CodeTable
 from experiments.vae.settings import Architecture
 from experiments.vae.sprites import FloatArray, Sprites
 
-CHUNK = 4096
+CHUNK = 256  # images that stay in the cache of a processor
 
 
 def encode_sprites(

@@ -16,9 +16,8 @@ from experiments.common import files, reproducible
 from experiments.vae import run
 from experiments.vae.__main__ import app
 from experiments.vae.run import Study, score_all, train_all
+from experiments.vae.scales import SCALES, SCORE_SCALES
 from experiments.vae.settings import (
-    SCALES,
-    SCORE_SCALES,
     Architecture,
     Convolution,
     ScoreSettings,
