@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import pandas as pd
 import repshape as rs
 from experiments.vae import statistics as st
 from experiments.vae.claims import ALPHAS, DIMENSIONS, FAMILY_LEVEL
-from experiments.vae.cohorts import SPRITES
 from experiments.vae.measure import CENTRED, ENERGY, alpha_name
 from experiments.vae.samples import Sample, jackknife
 from experiments.vae.scores import NAMES
@@ -22,27 +22,20 @@ Arrays = dict[str, npt.NDArray[Any]]
 PERCENTILES = (10.0, 25.0, 50.0, 75.0, 90.0)
 EMBEDDED = 15  # dimensions of the embeddings before their principal components are drawn
 MATRICES = (*map(alpha_name, ALPHAS), ENERGY)
-TARGETS: dict[str, Callable[[Sample, str], float]] = {
+TARGETS: dict[str, Callable[..., float]] = {
     "objective and every strength": st.cell_accuracy,
     "objective, high or low strength": st.extreme_accuracy,
     "seed": lambda sample, matrix: st.seed_accuracy(sample, matrix) + 1 / len(sample.seeds),
-    "reconstruction": lambda sample, matrix: st.r_squared(
-        sample, matrix, "training_reconstruction"
-    ),
+    "reconstruction": partial(st.r_squared, column="training_reconstruction"),
 }
 
 
 def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
     """Return each k-NN score with its 95 % interval, by target and matrix."""
-    targets = TARGETS | {
-        letter: lambda one, matrix, letter=letter: st.r_squared(one, matrix, letter)
-        for letter in NAMES
-    }
+    targets = TARGETS | {letter: partial(st.r_squared, column=letter) for letter in NAMES}
     return {
         target: {
-            matrix: jackknife(
-                lambda one, score=score, matrix=matrix: score(one, matrix), sample, FAMILY_LEVEL
-            ).summary()
+            matrix: jackknife(partial(score, matrix=matrix), sample, FAMILY_LEVEL).summary()
             for matrix in MATRICES
         }
         for target, score in targets.items()
@@ -105,7 +98,11 @@ def training_table(metadata: pd.DataFrame) -> list[dict[str, Any]]:
     """Return means over the networks of each cell, and how many failed."""
     rows = []
     for cell, part in metadata.groupby("cell", sort=False):
-        row = {"cell": cell, "networks": len(part), "failed": int(part["failed"].sum())}
+        row: dict[str, Any] = {
+            "cell": cell,
+            "networks": len(part),
+            "failed": int(part["failed"].sum()),
+        }
         for column in ("explained", "reconstruction", "kl", "active_latents"):
             row[column] = _finite(part[column].mean())
         rows.append(row)
@@ -204,6 +201,3 @@ def sprite_analysis(sample: Sample, permutations: int) -> tuple[dict[str, Any], 
 
 def _finite(value: Any) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-SPRITES_GROUP = SPRITES.name

@@ -47,21 +47,33 @@ FIGURES = {
 def draw_all(
     results: Path, out: Path, workers: int, on_start: Callable[[int, int], None]
 ) -> Iterator[dict[str, Any]]:
-    """Draw what the stored results allow; yield the name of each file."""
+    """Draw what the stored results allow, and write the report; yield the name of each."""
     numbers, arrays = read_results(results)
-    chosen = {name: one for name, one in FIGURES.items() if numbers["numbers"].get(one.needs)}
+    chosen = drawable(numbers)
     on_start(0, len(chosen) + 1)
     out.mkdir(parents=True, exist_ok=True)
-    for name, picture in chosen.items():
-        with rs.plots.style():
-            figure = picture.draw(numbers, arrays)
-            for suffix, options in FORMATS.items():
-                with files.write_whole(out / f"{name}.{suffix}") as handle:
-                    figure.savefig(handle, format=suffix, **options)
+    for name in chosen:
+        draw_one(name, numbers, arrays, out, tuple(FORMATS))
         yield {"name": name}
     if f"{SPRITES.name}/labels" in arrays:
         write_report(numbers, arrays, out / REPORT)
     yield {"name": REPORT}
+
+
+def drawable(numbers: Mapping[str, Any]) -> list[str]:
+    """Return the names of the figures that the results allow."""
+    return [name for name, one in FIGURES.items() if numbers["numbers"].get(one.needs)]
+
+
+def draw_one(
+    name: str, numbers: Mapping[str, Any], arrays: Arrays, out: Path, formats: tuple[str, ...]
+) -> None:
+    """Draw one figure and write it in several formats."""
+    with rs.plots.style():
+        figure = FIGURES[name].draw(numbers, arrays)
+        for suffix in formats:
+            with files.write_whole(out / f"{name}.{suffix}") as handle:
+                figure.savefig(handle, format=suffix, **FORMATS[suffix])
 
 
 def write_report(numbers: Mapping[str, Any], arrays: Arrays, path: Path) -> None:

@@ -29,7 +29,8 @@ def draw(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     """Draw the panels A to F from stored results."""
     sample = read_sample(arrays, SPRITES.name)
     figure = Figure(figsize=(panels.WIDTH, 7.7), layout="constrained")
-    upper, key, middle, lower = figure.subfigures(4, 1, height_ratios=[3.1, 0.4, 2.1, 2.1])
+    rows: Any = figure.subfigures(4, 1, height_ratios=[3.1, 0.4, 2.1, 2.1])
+    upper, key, middle, lower = rows
     draw_matrices(upper.subplots(2, len(MATRICES)), sample, arrays, MATRICES, "points")
     panels.key(key.subplots())
     axes = middle.subplots(1, 3, width_ratios=[1.2, 0.8, 0.8])

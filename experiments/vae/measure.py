@@ -159,7 +159,7 @@ class Measurement:
         if name.startswith(ENERGY):
             count, most = int(name.split("-")[1]), max(self.size.sweep_trials)
             networks = [
-                rs.Trials(draw_trials(plan.name, network, most).stacked[:, :count])
+                rs.Trials([one[:count] for one in draw_trials(plan.name, network, most).responses])
                 for plan, network in zip(plans, networks, strict=True)
             ]
         store = self.study.out / DISTANCES / f"sweep-{len(plans)}" / name

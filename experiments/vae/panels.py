@@ -94,7 +94,7 @@ def key(axis: Axes) -> None:
 
 
 def heat_map(axis: Axes, D: FloatArray, rgb: FloatArray, words: str) -> None:
-    """Draw a matrix of distances, from dark (0) to light (largest), beside the networks' colours."""
+    """Draw a matrix from dark (0) to light (largest), beside the colours of the networks."""
     largest = float(D.max()) or 1.0
     mapped = mpl.colormaps[COLORMAP](np.maximum(D, 0) / largest)[..., :3]
     wide = max(1, round(STRIP * len(D)))

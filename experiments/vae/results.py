@@ -69,7 +69,7 @@ def write_results(
         arrays |= drawn
     if sweep is not None:
         numbers["sweep"] = analysis.sweep_table(sweep, size.sweep_trials)
-    found = {
+    found: dict[str, Any] = {
         "scale": study.scale,
         "measure": asdict(size),
         "scores": asdict(study.scores),

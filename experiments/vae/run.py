@@ -163,7 +163,7 @@ def score_job(study: Study, plan: NetworkPlan, name: str = SCORES) -> dict[str, 
     weights = dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
-    table = encode_sprites(architecture, weights, sprites)
+    table = encode_sprites(architecture, weights, sprites, study.scores.strides)
     found = {"name": plan.name} | all_scores(table, study.scores)
     files.write_json(study.folder(plan) / name, found)
     return found

@@ -132,7 +132,7 @@ SCALES: dict[str, dict[str, Settings]] = {
     "paper": {"dsprites": SPRITES_PAPER, "mnist": MNIST_PAPER, "cifar10": CIFAR_PAPER},
 }
 SCORE_SCALES: dict[str, ScoreSettings] = {
-    "tiny": ScoreSettings(1000, 500, 300, 200, exact_trees=False),
+    "tiny": ScoreSettings(1000, 500, 300, 200, exact_trees=False, strides=(1, 1, 8, 8, 8)),
     "small": ScoreSettings(n_train_slow=2000, n_test_slow=1000, exact_trees=False),
     "paper": ScoreSettings(),
 }

@@ -157,6 +157,8 @@ class ScoreSettings:
     exact_trees : bool
         Whether the boosted trees of B, C, D and G try every split, as in the original study, or
         those between 255 bins of every code, which takes a tenth of the time.
+    strides : tuple of int
+        Use only every so many-th value of each factor; by default all values.
     seed : int
         Every score draws from a stream of its own; all networks see the same draws.
     """
@@ -168,6 +170,7 @@ class ScoreSettings:
     group: int = 64
     bins: int = 20
     exact_trees: bool = True
+    strides: tuple[int, ...] = ()
     seed: int = 0
 
 

@@ -31,7 +31,8 @@ def draw_energy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     """Draw Supplementary Figure 7: energy distances beside the Gaussian ones."""
     sample = read_sample(arrays, SPRITES.name)
     figure = Figure(figsize=(panels.WIDTH, 6.8), layout="constrained")
-    above, key, middle, below = figure.subfigures(4, 1, height_ratios=[2.7, 0.4, 1.6, 2.1])
+    rows: Any = figure.subfigures(4, 1, height_ratios=[2.7, 0.4, 1.6, 2.1])
+    above, key, middle, below = rows
     draw_matrices(above.subplots(2, len(MATRICES)), sample, arrays, MATRICES, "scaled")
     panels.key(key.subplots())
     axes = middle.subplots(1, len(MATRICES) - 1, sharex=True, sharey=True)
@@ -50,7 +51,7 @@ def draw_energy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
 def rescaled(D: FloatArray) -> FloatArray:
     """Return the distances of all pairs, divided by the largest."""
     values = upper(D)
-    return values / values.max()
+    return np.asarray(values / values.max())
 
 
 def draw_agreement(axis: Axes, gaussian: FloatArray, energy: FloatArray, words: str) -> None:
