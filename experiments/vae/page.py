@@ -26,6 +26,7 @@ from experiments.vae.page_text import (
     READING,
 )
 from experiments.vae.results import read_results
+from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN
 from repshape.io.writing import open_output
 
@@ -44,6 +45,7 @@ def page_text(results: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
     if not tiny:
         parts.append(training_text(results["numbers"].get("training", [])))
         parts += figure_texts(results)
+        parts.append(full_scores_text(results["numbers"].get("full_scores", {})))
     parts.append(differences_text())
     parts.append(cost_text(cost))
     return "\n".join(parts)
@@ -151,6 +153,27 @@ def figure_texts(results: Mapping[str, Any]) -> list[str]:
         f"{CAPTIONS[name]}\n"
         for name in drawable(results)
     ]
+
+
+def full_scores_text(found: Mapping[str, Any]) -> str:
+    """Return how scores at the paper's sizes differ; empty if none were computed."""
+    if not found:
+        return ""
+    lines = [
+        "## Scores at the paper's sizes",
+        "",
+        f"{found['networks']} networks were scored a second time with the paper's numbers of "
+        "images and exact trees (`python -m experiments.vae score --full 12`).",
+        "",
+        "| score | mean, paper's sizes | mean difference of ours | mean absolute difference |",
+        "|---|---|---|---|",
+    ]
+    for letter, words in NAMES.items():
+        row = found[letter]
+        names = ("mean", "mean_difference", "mean_absolute_difference")
+        cells = [f"{row[one]:.3g}" if row[one] is not None else "-" for one in names]
+        lines.append(f"| {letter}: {words} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
 
 
 def differences_text() -> str:

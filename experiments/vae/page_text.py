@@ -120,16 +120,17 @@ of processor time, {total} core hours in all, or {days} hours on 100 cores
 networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the
 search needs more starts. For such a job, keep the networks in a cohort on disk and let any number
-of machines share the pairs, with a queue:
+of machines share the pairs. With a queue, an array job of 100 shards and one last run, which
+polishes:
 
-```sh
+```text
 repshape pairwise vaes.zarr -o distances.zarr --alpha 1 --shard $SLURM_ARRAY_TASK_ID/100 --quiet
 repshape pairwise vaes.zarr -o distances.zarr --alpha 1
 ```
 
-or with Dask:
+With Dask:
 
-```sh
+```text
 repshape pairwise vaes.zarr -o distances.zarr --alpha 1 --scheduler tcp://head:8786
 ```
 

@@ -24,8 +24,9 @@ from experiments.vae.analysis import Arrays
 from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
 from experiments.vae.decide import decide_all
 from experiments.vae.measure import ENERGY, Measurement, repaired
-from experiments.vae.run import Study
+from experiments.vae.run import FULL_SCORES, SCORES, Study
 from experiments.vae.samples import Sample
+from experiments.vae.scores import NAMES
 from repshape.errors import InputError
 
 PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -60,6 +61,7 @@ def write_results(
         "distances": analysis.distance_table(samples),
         "along_training": measurement.training_ratio(),
         "repair": repairs,
+        "full_scores": full_score_differences(study),
     }
     arrays = analysis.stored_arrays(samples)
     size = study.measure
@@ -105,6 +107,27 @@ def versions() -> dict[str, str]:
     """Return the versions that decide the results."""
     found = {"repshape": rs.__version__, "python": platform.python_version()}
     return found | {name: version(name) for name in PACKAGES}
+
+
+def full_score_differences(study: Study) -> dict[str, Any]:
+    """Return how scores at the paper's sizes differ, for the networks that have both."""
+    pairs = []
+    for plan in SPRITES.plans(study):
+        paths = [study.folder(plan) / name for name in (SCORES, FULL_SCORES)]
+        if all(path.exists() for path in paths):
+            pairs.append([json.loads(path.read_text())["scores"] for path in paths])
+    if not pairs:
+        return {}
+    found: dict[str, Any] = {"networks": len(pairs)}
+    for letter in NAMES:
+        both = [(a[letter], b[letter]) for a, b in pairs if None not in (a[letter], b[letter])]
+        own, full = np.array(both, dtype=np.float64).reshape(-1, 2).T
+        found[letter] = {
+            "mean": float(full.mean()) if len(both) else None,
+            "mean_difference": float((own - full).mean()) if len(both) else None,
+            "mean_absolute_difference": float(abs(own - full).mean()) if len(both) else None,
+        }
+    return found
 
 
 def count_networks(study: Study, group: Group) -> dict[str, Any]:
