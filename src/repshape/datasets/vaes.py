@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import squareform
 
-from repshape.errors import InputError, check_choice
+from repshape.errors import InputError
 from repshape.io.cohort import Cohort
 from repshape.io.matrices import metadata_from_json, metadata_to_json
 from repshape.io.writing import open_output
@@ -72,7 +72,8 @@ def load_vae_distances(alpha: float = 1.0) -> DistanceMatrix:
     -------
     DistanceMatrix
     """
-    check_choice("alpha", float(alpha), ALPHAS)
+    if alpha not in ALPHAS:
+        raise InputError(f"The 'alpha' parameter must be 0, 1 or 2. Got {alpha!r} instead.")
     return read_distances(DISTANCES, float(alpha))
 
 
