@@ -80,17 +80,19 @@ def group_tests(sample: Sample, permutations: int) -> dict[str, dict[str, float]
     return found
 
 
-def distance_table(samples: Mapping[str, Sample]) -> dict[str, dict[str, float]]:
+def distance_table(samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
     """Return mean distances at alpha 0 and 2 of every group, over pairs with different seeds."""
     found = {}
     for name, sample in samples.items():
         pairs = sample.other_seeds()
         if pairs.any():
             names = ("alpha-0", "alpha-2", f"{CENTRED}-alpha-2")
-            row = {one: float(sample.distances[one][pairs].mean()) for one in names}
-            row["ratio"] = row["alpha-0"] / row["alpha-2"]
-            row["centred ratio"] = row["alpha-0"] / row[names[2]]
-            found[name] = row
+            first, second, centred = (float(sample.distances[n][pairs].mean()) for n in names)
+            found[name] = {
+                **dict(zip(names, (first, second, centred), strict=True)),
+                "ratio": first / second if second else None,
+                "centred ratio": first / centred if centred else None,
+            }
     return found
 
 

@@ -143,14 +143,15 @@ def _decide_twice(
     criteria = decide(claim, samples, permutations)
     verdict = combine(Verdict(one["verdict"]) for one in criteria)
     note = ""
-    if any(reduced[name] is not samples[name] for name in used & set(samples)):
+    known = used & set(samples)
+    if any(samples[name].column("failed").mean() > LARGEST_FAILED for name in known):
+        verdict, note = Verdict.OPEN, TOO_MANY_FAILED
+    elif any(reduced[name] is not samples[name] for name in known):
         again = decide(claim, reduced, permutations)
         if combine(Verdict(one["verdict"]) for one in again) is not verdict:
             verdict, note = Verdict.OPEN, FAILED_DECIDE
-    if any(samples[name].column("failed").mean() > LARGEST_FAILED for name in used & set(samples)):
-        verdict, note = Verdict.OPEN, TOO_MANY_FAILED
-    known = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
-    return known | {"criteria": criteria, "verdict": verdict.value, "note": note}
+    words = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
+    return words | {"criteria": criteria, "verdict": verdict.value, "note": note}
 
 
 def decide(claim: Claim, samples: Mapping[str, Sample], permutations: int) -> list[dict[str, Any]]:

@@ -220,8 +220,11 @@ def median_distortions(
 
 
 def plateau(sample: Sample, matrix: str) -> float:
-    """Return 0.1 - (f(15) - f(20)) / (f(1) - f(20)), with f the median distortion."""
-    if len(sample) < 3:
-        return np.nan
+    """Return 0.1 - (f(15) - f(20)) / (f(1) - f(20)), with f the median distortion.
+
+    Where nothing falls between 1 and 20 dimensions, it is not a number.
+    """
     f = median_distortions(sample, matrix, (1, 15, 20))
+    if f[1] == f[20]:
+        return np.nan
     return PLATEAU - (f[15] - f[20]) / (f[1] - f[20])

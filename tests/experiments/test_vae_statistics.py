@@ -152,6 +152,7 @@ def test_points_in_three_dimensions_need_no_more() -> None:
     rng = np.random.default_rng(0)
     sample = sample_of({"alpha-1": rng.normal(size=(48, 3))})
     assert st.plateau(sample, "alpha-1") == pytest.approx(0.1, abs=1e-3)
+    assert np.isnan(st.plateau(sample_of({"alpha-1": np.zeros((48, 1))}), "alpha-1"))
 
 
 # Intervals
