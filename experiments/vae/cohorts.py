@@ -23,8 +23,6 @@ from experiments.vae.run import LATENTS, SCORES, Study
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import INITIALISATIONS, UNTRAINED, NetworkPlan, plan_networks
 
-FloatArray = npt.NDArray[np.float64]
-
 # Columns of the metadata that come from the record of a network.
 RECORDED = (
     "objective",
@@ -138,7 +136,9 @@ def read_network(path: Path, n_images: int) -> rs.Gaussians:
         return gaussians(stored["means"], stored["log_variances"], n_images)
 
 
-def gaussians(means: FloatArray, log_variances: FloatArray, n_images: int) -> rs.Gaussians:
+def gaussians(
+    means: npt.NDArray[Any], log_variances: npt.NDArray[Any], n_images: int
+) -> rs.Gaussians:
     """Return Gaussians of ``n_images`` of the images, evenly spaced, or of all if they are fewer.
 
     The held-out images are sorted by their factors, so the first ones would not be representative.
