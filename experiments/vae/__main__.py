@@ -1,18 +1,25 @@
-"""Command line: ``python -m experiments.vae [train | score] --scale small --out DIR``."""
+"""Command line: ``python -m experiments.vae train --scale small --out DIR``.
+
+The steps are ``train``, ``score``, ``measure`` and ``figures``; ``all`` takes them in turn.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
-from experiments.vae.run import Study, score_all, train_all
-from experiments.vae.settings import SCALES, SCORE_SCALES, UNTRAINED
+from experiments.common.command import Images, Out, Workers, follow
+from experiments.vae.draw import draw_all
+from experiments.vae.results import measure_all, read_results
+from experiments.vae.run import Study, check_scores, score_all, train_all
+from experiments.vae.settings import UNTRAINED
 
 app = typer.Typer(
     help="The paper's study of variational autoencoders.",
@@ -29,17 +36,30 @@ class Dataset(StrEnum):
     CIFAR10 = "cifar10"
 
 
+class Scale(StrEnum):
+    """Sizes of the study."""
+
+    TINY = "tiny"
+    SMALL = "small"
+    PAPER = "paper"
+
+
+ScaleOption = Annotated[
+    Scale, typer.Option(help="A test of the programs, two cores, or the sizes of the paper.")
+]
+Only = Annotated[Dataset | None, typer.Option(help="Only this data set.")]
+
+
 @app.command()
 def train(
     out: Out,
     scale: ScaleOption = Scale.SMALL,
     workers: Workers = None,
     images: Images = None,
-    only: Annotated[Dataset | None, typer.Option(help="Only this data set.")] = None,
+    only: Only = None,
 ) -> None:
     """Train all networks that are not finished yet."""
-    chosen = None if only is None else only.value
-    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, chosen)
+    study = Study.of_scale(scale.value, out, images, None if only is None else only.value)
     console = Console(stderr=True)
     follow(console, "networks trained", partial(train_all, study), workers)
     print_training(console, list(study.records()))
@@ -47,11 +67,53 @@ def train(
 
 @app.command()
 def score(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    images: Images = None,
+    full: Annotated[
+        int, typer.Option(min=0, help="Score this many networks at the paper's sizes instead.")
+    ] = 0,
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
-    study = Study(out, SCALES[scale], SCORE_SCALES[scale], images, Dataset.DSPRITES.value)
-    follow(Console(stderr=True), "networks scored", partial(score_all, study), workers)
+    study = Study.of_scale(scale.value, out, images, Dataset.DSPRITES.value)
+    steps = partial(check_scores, study, full) if full else partial(score_all, study)
+    follow(Console(stderr=True), "networks scored", steps, workers)
+
+
+@app.command()
+def measure(
+    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, only: Only = None
+) -> None:
+    """Compute the distances between the networks, and decide the claims."""
+    study = Study.of_scale(scale.value, out, None, None if only is None else only.value)
+    console = Console(stderr=True)
+    follow(console, "matrices", partial(measure_all, study), workers)
+    print_claims(console, read_results(out)[0])
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the report.")],
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of the stored results; by default the same.")
+    ] = None,
+) -> None:
+    """Draw all figures and write the report, from stored results alone."""
+    console = Console(stderr=True)
+    follow(console, "figures", partial(draw_all, results or out, out), 1)
+    print_claims(console, read_results(results or out)[0])
+
+
+@app.command(name="all")
+def everything(
+    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+) -> None:
+    """Train, score, measure and draw; repeat the command to continue."""
+    train(out, scale, workers, images)
+    score(out, scale, workers, images)
+    measure(out, scale, workers)
+    figures(out)
 
 
 def print_training(console: Console, records: list[dict[str, Any]]) -> None:
@@ -68,6 +130,17 @@ def print_training(console: Console, records: list[dict[str, Any]]) -> None:
         means = [mean_text(members, field) for field in ("explained", "kl")]
         failed = sum(record["failed"] for record in members)
         table.add_row(*key, str(len(members)), str(failed), *means)
+    console.print(table)
+
+
+def print_claims(console: Console, results: Mapping[str, Any]) -> None:
+    """Print every claim with its verdict."""
+    table = Table()
+    for heading in ("claim", "what it says", "verdict"):
+        table.add_column(heading)
+    for claim in results["claims"]:
+        note = f" ({claim['note']})" if claim["note"] else ""
+        table.add_row(claim["name"], claim["sentence"], claim["verdict"] + note)
     console.print(table)
 
 

@@ -10,21 +10,34 @@ from experiments.common.reproducible import deterministic
 from experiments.vae.networks import Vae
 from experiments.vae.scores import CodeTable
 from experiments.vae.settings import Architecture
-from experiments.vae.sprites import FloatArray, Sprites
+from experiments.vae.sprites import FloatArray, Sprites, index_of
 
-CHUNK = 4096
+CHUNK = 256  # images that stay in the cache of a processor
 
 
 def encode_sprites(
-    architecture: Architecture, weights: Mapping[str, FloatArray], sprites: Sprites
+    architecture: Architecture,
+    weights: Mapping[str, FloatArray],
+    sprites: Sprites,
+    strides: tuple[int, ...] = (),
 ) -> CodeTable:
-    """Return the codes (the encoder's means) of all images that there are."""
+    """Return the codes (the encoder's means) of all images that there are.
+
+    With strides, one for each factor, only every so many-th value of a factor is used.
+    """
+    values = [
+        np.arange(0, size, stride)
+        for size, stride in zip(sprites.sizes, strides or (1,) * len(sprites.sizes), strict=True)
+    ]
+    sizes = tuple(map(len, values))
+    factors = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, len(sizes))
+    numbers = index_of(factors, sprites.sizes)
     with deterministic():
         vae = Vae.build(architecture, 0, "pytorch")
         vae.load(weights)
-        count = int(np.prod(sprites.sizes))
+        count = len(numbers)
         codes = np.empty((count, architecture.latents), dtype=np.float32)
         for start in range(0, count, CHUNK):
-            index = np.arange(start, min(start + CHUNK, count))
-            codes[index] = vae.latents(sprites.images(index))[0]
-    return CodeTable(codes, sprites.sizes)
+            part = numbers[start : start + CHUNK]
+            codes[start : start + CHUNK] = vae.latents(sprites.images(part))[0]
+    return CodeTable(codes, sizes)

@@ -7,7 +7,7 @@ The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from experiments.common import files
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
 from experiments.vae.data import ImageData, load_data, load_sprites
+from experiments.vae.scales import MEASURE_SCALES, SCALES, SCORE_SCALES
 from experiments.vae.settings import (
     CHOSEN,
     UNTRAINED,
+    MeasureSettings,
     NetworkPlan,
     ScoreSettings,
     Settings,
@@ -29,6 +31,7 @@ from experiments.vae.settings import (
 
 LATENTS = "latents.npz"
 SCORES = "scores.json"
+FULL_SCORES = "scores_full.json"
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,22 @@ class Study:
     settings : mapping of str to Settings
         By data set.
     scores : ScoreSettings
+    measure : MeasureSettings
     images : Path or None
         Folder of the image files (`load_data`).
     only : str or None
         Work on this data set alone.
+    scale : str
+        Name of the settings.
     """
 
     out: Path
     settings: Mapping[str, Settings]
     scores: ScoreSettings
+    measure: MeasureSettings
     images: Path | None = None
     only: str | None = None
+    scale: str = "small"
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
@@ -76,6 +84,14 @@ class Study:
         """Return what decides the results, ready for JSON."""
         found = {name: asdict(size) for name, size in self.settings.items()}
         return {"datasets": found, "chosen": CHOSEN}
+
+    @classmethod
+    def of_scale(
+        cls, scale: str, out: Path, images: Path | None = None, only: str | None = None
+    ) -> Study:
+        """Return a study with the settings of a scale."""
+        sizes = SCALES[scale], SCORE_SCALES[scale], MEASURE_SCALES[scale]
+        return cls(out, *sizes, images, only, scale)
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""
@@ -121,20 +137,33 @@ def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     yield from run_jobs(partial(score_job, study), jobs, workers)
 
 
+def check_scores(
+    study: Study, count: int, workers: int, on_start: Callable[[int, int], None]
+) -> Iterator[Any]:
+    """Score some networks once more at the sizes of the paper, to show the difference."""
+    study.prepare()
+    scored = [p for p in study.plans() if is_scored(p) and (study.folder(p) / SCORES).exists()]
+    plans = scored[:: max(1, len(scored) // count)][:count]
+    jobs = [plan for plan in plans if not (study.folder(plan) / FULL_SCORES).exists()]
+    on_start(len(plans) - len(jobs), len(plans))
+    full = replace(study, scores=SCORE_SCALES["paper"])
+    yield from run_jobs(partial(score_job, full, name=FULL_SCORES), jobs, workers)
+
+
 def is_scored(plan: NetworkPlan) -> bool:
     """Return whether a network has scores: it needs known factors, and training."""
     return plan.dataset == "dsprites" and plan.objective != UNTRAINED
 
 
-def score_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
-    """Encode every sprite with one network, and write its fifteen scores."""
+def score_job(study: Study, plan: NetworkPlan, name: str = SCORES) -> dict[str, Any]:
+    """Encode every sprite with one network, and write its fifteen scores to a file."""
     from experiments.vae.encoding import encode_sprites
     from experiments.vae.scores import all_scores
 
     weights = dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False))
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
-    table = encode_sprites(architecture, weights, sprites)
+    table = encode_sprites(architecture, weights, sprites, study.scores.strides)
     found = {"name": plan.name} | all_scores(table, study.scores)
-    files.write_json(study.folder(plan) / SCORES, found)
+    files.write_json(study.folder(plan) / name, found)
     return found

@@ -1,13 +1,12 @@
-"""Everything that defines the study at its two scales, without PyTorch.
+"""What defines a study: architectures, objectives, strengths, seeds and steps, without PyTorch.
 
-``paper`` follows Locatello et al. (2019) for sprites and the paper's Appendix B.3 for MNIST and
-CIFAR-10. ``small`` has the same design with smaller images, networks and numbers, for two cores.
+`scales` has the values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 INITIALISATIONS = ("kaiming", "pytorch")
 UNTRAINED = "untrained"
@@ -155,6 +154,11 @@ class ScoreSettings:
         Pairs of images behind a point of A; images behind a vote of E.
     bins : int
         Of every code, for mutual information.
+    exact_trees : bool
+        Whether the boosted trees of B, C, D and G try every split, as in the original study, or
+        those between 255 bins of every code, which takes a tenth of the time.
+    strides : tuple of int
+        Use only every so many-th value of each factor; by default all values.
     seed : int
         Every score draws from a stream of its own; all networks see the same draws.
     """
@@ -165,7 +169,36 @@ class ScoreSettings:
     n_test_slow: int = 5_000
     group: int = 64
     bins: int = 20
+    exact_trees: bool = True
+    strides: tuple[int, ...] = ()
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """What distances are computed from.
+
+    Attributes
+    ----------
+    n_images : int
+        Images of every distance, evenly spaced among the held-out images of a data set, or all of
+        these if they are fewer.
+    n_trials : int
+        Samples an image of energy distances.
+    sweep_trials : tuple of int
+        Numbers of samples an image at which energy distances are compared.
+    sweep_images, sweep_seeds : int
+        Images, and seeds, of that comparison.
+    permutations : int
+        Of the tests.
+    """
+
+    n_images: int
+    n_trials: int = 64
+    sweep_trials: tuple[int, ...] = (8, 16, 32, 64, 128, 256)
+    sweep_images: int = 64
+    sweep_seeds: int = 3
+    permutations: int = 999
 
 
 @dataclass(frozen=True)
@@ -191,11 +224,7 @@ class NetworkPlan:
 
 
 def plan_networks(dataset: str, settings: Settings) -> list[NetworkPlan]:
-    """Return all networks of a data set, the untrained ones first and then seed by seed.
-
-    >>> len(plan_networks("dsprites", SCALES["small"]["dsprites"]))
-    200
-    """
+    """Return all networks of a data set, the untrained ones first and then seed by seed."""
     return [*_plan_untrained(dataset, settings), *_plan_trained(dataset, settings)]
 
 
@@ -220,106 +249,3 @@ def checkpoint_steps(plan: NetworkPlan, settings: Settings) -> tuple[int, ...]:
     if not chosen or plan.seed >= settings.checkpoint_seeds:
         return ()
     return (0, *(settings.steps >> halvings for halvings in range(6, -1, -1)))
-
-
-SPRITES_SMALL = Settings(
-    architecture=Architecture(
-        32, 1, (Convolution(16), Convolution(16), Convolution(32)), 128, 10, (16, 16)
-    ),
-    strengths={
-        "beta": (1.0, 4.0, 10.0),
-        "factor": (5.0, 20.0, 50.0),
-        "dip_i": (1.0, 5.0, 20.0),
-        "dip_ii": (1.0, 5.0, 20.0),
-        "beta_tc": (2.0, 4.0, 8.0),
-        "annealed": (5.0, 10.0, 20.0),
-    },
-    seeds=10,
-    initialisations=("kaiming",),
-    untrained_seeds=10,
-    steps=4000,
-    learning_rate=1e-3,
-    n_held_out=512,
-    checkpointed=(("beta", 4.0), ("beta_tc", 4.0)),
-    checkpoint_seeds=3,
-)
-SPRITES_PAPER = replace(
-    SPRITES_SMALL,
-    architecture=Architecture(
-        64,
-        1,
-        (Convolution(32), Convolution(32), Convolution(64, 2, 0), Convolution(64, 2, 0)),
-        256,
-        10,
-        (64, 32, 32),
-    ),
-    strengths={
-        "beta": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0),
-        "factor": (10.0, 20.0, 30.0, 40.0, 50.0, 100.0),
-        "dip_i": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
-        "dip_ii": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
-        "beta_tc": (1.0, 2.0, 4.0, 6.0, 8.0, 10.0),
-        "annealed": (5.0, 10.0, 25.0, 50.0, 75.0, 100.0),
-    },
-    seeds=50,
-    untrained_seeds=50,
-    steps=300_000,
-    learning_rate=1e-4,
-    n_held_out=2048,
-    discriminator=Discriminator(6, 1000, 1e-4),
-    annealed_gamma=1000.0,
-    other_steps={"factor": 150_000},
-)
-
-
-def _beta_small(architecture: Architecture) -> Settings:
-    return Settings(
-        architecture=architecture,
-        strengths={"beta": (1.0, 2.0, 4.0, 8.0, 16.0)},
-        seeds=4,
-        initialisations=INITIALISATIONS,
-        untrained_seeds=10,
-        steps=2000,
-        learning_rate=1e-3,
-        n_held_out=512,
-        checkpointed=(("beta", 1.0),),
-        checkpoint_seeds=2,
-    )
-
-
-def _beta_paper(architecture: Architecture, n_train: int) -> Settings:
-    validation, batch, epochs = 5000, 64, 1000
-    steps_of_epoch = (n_train - validation) // batch
-    return Settings(
-        architecture=architecture,
-        strengths={"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)},
-        seeds=50,
-        initialisations=INITIALISATIONS,
-        untrained_seeds=50,
-        steps=epochs * steps_of_epoch,
-        learning_rate=1e-4,
-        n_held_out=3500,
-        n_validation=validation,
-        validate_every=steps_of_epoch,
-        batch_size=batch,
-        checkpointed=(("beta", 1.0),),
-        checkpoint_seeds=2,
-    )
-
-
-_SMALL_3 = (Convolution(16), Convolution(16), Convolution(32))
-MNIST_SMALL = _beta_small(Architecture(32, 1, _SMALL_3, 128, 10, (16, 16)))
-CIFAR_SMALL = _beta_small(Architecture(32, 3, (*_SMALL_3, Convolution(32)), 128, 50, (32, 16, 16)))
-MNIST_PAPER = _beta_paper(Architecture(32, 1, (Convolution(64),) * 3, 256, 10, (64, 64)), 60_000)
-CIFAR_PAPER = _beta_paper(
-    Architecture(32, 3, (Convolution(64),) * 4, 256, 50, (64, 64, 64)), 50_000
-)
-
-SCALES: dict[str, dict[str, Settings]] = {
-    "small": {"dsprites": SPRITES_SMALL, "mnist": MNIST_SMALL, "cifar10": CIFAR_SMALL},
-    "paper": {"dsprites": SPRITES_PAPER, "mnist": MNIST_PAPER, "cifar10": CIFAR_PAPER},
-}
-SCORE_SCALES: dict[str, ScoreSettings] = {
-    "small": ScoreSettings(n_train_slow=2000, n_test_slow=1000),
-    "paper": ScoreSettings(),
-}

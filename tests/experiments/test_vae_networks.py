@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from experiments.vae.networks import Vae, build_discriminator
-from experiments.vae.settings import SCALES, Architecture, Discriminator
+from experiments.vae.scales import SCALES
+from experiments.vae.settings import Architecture, Discriminator
 from torch import nn
 
 from repshape.errors import InputError

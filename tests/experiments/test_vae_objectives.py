@@ -8,7 +8,8 @@ import torch
 from experiments.vae import objectives, objectives_numpy
 from experiments.vae.networks import build_discriminator
 from experiments.vae.objectives import REGULARISERS, Context, Latents
-from experiments.vae.settings import SCALES, Discriminator
+from experiments.vae.scales import SCALES
+from experiments.vae.settings import Discriminator
 from scipy.stats import multivariate_normal, norm
 
 BATCH, LATENTS = 7, 4

@@ -15,10 +15,9 @@ import torch
 from experiments.common import files, reproducible
 from experiments.vae import run
 from experiments.vae.__main__ import app
-from experiments.vae.run import Study, score_all, train_all
+from experiments.vae.run import Study, check_scores, score_all, train_all
+from experiments.vae.scales import MEASURE_SCALES, SCALES, SCORE_SCALES
 from experiments.vae.settings import (
-    SCALES,
-    SCORE_SCALES,
     Architecture,
     Convolution,
     ScoreSettings,
@@ -28,6 +27,7 @@ from experiments.vae.sprites import factors_of
 from test_common_jobs import environment
 from test_vae_training import tiny_settings, without_times
 from typer.testing import CliRunner
+from vae_support import MEASURE
 
 from repshape.errors import MissingDependencyError, StorageError
 
@@ -45,7 +45,7 @@ SPRITES = tiny_settings(
 
 def study(out: Path, settings: Settings = SPRITES) -> Study:
     scores = ScoreSettings(60, 40, 60, 40, group=8)
-    return Study(out, {"dsprites": settings}, scores)
+    return Study(out, {"dsprites": settings}, scores, MEASURE)
 
 
 def finish(target: Study, workers: int = 1) -> dict[str, dict[str, Any]]:
@@ -108,7 +108,7 @@ from experiments.vae.run import Study, train_all
 from experiments.vae.settings import *
 
 if __name__ == "__main__":
-    study = Study(Path(sys.argv[1]), {{"dsprites": {settings!r}}}, {scores!r})
+    study = Study(Path(sys.argv[1]), {{"dsprites": {settings!r}}}, {scores!r}, {measure!r})
     for record in train_all(study, 2, lambda done, total: None):
         print(record["name"], flush=True)
 """
@@ -117,7 +117,7 @@ if __name__ == "__main__":
 def test_a_killed_run_continues_with_the_same_bits(finished: Study, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     target = study(tmp_path / "out")
-    script.write_text(SCRIPT.format(settings=SPRITES, scores=target.scores))
+    script.write_text(SCRIPT.format(settings=SPRITES, scores=target.scores, measure=MEASURE))
     command = [sys.executable, str(script), str(target.out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
         assert process.stdout is not None
@@ -141,6 +141,12 @@ def test_scores_are_written_for_trained_networks(
     kept = json.loads((finished.folder(finished.plans()[0]) / run.SCORES).read_text())
     assert list(kept["scores"]) == list("ABCDEFGHIJKLMNO")
     assert list(score_all(finished, 1, lambda done, total: None)) == []
+    monkeypatch.setitem(SCORE_SCALES, "paper", ScoreSettings(80, 40, 60, 40, group=8))
+    again = list(check_scores(finished, 3, 1, lambda done, total: None))
+    assert len(again) == 3
+    full = json.loads((finished.folder(finished.plans()[0]) / run.FULL_SCORES).read_text())
+    assert full["settings"]["exact_trees"]
+    assert full["settings"]["n_train"] == 80
 
 
 class _FewSprites:
@@ -187,10 +193,26 @@ def test_command_line_says_that_it_was_stopped(
 
 
 def test_only_commands_that_exist_are_offered() -> None:
-    assert sorted(command.callback.__name__ for command in app.registered_commands) == [
-        "score",
-        "train",
-    ]
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert sorted(names) == ["all", "figures", "measure", "score", "train"]
+
+
+def test_all_steps_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From two networks of 50 steps for each seed to figures, with one command."""
+    strengths = {"beta": (1.0,), "dip_i": (5.0,)}
+    sizes = replace(SPRITES, strengths=strengths, seeds=3, steps=50, untrained_seeds=2)
+    monkeypatch.setitem(SCALES, "tiny", {"dsprites": sizes})
+    monkeypatch.setitem(MEASURE_SCALES, "tiny", MEASURE)
+    monkeypatch.setitem(SCORE_SCALES, "tiny", ScoreSettings(60, 40, 60, 40, group=8))
+    monkeypatch.setattr(run, "load_sprites", lambda images, side: _FewSprites())
+    options = ["all", "--scale", "tiny", "--out", str(tmp_path), "--workers", "1"]
+    done = CliRunner().invoke(app, options)
+    assert done.exit_code == 0, done.output
+    assert {"results.json", "arrays.npz", "fig4.png", "report.html"} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["networks"]["dsprites-trained-kaiming"]["measured"] == 6
 
 
 def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg
+from experiments.vae.scales import SCORE_SCALES
 from experiments.vae.scores import NAMES, CodeTable, all_scores
 from experiments.vae.scores.compute import SCORES
 from experiments.vae.scores.correlation import (
@@ -14,13 +17,13 @@ from experiments.vae.scores.correlation import (
 )
 from experiments.vae.scores.information import in_bins, information, modularity_of
 from experiments.vae.scores.interventions import count_votes, difference_points
-from experiments.vae.scores.prediction import disentanglement
-from experiments.vae.settings import SCORE_SCALES, ScoreSettings
+from experiments.vae.scores.prediction import boosted_trees, disentanglement, fit_trees
+from experiments.vae.settings import ScoreSettings
 from experiments.vae.sprites import factors_of
 
 SIZES = (4, 4, 4, 4)
 FACTORS = factors_of(np.arange(256), SIZES)
-SETTINGS = ScoreSettings(n_train=4000, n_test=2000, n_train_slow=400, n_test_slow=300)
+SETTINGS = ScoreSettings(4000, 2000, 400, 300, exact_trees=False)
 FEW = ScoreSettings(200, 100, 100, 80, group=16)
 # Every code has the same share of every factor, and codes are uncorrelated.
 MIXING = scipy.linalg.hadamard(4) / 2
@@ -80,7 +83,7 @@ def test_sap_of_codes_that_are_binary_factors() -> None:
 # Codes that each depend on all factors alike
 
 
-@pytest.mark.parametrize(("letter", "largest"), [("B", 0.1), ("C", 0.1), ("H", 0.05), ("I", 0.1)])
+@pytest.mark.parametrize(("letter", "largest"), [("B", 0.1), ("C", 0.1), ("H", 0.05), ("I", 0.2)])
 def test_mixed_codes_are_entangled(mixed: dict[str, float], letter: str, largest: float) -> None:
     assert 0 <= mixed[letter] < largest
 
@@ -183,6 +186,39 @@ def test_codes_that_repeat_each_other_have_no_finite_total_correlation() -> None
     assert all_scores(table(codes), FEW)["scores"]["L"] is None
 
 
+# Boosted trees on bins instead of all values
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_importances_are_of_the_codes_that_decide(exact: bool) -> None:
+    """A label that is the sign of the first code needs no other; four signs need two alike."""
+    codes = np.random.default_rng(0).normal(size=(400, 3))
+    settings = ScoreSettings(exact_trees=exact)
+    _, one = fit_trees(codes, (codes[:, 0] > 0).astype(int), settings)
+    assert one == pytest.approx([1, 0, 0], abs=1e-6)
+    labels = 2 * (codes[:, 0] > 0) + (codes[:, 1] > 0)
+    _, two = fit_trees(codes, labels, settings)
+    assert two == pytest.approx([0.5, 0.5, 0], abs=0.03)
+
+
+def test_bins_hardly_change_the_scores_of_trees() -> None:
+    codes = ((FACTORS - 1.5) @ MIXING * [1, 1, 1, 0.1] + FACTORS * [1, 0, 0, 0])[:, :3]
+    bins, exact = (
+        boosted_trees(table(codes), replace(SETTINGS, exact_trees=e), np.random.default_rng(0))
+        for e in (False, True)
+    )
+    for letter in ("disentanglement", "completeness", "informativeness", "accuracy"):
+        assert getattr(bins, letter) == pytest.approx(getattr(exact, letter), abs=0.04), letter
+
+
+def test_both_accuracies_are_of_new_images() -> None:
+    """D and G share their trees; they differ by the sampling error of their own test images."""
+    codes = FACTORS + np.random.default_rng(0).normal(size=FACTORS.shape)
+    found = boosted_trees(table(codes), SETTINGS, np.random.default_rng(0))
+    assert found.accuracy != found.informativeness
+    assert found.accuracy == pytest.approx(found.informativeness, abs=0.06)
+
+
 # How groups of images are drawn
 
 
@@ -220,7 +256,7 @@ def test_scores_do_not_depend_on_what_was_drawn_before() -> None:
     codes = CodeTable(factors_of(np.arange(8), sizes).astype(np.float32), sizes)
     found = all_scores(codes, FEW)
     assert found == all_scores(codes, FEW) | {"seconds": found["seconds"]}
-    stream = list(SCORES).index("H")
+    stream = list(NAMES).index("H")
     alone = SCORES["H"](codes, FEW, np.random.default_rng([0, stream]))
     assert found["scores"]["H"] == alone[0]
     assert list(found["scores"]) == list(NAMES) == list("ABCDEFGHIJKLMNO")
@@ -231,6 +267,7 @@ def test_sizes_of_both_scales() -> None:
     assert (paper.n_train, paper.n_test, paper.group, paper.bins) == (10_000, 5_000, 64, 20)
     assert (small.n_train_slow, small.n_test_slow) == (2000, 1000)
     assert (small.n_train, paper.n_train_slow) == (10_000, 10_000)
+    assert paper.exact_trees
 
 
 def test_collapsed_codes_have_no_vote() -> None:

@@ -11,8 +11,8 @@ import pytest
 import torch
 from experiments.vae.data import ImageData
 from experiments.vae.networks import Vae
+from experiments.vae.scales import SCALES
 from experiments.vae.settings import (
-    SCALES,
     Architecture,
     Convolution,
     Discriminator,

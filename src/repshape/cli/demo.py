@@ -26,10 +26,16 @@ def demo(
     progress = False if quiet else None
     result = repshape.demo.run_demo(progress=progress)
     files = repshape.demo.save_demo(result, out, progress=progress)
-    lines = [
-        result.words(),
+    data = result.summary()
+    lines = [result.words()]
+    if repshape.demo.vaes_available():
+        trained = repshape.demo.run_vae_demo(progress=progress)
+        files.append(repshape.demo.save_vae_demo(trained, out, progress=progress))
+        data["vaes"] = trained.summary()
+        lines.append(trained.words())
+    lines += [
         f"Wrote {len(files)} files to {out}.",
         f"Open the page in a browser: {files[0].resolve().as_uri()}",
     ]
-    data = result.summary() | {"files": [str(file) for file in files]}
+    data["files"] = [str(file) for file in files]
     tell(lines, data, as_json=as_json, quiet=quiet)

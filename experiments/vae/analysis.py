@@ -1,0 +1,205 @@
+"""Everything that is reported of measured distances: claims, tables, and arrays for the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+import repshape as rs
+from experiments.vae import statistics as st
+from experiments.vae.claims import ALPHAS, DIMENSIONS, FAMILY_LEVEL
+from experiments.vae.measure import CENTRED, ENERGY, alpha_name
+from experiments.vae.samples import Sample, jackknife
+from experiments.vae.scores import NAMES
+
+Arrays = dict[str, npt.NDArray[Any]]
+# As in the paper's figure of distortions: the median and the middle 50 % and 80 %.
+PERCENTILES = (10.0, 25.0, 50.0, 75.0, 90.0)
+EMBEDDED = 15  # dimensions of the embeddings before their principal components are drawn
+MATRICES = (*map(alpha_name, ALPHAS), ENERGY)
+TARGETS: dict[str, Callable[..., float]] = {
+    "objective and every strength": st.cell_accuracy,
+    "objective, high or low strength": st.extreme_accuracy,
+    "seed": lambda sample, matrix: st.seed_accuracy(sample, matrix) + 1 / len(sample.seeds),
+    "reconstruction": partial(st.r_squared, column="training_reconstruction"),
+}
+
+
+def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
+    """Return each k-NN score with its 95 % interval, by target and matrix."""
+    targets = TARGETS | {letter: partial(st.r_squared, column=letter) for letter in NAMES}
+    return {
+        target: {
+            matrix: jackknife(partial(score, matrix=matrix), sample, FAMILY_LEVEL).summary()
+            for matrix in MATRICES
+        }
+        for target, score in targets.items()
+    }
+
+
+def chances(sample: Sample) -> dict[str, float]:
+    """Return the accuracy of a guess for each target that is a class."""
+    cells = sample.metadata.groupby("objective")["cell"].nunique()
+    return {
+        "objective and every strength": 1 / int(cells.sum()),
+        "objective, high or low strength": 1 / int(np.minimum(cells, 2).sum()),
+        "seed": 1 / len(sample.seeds),
+    }
+
+
+def centred_table(sample: Sample) -> dict[str, dict[str, float | None]]:
+    """Return k-NN scores of raw and of centred networks, without intervals."""
+    found: dict[str, dict[str, float | None]] = {}
+    for alpha in ALPHAS:
+        for prefix in ("", f"{CENTRED}-") if alpha else ("",):
+            name = f"{prefix}{alpha_name(alpha)}"
+            row = {target: score(sample, name) for target, score in TARGETS.items()}
+            row["mean of A to O"] = float(np.mean([st.r_squared(sample, name, s) for s in NAMES]))
+            found[name] = {target: _finite(value) for target, value in row.items()}
+    return found
+
+
+def group_tests(sample: Sample, permutations: int) -> dict[str, dict[str, float]]:
+    """Return for each matrix how much of it objectives explain, and Mantel tests with energy."""
+    found = {}
+    objective, seed = (sample.column(name).tolist() for name in ("objective", "seed"))
+    energy = sample.distances[ENERGY]
+    for name in MATRICES:
+        D = sample.distances[name]
+        test = rs.inference.groups(D, objective, seed, n_permutations=permutations)
+        row = {"explained": test.effect_size, "p_value": test.p_value}
+        if name != ENERGY:
+            both = rs.inference.mantel(D, energy, method="spearman", n_permutations=permutations)
+            row |= {"mantel_with_energy": both.correlation, "mantel_p_value": both.p_value}
+        found[name] = row
+    return found
+
+
+def distance_table(samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
+    """Return mean distances at alpha 0 and 2 of every group, over pairs with different seeds."""
+    found = {}
+    for name, sample in samples.items():
+        pairs = sample.other_seeds()
+        if pairs.any():
+            names = ("alpha-0", "alpha-2", f"{CENTRED}-alpha-2")
+            first, second, centred = (float(sample.distances[n][pairs].mean()) for n in names)
+            found[name] = {
+                **dict(zip(names, (first, second, centred), strict=True)),
+                "ratio": first / second if second else None,
+                "centred ratio": first / centred if centred else None,
+            }
+    return found
+
+
+def training_table(metadata: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return means over the networks of each cell, and how many failed."""
+    rows = []
+    for cell, part in metadata.groupby("cell", sort=False):
+        row: dict[str, Any] = {
+            "cell": cell,
+            "networks": len(part),
+            "failed": int(part["failed"].sum()),
+        }
+        for column in ("explained", "reconstruction", "kl", "active_latents"):
+            row[column] = _finite(part[column].mean())
+        rows.append(row)
+    return rows
+
+
+def sweep_table(sample: Sample, trials: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+    """Return how energy distances and their k-NN scores depend on the number of samples."""
+    most = sample.distances[f"{ENERGY}-{max(trials)}"]
+    found = {}
+    for name, D in sample.distances.items():
+        row: dict[str, Any] = {
+            "objective and every strength": _finite(st.cell_accuracy(sample, name)),
+            "mean of A to O": _finite(np.mean([st.r_squared(sample, name, s) for s in NAMES])),
+            "negative": int((st.upper(D) < 0).sum()),
+        }
+        if name.startswith(ENERGY):
+            change = np.abs(st.upper(D) - st.upper(most)).mean() / np.abs(st.upper(most)).mean()
+            row["relative difference to most"] = float(change)
+            row["rank correlation with most"] = st._spearman(st.upper(D), st.upper(most))
+        found[name] = row
+    return found
+
+
+# Arrays for the figures
+
+
+def planes(sample: Sample) -> Arrays:
+    """Return two principal components of embeddings in 15 dimensions, aligned with the first."""
+    found: Arrays = {}
+    first = None
+    for name in MATRICES:
+        points = rs.embed(sample.distances[name], pca_from=EMBEDDED, n_init=1)
+        first = points if first is None else first
+        for kind, scaling in (("points", False), ("scaled", True)):
+            moved = rs.analysis.align_embeddings(points, first, scaling=scaling)
+            found[f"{kind}/{name}"] = moved.points.astype(np.float32)
+    return found
+
+
+def distortions(sample: Sample) -> Arrays:
+    """Return percentiles of the distortion by dimension, (dimensions, percentiles)."""
+    return {
+        f"distortion/{name}": rs.analysis.distortion_curve(
+            sample.distances[name], DIMENSIONS, percentiles=PERCENTILES
+        ).values.astype(np.float32)
+        for name in MATRICES
+    }
+
+
+def stored_arrays(samples: Mapping[str, Sample]) -> Arrays:
+    """Return all distances, and the metadata that figures and the report use."""
+    found: Arrays = {}
+    for group, sample in samples.items():
+        for name, D in sample.distances.items():
+            found[f"{group}/{name}"] = st.upper(D).astype(np.float32)
+        for column in ("objective", "cell", "initialisation"):
+            found[f"{group}/column/{column}"] = sample.column(column).astype(str)
+        numbers = ["strength", "seed", "reconstruction", "training_reconstruction", "kl"]
+        for column in [*numbers, "active_latents", "failed", *NAMES]:
+            found[f"{group}/column/{column}"] = sample.column(column).astype(np.float32)
+        found[f"{group}/labels"] = np.array(sample.metadata.index, dtype=str)
+    return found
+
+
+def read_sample(arrays: Mapping[str, npt.NDArray[Any]], group: str) -> Sample:
+    """Return the networks that `stored_arrays` described."""
+    from scipy.spatial.distance import squareform
+
+    prefix = f"{group}/"
+    own = {name.removeprefix(prefix): name for name in arrays if name.startswith(prefix)}
+    columns = {name: arrays[key] for name, key in own.items() if name.startswith("column/")}
+    frame = pd.DataFrame(
+        {name.removeprefix("column/"): values for name, values in columns.items()},
+        index=arrays[own["labels"]],
+    )
+    distances = {
+        name: squareform(arrays[key].astype(np.float64))
+        for name, key in own.items()
+        if name != "labels" and not name.startswith("column/")
+    }
+    return Sample(distances, frame)
+
+
+def sprite_analysis(sample: Sample, permutations: int) -> tuple[dict[str, Any], Arrays]:
+    """Return the numbers and arrays that need the trained sprite networks."""
+    numbers = {
+        "neighbors": neighbor_table(sample),
+        "chance": chances(sample),
+        "centred": centred_table(sample),
+        "groups": group_tests(sample, permutations),
+        "training": training_table(sample.metadata),
+    }
+    return numbers, planes(sample) | distortions(sample)
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,94 @@
+"""Measure what the paper's job costs: processor time of a pair of trained networks, 2048 images.
+
+python -m experiments.vae.cost DIR
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import repshape as rs
+from experiments.common import files
+from experiments.common.reproducible import deterministic
+from experiments.vae.claims import ALPHAS
+from experiments.vae.cohorts import draw_trials, gaussians
+from experiments.vae.data import load_data
+from experiments.vae.measure import ENERGY, gaussian_metrics
+from experiments.vae.run import Study, is_scored
+from repshape.errors import InputError
+
+COST = "cost.json"
+N_IMAGES, N_TRIALS = 2048, 64  # of the paper
+N_NETWORKS = 4
+PAPER_NETWORKS = 1800
+
+
+def encoded_networks(study: Study, count: int) -> dict[str, rs.Gaussians]:
+    """Return trained networks of different objectives, with the paper's number of images."""
+    from experiments.vae.networks import Vae
+
+    plans = [p for p in study.plans() if is_scored(p) and p.strength and p.seed == 0]
+    finished = [p for p in plans if (study.folder(p) / files.WEIGHTS).exists()]
+    if len(finished) < count:
+        raise InputError(f"At least {count} trained networks are needed. Got {len(finished)}.")
+    size = study.settings["dsprites"].architecture
+    data = load_data("dsprites", study.images, size.side, N_IMAGES)
+    images = data.read(data.held_out)
+    found = {}
+    with deterministic():
+        for plan in finished[:: len(finished) // count][:count]:
+            vae = Vae.build(size, 0, plan.initialisation)
+            vae.load(dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False)))
+            found[plan.name] = gaussians(*vae.latents(images), N_IMAGES)
+    return found
+
+
+def measure_cost(study: Study) -> dict[str, Any]:
+    """Return the processor seconds of a pair for each matrix, and of all pairs of the paper."""
+    networks = encoded_networks(study, N_NETWORKS)
+    metrics: dict[str, Any] = {**gaussian_metrics(ALPHAS, centred=False)}
+    metrics[ENERGY] = rs.EnergyShapeMetric(1.0)
+    n_pairs = len(list(combinations(networks, 2)))
+    seconds = {}
+    for name, metric in metrics.items():
+        compared: list[Any] = list(networks.values())
+        if name == ENERGY:
+            compared = [draw_trials(key, one, N_TRIALS) for key, one in networks.items()]
+        start = time.process_time()
+        rs.pairwise(compared, metric, workers=1, progress=False)
+        seconds[name] = round((time.process_time() - start) / n_pairs, 4)
+    pairs = PAPER_NETWORKS * (PAPER_NETWORKS - 1) // 2
+    return {
+        "images": N_IMAGES,
+        "trials": N_TRIALS,
+        "networks": list(networks),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "seconds_per_pair": seconds,
+        "pairs": pairs,
+        "core_hours": {name: round(one * pairs / 3600, 1) for name, one in seconds.items()},
+    }
+
+
+def main(
+    out: Annotated[Path, typer.Argument(help="Folder of a study with trained networks.")],
+    results: Annotated[Path, typer.Option(help="Where to write the result.")] = Path(
+        "experiments/vae/results"
+    ),
+) -> None:
+    """Measure the processor time of a pair, and say what the paper's job would cost."""
+    found = measure_cost(Study.of_scale("small", out))
+    files.write_json(results / COST, found)
+    typer.echo(f"{sum(found['core_hours'].values()):.0f} core hours; wrote {results / COST}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

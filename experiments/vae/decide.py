@@ -1,0 +1,177 @@
+"""Decide the claims from measured distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from experiments.common.verdicts import Claim, Criterion, Verdict, combine, interval_verdict
+from experiments.vae import statistics as st
+from experiments.vae.claims import CLAIMS, LARGEST_FAILED, interval_level
+from experiments.vae.cohorts import SPRITES, Group
+from experiments.vae.measure import ENERGY, alpha_name
+from experiments.vae.samples import Sample, Statistic, jackknife
+
+DATASETS = {"dSprites": "dsprites", "MNIST": "mnist", "CIFAR-10": "cifar10"}
+TOO_MANY_FAILED = "too many networks failed to train"
+FAILED_DECIDE = "the verdict changes without the networks that failed to train"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a criterion is computed: from the networks of a group, by a statistic and a test."""
+
+    group: str
+    statistic: Statistic
+    p_value: Callable[[Sample, int], float] | None = None
+
+
+def matrix_of(name: str) -> str:
+    """Return the matrix that a criterion is about.
+
+    >>> matrix_of("alpha = 0.5"), matrix_of("energy"), matrix_of("alpha = 2 against 1")
+    ('alpha-0.5', 'energy', 'alpha-2')
+    """
+    return ENERGY if name == ENERGY else alpha_name(float(name.split()[2]))
+
+
+def _ratio(criterion: Criterion) -> Rule:
+    """Read the group off a name such as "untrained MNIST networks, PyTorch initialisation"."""
+    state, dataset, _, initialisation, _ = criterion.name.replace(",", "").split()
+    trained = state == "trained"
+    group = Group(DATASETS[dataset], initialisation.lower(), trained)
+    return Rule(group.name, partial(st.log_ratio, sign=1.0 if trained else -1.0))
+
+
+def _clusters(criterion: Criterion) -> Rule:
+    matrix = matrix_of(criterion.name)
+
+    def test(sample: Sample, permutations: int) -> float:
+        return st.separation_p_value(sample, matrix, permutations)
+
+    return Rule(SPRITES.name, partial(st.separation, matrix=matrix), test)
+
+
+def _seed(criterion: Criterion) -> Rule:
+    matrix = matrix_of(criterion.name)
+
+    def test(sample: Sample, permutations: int) -> float:
+        return st.seed_p_value(sample, matrix, permutations)
+
+    return Rule(SPRITES.name, partial(st.seed_accuracy, matrix=matrix), test)
+
+
+def _gain(accuracy: Callable[[Sample, str], float]) -> Callable[[Criterion], Rule]:
+    return lambda criterion: Rule(SPRITES.name, partial(st.accuracy_gain, accuracy=accuracy))
+
+
+def _scores_inside(criterion: Criterion) -> Rule:
+    share = criterion.name == "share of scores"
+    return Rule(SPRITES.name, st.score_share if share else st.score_gain)
+
+
+def _reconstruction(criterion: Criterion) -> Rule:
+    column, matrix = "training_reconstruction", matrix_of(criterion.name)
+    return Rule(SPRITES.name, partial(st.r_squared, matrix=matrix, column=column))
+
+
+def _scores(criterion: Criterion) -> Rule:
+    alpha = float(criterion.name.split()[2])
+    return Rule(SPRITES.name, lambda sample: float(st.mean_r_squared(sample, (alpha,)).mean()))
+
+
+def _closest(criterion: Criterion) -> Rule:
+    alpha = float(criterion.name.split()[2])
+
+    def excess(sample: Sample) -> float:
+        return st.energy_mismatch(sample, alpha) - st.energy_mismatch(sample, 1.0)
+
+    return Rule(SPRITES.name, excess)
+
+
+def _no_better(criterion: Criterion) -> Rule:
+    def loss(sample: Sample) -> float:
+        return st.cell_accuracy(sample, alpha_name(2.0)) - st.cell_accuracy(sample, ENERGY)
+
+    return Rule(SPRITES.name, loss)
+
+
+def _distortion(criterion: Criterion) -> Rule:
+    return Rule(SPRITES.name, partial(st.plateau, matrix=matrix_of(criterion.name)))
+
+
+RULES: dict[str, Callable[[Criterion], Rule]] = {
+    "ratio": _ratio,
+    "ratio, MNIST": _ratio,
+    "ratio, CIFAR-10": _ratio,
+    "clusters": _clusters,
+    "objective, every strength": _gain(st.cell_accuracy),
+    "objective, high or low": _gain(st.extreme_accuracy),
+    "scores, inside": _scores_inside,
+    "seed": _seed,
+    "reconstruction": _reconstruction,
+    "scores": _scores,
+    "energy, closest to 1": _closest,
+    "energy, another matrix": lambda criterion: Rule(SPRITES.name, st.rank_gap),
+    "energy, no better": _no_better,
+    "distortion": _distortion,
+}
+
+
+def decide_all(samples: Mapping[str, Sample], permutations: int) -> list[dict[str, Any]]:
+    """Return every claim with its numbers and verdict, ready for JSON.
+
+    Each claim is decided a second time without the networks that failed, if there are any.
+    """
+    reduced = {name: _without_failed(sample) for name, sample in samples.items()}
+    return [_decide_twice(claim, samples, reduced, permutations) for claim in CLAIMS]
+
+
+def _without_failed(sample: Sample) -> Sample:
+    failed = sample.column("failed").astype(bool)
+    return sample.keep(~failed) if failed.any() else sample
+
+
+def _decide_twice(
+    claim: Claim, samples: Mapping[str, Sample], reduced: Mapping[str, Sample], permutations: int
+) -> dict[str, Any]:
+    used = {RULES[claim.name](criterion).group for criterion in claim.criteria}
+    criteria = decide(claim, samples, permutations)
+    verdict = combine(Verdict(one["verdict"]) for one in criteria)
+    note = ""
+    known = used & set(samples)
+    if any(samples[name].column("failed").mean() > LARGEST_FAILED for name in known):
+        verdict, note = Verdict.OPEN, TOO_MANY_FAILED
+    elif any(reduced[name] is not samples[name] for name in known):
+        again = decide(claim, reduced, permutations)
+        if combine(Verdict(one["verdict"]) for one in again) is not verdict:
+            verdict, note = Verdict.OPEN, FAILED_DECIDE
+    words = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
+    return words | {"criteria": criteria, "verdict": verdict.value, "note": note}
+
+
+def decide(claim: Claim, samples: Mapping[str, Sample], permutations: int) -> list[dict[str, Any]]:
+    """Return each criterion of a claim with its estimate, interval, p-value and verdict."""
+    found = []
+    level = interval_level(claim)
+    for criterion in claim.criteria:
+        rule = RULES[claim.name](criterion)
+        sample = samples.get(rule.group)
+        numbers: dict[str, Any] = {"estimate": None, "lower": None, "upper": None}
+        p_value, verdict = None, Verdict.OPEN
+        if sample is not None:
+            interval = jackknife(rule.statistic, sample, level)
+            numbers = interval.summary()
+            if rule.p_value is not None and np.isfinite(interval.estimate):
+                p_value = rule.p_value(sample, permutations)
+            verdict = interval_verdict(criterion, interval.lower, interval.upper, p_value)
+        found.append(
+            asdict(criterion)
+            | numbers
+            | {"level": level, "p_value": p_value, "verdict": verdict.value}
+        )
+    return found

@@ -1,0 +1,212 @@
+"""Distances between the networks of a study, kept in stores.
+
+A run may be stopped at any moment: repeat the command to continue. Stores are kept by number of
+networks, so that a study that has grown is measured anew.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import repshape as rs
+from experiments.common import files
+from experiments.vae.claims import ALPHAS
+from experiments.vae.cohorts import (
+    SPRITES,
+    complete_plans,
+    draw_trials,
+    groups_of,
+    metadata_of,
+    read_checkpoints,
+    read_networks,
+)
+from experiments.vae.run import Study
+from experiments.vae.settings import NetworkPlan, checkpoint_steps
+from repshape.errors import InputError
+
+DISTANCES = "distances"
+ENERGY = "energy"
+CENTRED = "centred"
+SECONDS = "seconds.json"
+EXTREMES = (0.0, 2.0)
+
+
+def alpha_name(alpha: float) -> str:
+    """Return the name of a matrix.
+
+    >>> alpha_name(0.5), alpha_name(2.0)
+    ('alpha-0.5', 'alpha-2')
+    """
+    return f"alpha-{alpha:g}"
+
+
+def gaussian_metrics(
+    alphas: tuple[float, ...], *, centred: bool
+) -> dict[str, rs.GaussianShapeMetric]:
+    """Return Gaussian metrics by the names of their matrices."""
+    phi = rs.Preprocess(center=True) if centred else None
+    prefix = f"{CENTRED}-" if centred else ""
+    return {f"{prefix}{alpha_name(a)}": rs.GaussianShapeMetric(a, preprocess=phi) for a in alphas}
+
+
+class Measurement:
+    """Everything that is computed from the latents of a study, one matrix at a time."""
+
+    def __init__(self, study: Study, workers: int) -> None:
+        self.study, self.workers, self.size = study, workers, study.measure
+        self.seconds: dict[str, float] = {}
+
+    @cached_property
+    def groups(self) -> dict[str, list[NetworkPlan]]:
+        """The networks that are measured, by group; groups of fewer than two are left out."""
+        found = {group.name: complete_plans(self.study, group) for group in groups_of(self.study)}
+        return {name: plans for name, plans in found.items() if len(plans) > 1}
+
+    def check(self) -> None:
+        """Raise one sentence if there is nothing to measure."""
+        if not self.groups:
+            raise InputError(
+                f"{self.study.out} has no complete seed yet. Run the step 'train' first."
+            )
+
+    def tasks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the name of each matrix, and the function that returns it."""
+        for name in self.groups:
+            full = name == SPRITES.name
+            alphas = ALPHAS if full else EXTREMES
+            # At alpha 0 means do not matter: centring changes nothing.
+            centred = gaussian_metrics(tuple(a for a in alphas if a > 0), centred=True)
+            for metric_name, metric in {
+                **gaussian_metrics(alphas, centred=False),
+                **centred,
+            }.items():
+                yield f"{name}/{metric_name}", partial(self.distances, name, metric_name, metric)
+            if full:
+                yield (
+                    f"{name}/{ENERGY}",
+                    partial(self.distances, name, ENERGY, rs.EnergyShapeMetric(1.0)),
+                )
+
+    def distances(self, group: str, name: str, metric: Any) -> rs.DistanceMatrix:
+        """Return one matrix, from its store as far as it is there."""
+        plans = self.groups[group]
+        networks: list[Any] = read_networks(self.study, plans, self.size.n_images)
+        if name == ENERGY:
+            networks = [
+                draw_trials(plan.name, network, self.size.n_trials)
+                for plan, network in zip(plans, networks, strict=True)
+            ]
+        return self._pairwise(networks, plans, metric, self.folder(group) / name)
+
+    def folder(self, group: str) -> Path:
+        """Return the folder of the stores of a group; it names the number of networks."""
+        return self.study.out / DISTANCES / f"{group}-{len(self.groups[group])}"
+
+    def _pairwise(
+        self, networks: list[Any], plans: list[NetworkPlan], metric: Any, store: Path
+    ) -> rs.DistanceMatrix:
+        start = time.perf_counter()
+        store.parent.mkdir(parents=True, exist_ok=True)
+        found = rs.pairwise(
+            networks,
+            metric,
+            labels=[plan.name for plan in plans],
+            metadata=metadata_of(self.study, plans),
+            workers=self.workers,
+            store=store,
+            progress=False,
+        )
+        self._add_seconds(f"{store.parent.name}/{store.name}", time.perf_counter() - start)
+        return found
+
+    def _add_seconds(self, name: str, seconds: float) -> None:
+        """Add to the wall time of a matrix, over all runs that worked on it."""
+        path = self.study.out / DISTANCES / SECONDS
+        known = json.loads(path.read_text()) if path.exists() else {}
+        self.seconds = known | {name: round(known.get(name, 0.0) + seconds, 2)}
+        files.write_json(path, self.seconds)
+
+    # Samples of energy distances
+
+    @cached_property
+    def sweep_plans(self) -> list[NetworkPlan]:
+        """The sprite networks of the first seeds, on which numbers of samples are compared."""
+        plans = self.groups.get(SPRITES.name, [])
+        seeds = sorted({plan.seed for plan in plans})[: self.size.sweep_seeds]
+        return [plan for plan in plans if plan.seed in seeds]
+
+    def sweep_tasks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the matrices of the comparison of numbers of samples, as `tasks` does."""
+        if not self.sweep_plans:
+            return
+        metrics: dict[str, Any] = gaussian_metrics((1.0, 2.0), centred=False)
+        for count in self.size.sweep_trials:
+            metrics[f"{ENERGY}-{count}"] = rs.EnergyShapeMetric(1.0)
+        for name, metric in metrics.items():
+            yield f"sweep/{name}", partial(self.sweep_distances, name, metric)
+
+    def sweep_distances(self, name: str, metric: Any) -> rs.DistanceMatrix:
+        """Return one matrix of the comparison; fewer samples are the first of the most."""
+        plans = self.sweep_plans
+        networks: list[Any] = read_networks(self.study, plans, self.size.sweep_images)
+        if name.startswith(ENERGY):
+            count, most = int(name.split("-")[1]), max(self.size.sweep_trials)
+            networks = [
+                rs.Trials([one[:count] for one in draw_trials(plan.name, network, most).responses])
+                for plan, network in zip(plans, networks, strict=True)
+            ]
+        store = self.study.out / DISTANCES / f"sweep-{len(plans)}" / name
+        return self._pairwise(networks, plans, metric, store)
+
+    # Checkpoints
+
+    def training_ratio(self) -> dict[str, dict[str, list[float]]]:
+        """Return, for each cell that kept checkpoints, mean distances along the training.
+
+        Distances are those of networks of the cell with different seeds.
+        """
+        found = {}
+        for name, plans in self.groups.items():
+            if "untrained" in name:
+                continue
+            size = self.study.settings[plans[0].dataset]
+            cells: dict[str, list[NetworkPlan]] = {}
+            for plan in plans:
+                if checkpoint_steps(plan, size):
+                    label = (
+                        f"{plan.dataset} {plan.initialisation} {plan.objective} {plan.strength:g}"
+                    )
+                    cells.setdefault(label, []).append(plan)
+            for label, members in cells.items():
+                if len(members) > 1:
+                    found[label] = self._along_training(members)
+        return found
+
+    def _along_training(self, plans: list[NetworkPlan]) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {"steps": [], "alpha-0": [], "alpha-2": []}
+        metrics = gaussian_metrics(EXTREMES, centred=False)
+        for step, networks in read_checkpoints(self.study, plans, self.size.n_images):
+            matrices = rs.pairwise_many(networks, metrics, workers=self.workers, progress=False)
+            found["steps"].append(step)
+            for name, matrix in matrices.items():
+                found[name].append(float(matrix.condensed().mean()))
+        return found
+
+
+def repaired(matrix: rs.DistanceMatrix) -> tuple[rs.DistanceMatrix, dict[str, float]]:
+    """Return energy distances as the closest metric, as the paper does, and what was changed."""
+    result = rs.repair(matrix)
+    values = matrix.condensed()
+    return result.matrix, {
+        "negative": int((values < 0).sum()),
+        "violations": int(result.before.count),
+        "largest_violation": float(result.before.relative),
+        "largest_change": float(result.largest_change / np.abs(values).max()),
+    }

@@ -1,0 +1,138 @@
+"""The fixed texts of the documentation page."""
+
+INTRODUCTION = """# Variational autoencoders: a small replication
+
+The largest study of Duong et al. (2023) compares 1800 variational autoencoders (VAEs) that
+Locatello et al. (2019) trained on dSprites, and 350 more on MNIST and CIFAR-10 (section 3.3,
+Figure 4, Supplementary Figures 7 to 9). This is a small replication: 180 networks on sprites that
+we render ourselves, 32 x 32 pixels, with the same six objectives at three strengths and ten seeds
+each, and 40 networks each on MNIST and CIFAR-10. Nothing on this page is about the networks of the
+paper, which we do not have.
+
+```sh
+python -m experiments.vae all --scale small --images DIR --out vae-output
+```
+
+trains (about 3 core hours), scores, measures and draws. An interrupted run resumes when you repeat
+the command, and each step can be run alone: `train`, `score`, `measure` and `figures`. `--images`
+names the folder of MNIST and CIFAR-10. Training needs PyTorch; the other steps, apart from `score`,
+do not. `--scale paper` has the sizes of the paper. The results of a study are two files,
+`results.json` and `arrays.npz`; those of this page are in `experiments/vae/results`, and
+
+```sh
+python -m experiments.vae figures --results experiments/vae/results --out figures
+```
+
+draws all figures from them and writes an interactive report.
+"""
+
+NOT_YET = """!!! note "Not measured yet"
+    The networks of the small scale are still being trained. Until they are finished, the stored
+    results come from a test of the programs at `--scale tiny`, whose networks are hardly trained.
+    They say nothing about the claims, and are not shown here. The table lists the claims and what
+    will decide them, as it was fixed beforehand.
+"""
+
+PARTIAL = """!!! note "Incomplete"
+    {missing} networks are not finished yet. Only complete seeds are compared: those of which every
+    objective and strength is finished."""
+
+READING = """How to read the verdicts: statistics and thresholds were written down before any
+distance was computed (`experiments/vae/claims.py`). Networks of one seed share their initial
+weights and the order of the data, so seeds are the independent units: intervals come from leaving
+out one seed at a time, and predictions are for seeds that were left out. The intervals of a claim
+cover all its numbers together with 95 %. A claim *holds* if all of its numbers are above their
+thresholds with their whole interval, *does not hold* if one is below with its whole interval, and
+otherwise *cannot be told*. Networks that failed to train stay in every number; a claim whose
+verdict changes without them cannot be told.
+"""
+
+CAPTIONS = {
+    "fig4": "A: distances between all trained networks, and two principal components of "
+    "embeddings in 15 dimensions, aligned with the first. Rows are sorted by objective, strength "
+    "and seed; the strip on the left shows their colours. B: distances between networks with "
+    "different seeds, before and after training (boxes: middle half; lines: 5 to 95 %). C-F: "
+    "predictions from nearest neighbours. Lines are 95 % intervals, and dotted lines the accuracy "
+    "of a guess. For C, networks with the same objective and strength are not among the "
+    "neighbours; for D to F, those with the same seed are not.",
+    "supp7": "Energy distances (q = 1) beside the Gaussian ones. A, B: as in Figure 4 A, but the "
+    "embeddings are also scaled to match the first. C: energy and Gaussian distances of all pairs, "
+    "each divided by the largest. D, E: predictions from nearest neighbours, with 95 % intervals.",
+    "supp8": "Distortion of the distances by embeddings in 1 to 20 dimensions: the median over "
+    "pairs, the middle half, and the middle 80 %.",
+    "supp9": "Distances between networks with different seeds on MNIST and CIFAR-10, before and "
+    "after training, for both ways of drawing the initial weights.",
+    "training": "Mean distances between networks with the same objective and strength but "
+    "different seeds, at alpha = 0 relative to alpha = 2, while they are trained.",
+    "samples": "Energy distances from fewer or more samples an image (the paper leaves this "
+    "question open), for the networks of the first seeds and fewer images. Lines show Gaussian "
+    "distances of the same networks and images, which need no samples.",
+}
+
+DIFFERENCES = {
+    "networks on sprites": (
+        "1800, trained by Locatello et al. (2019)",
+        "180, trained by us: 3 of 6 strengths, 10 of 50 seeds",
+    ),
+    "sprites": ("dSprites, 64 x 64, binary", "our own renderer of the same factors, 32 x 32"),
+    "architecture": (
+        "4 convolutions (32, 32, 64, 64), dense 256",
+        "3 convolutions (16, 16, 32), dense 128; 10 latents in both",
+    ),
+    "training": (
+        "300 000 steps, Adam at 1e-4",
+        "4000 steps, Adam at 1e-3; an annealed VAE with gamma 10 instead of 1000",
+    ),
+    "initial weights": ("Glorot's", "Kaiming's, the same for all objectives of a seed"),
+    "untrained networks": (
+        "not described for dSprites",
+        "10 for each of two ways of drawing initial weights",
+    ),
+    "networks on MNIST and CIFAR-10": (
+        "350 each, up to 1000 epochs",
+        "40 each, 2000 steps, smaller networks",
+    ),
+    "images of a distance": ("2048 (3500 for MNIST and CIFAR-10)", "256, never trained on"),
+    "boosted trees (scores B, C, D, G)": (
+        "scikit-learn's exact trees, 10 000 images for training and 5000 for testing, fitted twice",
+        "trees on 255 bins of each code, 2000 and 1000 images, fitted once for all four scores",
+    ),
+    "logistic regression (score F)": (
+        "10 000 images for training, 5000 for testing",
+        "2000 and 1000",
+    ),
+    "k-NN predictions": (
+        "random test sets",
+        "whole seeds are left out, and whole cells to predict seeds",
+    ),
+    "verdicts": ("by eye", "by thresholds that were fixed beforehand"),
+}
+
+COST_TEXT = """## The paper's 1800 networks
+
+1800 networks have {pairs} pairs. On one core of a machine that was shared with other jobs, a pair
+of trained networks with {images} images ({trials} samples an image for energy distances) took
+
+{table}
+
+of processor time, {total} core hours in all, or {days} hours on 100 cores
+(`python -m experiments.vae.cost vae-output`, six pairs each; the other steps take less). Trained
+networks are several times slower than random Gaussians of the same size
+([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the
+search needs more starts. For such a job, keep the networks in a cohort on disk and let any number
+of machines share the pairs. With a queue, an array job of 100 shards and one last run, which
+polishes:
+
+```text
+repshape pairwise vaes.zarr -o distances.zarr --alpha 1 --shard $SLURM_ARRAY_TASK_ID/100 --quiet
+repshape pairwise vaes.zarr -o distances.zarr --alpha 1
+```
+
+With Dask:
+
+```text
+repshape pairwise vaes.zarr -o distances.zarr --alpha 1 --scheduler tcp://head:8786
+```
+
+[Thousands of networks](../scale.md) explains both.
+"""

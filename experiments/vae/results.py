@@ -1,0 +1,156 @@
+"""Measure a study, and read what was stored of it.
+
+The results of a study are two files: ``results.json`` has the verdicts and all numbers, and
+``arrays.npz`` the distances and whatever else the figures need.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import repshape as rs
+from experiments.common import files
+from experiments.vae import analysis
+from experiments.vae.analysis import Arrays
+from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
+from experiments.vae.decide import decide_all
+from experiments.vae.measure import ENERGY, Measurement, repaired
+from experiments.vae.run import FULL_SCORES, SCORES, Study
+from experiments.vae.samples import Sample
+from experiments.vae.scores import NAMES
+from repshape.errors import InputError
+
+PACKAGES = ("numpy", "scipy", "scikit-learn")
+RESULTS = "results.json"
+ARRAYS = "arrays.npz"
+
+
+def measure_all(
+    study: Study, workers: int, on_start: Callable[[int, int], None]
+) -> Iterator[dict[str, Any]]:
+    """Compute all distances that are missing, then the results; yield the name of each step."""
+    measurement = Measurement(study, workers)
+    measurement.check()
+    tasks = [*measurement.tasks(), *measurement.sweep_tasks()]
+    on_start(0, len(tasks) + 1)
+    matrices = {}
+    for name, compute in tasks:
+        matrices[name] = compute()
+        yield {"name": name}
+    write_results(study, measurement, matrices)
+    yield {"name": "results"}
+
+
+def write_results(
+    study: Study, measurement: Measurement, matrices: dict[str, rs.DistanceMatrix]
+) -> None:
+    """Compute and write everything that is reported."""
+    start = time.perf_counter()
+    samples, repairs = make_samples(study, measurement, matrices)
+    sweep = samples.pop("sweep", None)
+    numbers: dict[str, Any] = {
+        "distances": analysis.distance_table(samples),
+        "along_training": measurement.training_ratio(),
+        "repair": repairs,
+        "full_scores": full_score_differences(study),
+    }
+    arrays = analysis.stored_arrays(samples)
+    size = study.measure
+    if SPRITES.name in samples:
+        more, drawn = analysis.sprite_analysis(samples[SPRITES.name], size.permutations)
+        numbers |= more
+        arrays |= drawn
+    if sweep is not None:
+        numbers["sweep"] = analysis.sweep_table(sweep, size.sweep_trials)
+    found: dict[str, Any] = {
+        "scale": study.scale,
+        "measure": asdict(size),
+        "scores": asdict(study.scores),
+        "networks": {group.name: count_networks(study, group) for group in groups_of(study)},
+        "versions": versions(),
+        "claims": decide_all(samples, size.permutations),
+        "numbers": numbers,
+        "seconds": measurement.seconds,
+    }
+    found["seconds"]["analysis"] = round(time.perf_counter() - start, 2)
+    files.write_arrays(study.out / ARRAYS, arrays)
+    files.write_json(study.out / RESULTS, found)
+
+
+def make_samples(
+    study: Study, measurement: Measurement, matrices: dict[str, rs.DistanceMatrix]
+) -> tuple[dict[str, Sample], dict[str, Any]]:
+    """Return the networks of every group with their distances; energy distances are repaired."""
+    distances: dict[str, dict[str, Any]] = {}
+    repairs = {}
+    for name, matrix in matrices.items():
+        group, own = name.split("/")
+        if own == ENERGY:
+            matrix, repairs[name] = repaired(matrix)
+        distances.setdefault(group, {})[own] = matrix.values
+    plans = measurement.groups | {"sweep": measurement.sweep_plans}
+    return {
+        group: Sample(found, metadata_of(study, plans[group])) for group, found in distances.items()
+    }, repairs
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide the results."""
+    found = {"repshape": rs.__version__, "python": platform.python_version()}
+    return found | {name: version(name) for name in PACKAGES}
+
+
+def full_score_differences(study: Study) -> dict[str, Any]:
+    """Return how scores at the paper's sizes differ, for the networks that have both."""
+    pairs = []
+    for plan in SPRITES.plans(study):
+        paths = [study.folder(plan) / name for name in (SCORES, FULL_SCORES)]
+        if all(path.exists() for path in paths):
+            pairs.append([json.loads(path.read_text())["scores"] for path in paths])
+    if not pairs:
+        return {}
+    found: dict[str, Any] = {"networks": len(pairs)}
+    for letter in NAMES:
+        both = [(a[letter], b[letter]) for a, b in pairs if None not in (a[letter], b[letter])]
+        own, full = np.array(both, dtype=np.float64).reshape(-1, 2).T
+        found[letter] = {
+            "mean": float(full.mean()) if len(both) else None,
+            "mean_difference": float((own - full).mean()) if len(both) else None,
+            "mean_absolute_difference": float(abs(own - full).mean()) if len(both) else None,
+        }
+    return found
+
+
+def count_networks(study: Study, group: Group) -> dict[str, Any]:
+    """Return how many networks of a group were planned, measured, scored, and failed."""
+    plans = group.plans(study)
+    seeds = complete_seeds(study, group)
+    measured = [plan for plan in plans if plan.seed in seeds]
+    frame = metadata_of(study, measured) if measured else None
+    return {
+        "planned": len(plans),
+        "measured": len(measured),
+        "seeds": len(seeds),
+        "failed": 0 if frame is None else int(frame["failed"].sum()),
+        "scored": 0 if frame is None else int(frame["A"].notna().sum()),
+    }
+
+
+def read_results(folder: Path) -> tuple[dict[str, Any], Arrays]:
+    """Return the numbers and arrays of a study, from the two files of its results."""
+    try:
+        numbers = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+        with np.load(folder / ARRAYS, allow_pickle=False) as stored:
+            return numbers, dict(stored)
+    except FileNotFoundError as error:
+        name = Path(str(error.filename)).name
+        raise InputError(f"{folder} has no {name}. Run the step 'measure' first.") from None

@@ -1,0 +1,230 @@
+"""The numbers that decide the claims: functions of networks and their distances.
+
+`claims` states them in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import spearmanr, wasserstein_distance
+
+import repshape as rs
+from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, K_CHOICES
+from experiments.vae.measure import ENERGY, alpha_name
+from experiments.vae.samples import FloatArray, Sample
+from experiments.vae.scores import NAMES
+
+# A k-NN score needs this many groups: one to predict, and two to choose k.
+FEWEST_GROUPS = 3
+PLATEAU = 0.1
+
+
+def log_ratio(sample: Sample, sign: float = 1.0) -> float:
+    """Return log2(mean d_2 / mean d_0) over pairs with different seeds, times a sign."""
+    pairs = sample.other_seeds()
+    if not pairs.any():
+        return np.nan
+    means, covariances = (sample.distances[alpha_name(a)][pairs].mean() for a in (2.0, 0.0))
+    return float(sign * np.log2(means / covariances))
+
+
+# Clusters
+
+
+def cell_sums(sample: Sample, matrix: str) -> tuple[FloatArray, FloatArray, npt.NDArray[Any]]:
+    """Return sums and counts of distances between cells, over pairs with different seeds.
+
+    The third result is the objective of each cell.
+    """
+    cells, codes = np.unique(sample.column("cell"), return_inverse=True)
+    member = (codes == np.arange(len(cells))[:, None]).astype(np.float64)
+    seed = sample.column("seed")
+    other = (seed[:, None] != seed[None, :]).astype(np.float64)
+    sums = member @ (other * sample.distances[matrix]) @ member.T
+    objective = dict(zip(sample.column("cell"), sample.column("objective"), strict=True))
+    return sums, member @ other @ member.T, np.array([objective[cell] for cell in cells])
+
+
+def contrast(sums: FloatArray, counts: FloatArray, objective: npt.NDArray[Any]) -> float:
+    """Return (mean between objectives - mean within) / mean, over pairs of different cells."""
+    others = ~np.eye(len(sums), dtype=bool)
+    same = objective[:, None] == objective[None, :]
+    between, within = (
+        sums[pairs].sum() / counts[pairs].sum() if counts[pairs].sum() else np.nan
+        for pairs in (~same, same & others)
+    )
+    return float((between - within) / (sums[others].sum() / counts[others].sum()))
+
+
+def separation(sample: Sample, matrix: str) -> float:
+    """Return how far objectives are apart in one matrix, relative to its mean distance."""
+    if len(sample.seeds) < 2:
+        return np.nan
+    return contrast(*cell_sums(sample, matrix))
+
+
+def separation_p_value(sample: Sample, matrix: str, permutations: int) -> float:
+    """Return the share of permutations of cells over objectives with as large a separation."""
+    sums, counts, objective = cell_sums(sample, matrix)
+    rng = np.random.default_rng(0)
+    found = contrast(sums, counts, objective)
+    draws = [contrast(sums, counts, rng.permutation(objective)) for _ in range(permutations)]
+    return float((1 + (np.array(draws) >= found - 1e-12).sum()) / (1 + permutations))
+
+
+# Predictions from neighbours
+
+
+def neighbor_score(
+    sample: Sample, matrix: str, target: npt.NDArray[Any], left_out: str, *, classify: bool
+) -> float:
+    """Return the k-NN accuracy or pooled R^2, where groups of one column are left out in turn."""
+    groups = sample.column(left_out)
+    count = len(set(groups))
+    if count < FEWEST_GROUPS or len(set(target)) < 2:
+        return np.nan
+    predict = rs.analysis.knn_classify if classify else rs.analysis.knn_regress
+    D = sample.distances[matrix]
+    return predict(D, target, n_neighbors=K_CHOICES, groups=groups, n_folds=count - 1).estimate
+
+
+def cell_accuracy(sample: Sample, matrix: str) -> float:
+    """Return the k-NN accuracy of objective and strength, leaving out one seed at a time."""
+    return sample.known(
+        ("cells", matrix),
+        lambda: neighbor_score(sample, matrix, sample.column("cell"), "seed", classify=True),
+    )
+
+
+def extreme_accuracy(sample: Sample, matrix: str) -> float:
+    """Return the same among networks with the highest or lowest strength of their objective."""
+
+    def compute() -> float:
+        strength = sample.metadata.groupby("objective")["strength"]
+        lowest, highest = strength.transform("min"), strength.transform("max")
+        own = sample.metadata["strength"]
+        chosen = ((own == lowest) | (own == highest)).to_numpy()
+        part = sample.keep(chosen)
+        return neighbor_score(part, matrix, part.column("cell"), "seed", classify=True)
+
+    return sample.known(("extremes", matrix), compute)
+
+
+def seed_accuracy(sample: Sample, matrix: str) -> float:
+    """Return the k-NN accuracy of the seed, leaving out one cell at a time, minus chance."""
+    return sample.known(
+        ("seed", matrix),
+        lambda: (
+            neighbor_score(sample, matrix, sample.column("seed"), "cell", classify=True)
+            - 1 / len(sample.seeds)
+        ),
+    )
+
+
+def seed_p_value(sample: Sample, matrix: str, permutations: int) -> float:
+    """Return the p-value of `seed_accuracy`, with seeds permuted within every cell."""
+    rng = np.random.default_rng(0)
+    seed, cell = sample.column("seed"), sample.column("cell")
+    members = [np.flatnonzero(cell == one) for one in np.unique(cell)]
+    found = neighbor_score(sample, matrix, seed, "cell", classify=True)
+    reached = 0
+    for _ in range(permutations):
+        drawn = seed.copy()
+        for index in members:
+            drawn[index] = rng.permutation(seed[index])
+        score = neighbor_score(sample, matrix, drawn, "cell", classify=True)
+        reached += score >= found - 1e-12
+    return (1 + reached) / (1 + permutations)
+
+
+def r_squared(sample: Sample, matrix: str, column: str) -> float:
+    """Return the k-NN R^2 of a column, leaving out one seed at a time.
+
+    Networks without a finite value are left out.
+    """
+
+    def compute() -> float:
+        values = sample.column(column).astype(np.float64)
+        finite = np.isfinite(values)
+        part = sample if finite.all() else sample.keep(finite)
+        return neighbor_score(part, matrix, values[finite], "seed", classify=False)
+
+    return sample.known((column, matrix), compute)
+
+
+def mean_r_squared(sample: Sample, alphas: tuple[float, ...]) -> FloatArray:
+    """Return the mean over alphas of the k-NN R^2 of each score, A to O."""
+    return np.array(
+        [np.mean([r_squared(sample, alpha_name(a), one) for a in alphas]) for one in NAMES]
+    )
+
+
+def accuracy_gain(sample: Sample, accuracy: Callable[[Sample, str], float]) -> float:
+    """Return the mean accuracy over alpha < 2, minus that at alpha = 2."""
+    below = [accuracy(sample, alpha_name(alpha)) for alpha in BELOW_TWO]
+    return float(np.mean(below) - accuracy(sample, alpha_name(2.0)))
+
+
+def score_gain(sample: Sample) -> float:
+    """Return the mean R^2 over scores and 0 < alpha < 2, minus that over scores at alpha = 2."""
+    return float(np.mean(mean_r_squared(sample, BETWEEN) - mean_r_squared(sample, (2.0,))))
+
+
+def score_share(sample: Sample) -> float:
+    """Return the share of scores with a higher mean R^2 over 0 < alpha < 2 than at alpha = 2."""
+    inside, at_two = mean_r_squared(sample, BETWEEN), mean_r_squared(sample, (2.0,))
+    if not np.isfinite(inside + at_two).all():
+        return np.nan
+    return float(np.mean(inside > at_two))
+
+
+# Energy distances
+
+
+def upper(D: FloatArray) -> FloatArray:
+    """Return the distances of all pairs."""
+    return D[np.triu_indices(len(D), 1)]
+
+
+def energy_mismatch(sample: Sample, alpha: float) -> float:
+    """Return the Wasserstein distance between rescaled energy distances and d_alpha."""
+    energy, other = (upper(sample.distances[name]) for name in (ENERGY, alpha_name(alpha)))
+    return float(wasserstein_distance(energy / energy.max(), other / other.max()))
+
+
+def rank_gap(sample: Sample) -> float:
+    """Return how much less energy agrees with any d_alpha than neighbours of d_1 do with d_1."""
+    values = {a: upper(sample.distances[alpha_name(a)]) for a in ALPHAS}
+    energy = upper(sample.distances[ENERGY])
+    near = min(_spearman(values[1.0], values[a]) for a in (0.5, 1.5))
+    return near - max(_spearman(energy, values[a]) for a in ALPHAS)
+
+
+def _spearman(x: FloatArray, y: FloatArray) -> float:
+    return float(spearmanr(x, y).statistic)
+
+
+# Distortion
+
+
+def median_distortions(
+    sample: Sample, matrix: str, dimensions: tuple[int, ...]
+) -> dict[int, float]:
+    """Return the median distortion of embeddings in several dimensions."""
+    curve = rs.analysis.distortion_curve(sample.distances[matrix], dimensions, percentiles=(50.0,))
+    return dict(zip(dimensions, curve.values[:, 0].tolist(), strict=True))
+
+
+def plateau(sample: Sample, matrix: str) -> float:
+    """Return 0.1 - (f(15) - f(20)) / (f(1) - f(20)), with f the median distortion.
+
+    Where nothing falls between 1 and 20 dimensions, it is not a number.
+    """
+    f = median_distortions(sample, matrix, (1, 15, 20))
+    if f[1] == f[20]:
+        return np.nan
+    return PLATEAU - (f[15] - f[20]) / (f[1] - f[20])

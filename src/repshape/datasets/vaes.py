@@ -1,0 +1,146 @@
+"""Variational autoencoders that were trained for this package, and their distances.
+
+The files beside this module are written by ``python -m experiments.vae.cohort``, from the output of
+``python -m experiments.vae``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.spatial.distance import squareform
+
+from repshape.errors import InputError
+from repshape.io.cohort import Cohort
+from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.writing import open_output
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.responses import Gaussians
+
+NETWORKS = Path(__file__).with_name("vaes.npz")
+DISTANCES = Path(__file__).with_name("vae_distances.npz")
+BUILD = "python -m experiments.vae.cohort"
+ALPHAS = (0.0, 1.0, 2.0)
+# Means keep seven digits. Log-variances keep three: relative errors of a variance below 0.5 %.
+MEANS_DTYPE, LOG_VARIANCES_DTYPE = np.float32, np.float16
+
+
+def load_vaes() -> Cohort:
+    """Return variational autoencoders: their latents for 256 images of sprites.
+
+    The networks were trained with six objectives at three strengths and ten seeds each. For every
+    seed there are also two untrained networks, one for each way of drawing the initial weights.
+    A condition is an image, a neuron is a latent, and the noise of the latents is independent.
+
+    Returns
+    -------
+    Cohort
+        With the metadata ``objective``, ``strength``, ``seed``, ``initialisation``, ``trained``,
+        ``reconstruction`` (loss on held-out images), ``kl``, ``active_latents``, ``failed``, and
+        the disentanglement scores ``A`` to ``O`` of trained networks.
+
+    See Also
+    --------
+    load_vae_distances : Distances between the trained networks, computed beforehand.
+
+    Notes
+    -----
+    Means are stored in single precision and log-variances in half precision, so distances differ
+    from those of the study in the fourth digit.
+    """
+    return read_vaes(NETWORKS)
+
+
+def load_vae_distances(alpha: float = 1.0) -> DistanceMatrix:
+    """Return the distances between the trained networks of `load_vaes`, computed beforehand.
+
+    They come from the study itself, which took hours. The networks, their order and their metadata
+    are those of ``load_vaes().select(trained=True)``.
+
+    Parameters
+    ----------
+    alpha : {0, 1, 2}
+        0 compares covariances only, 2 means only, and 1 both.
+
+    Returns
+    -------
+    DistanceMatrix
+    """
+    if alpha not in ALPHAS:
+        raise InputError(f"The 'alpha' parameter must be 0, 1 or 2. Got {alpha!r} instead.")
+    return read_distances(DISTANCES, float(alpha))
+
+
+def write_vaes(
+    path: Path,
+    means: npt.ArrayLike,
+    log_variances: npt.ArrayLike,
+    metadata: pd.DataFrame,
+    conditions: list[str],
+) -> None:
+    """Write networks with arrays (K, M, n) to a file that `read_vaes` reads."""
+    arrays = {
+        "means": np.asarray(means, dtype=MEANS_DTYPE),
+        "log_variances": np.asarray(log_variances, dtype=LOG_VARIANCES_DTYPE),
+    }
+    _write(path, arrays, metadata, conditions=conditions)
+
+
+def read_vaes(path: Path) -> Cohort:
+    """Return the cohort of a file that `write_vaes` wrote."""
+    arrays, metadata, header = _read(path)
+    cohort = Cohort()
+    rows = metadata.to_dict("records")
+    for k, name in enumerate(header["labels"]):
+        variances = np.exp(arrays["log_variances"][k].astype(np.float64))
+        network = Gaussians(arrays["means"][k], variances, conditions=header["conditions"])
+        cohort.add(name, network, **{str(key): value for key, value in rows[k].items()})
+    return cohort
+
+
+def write_distances(path: Path, condensed: dict[float, Any], metadata: pd.DataFrame) -> None:
+    """Write the distances of all pairs at each alpha to a file that `read_distances` reads."""
+    arrays = {_entry(alpha): np.asarray(one, np.float32) for alpha, one in condensed.items()}
+    _write(path, arrays, metadata)
+
+
+def read_distances(path: Path, alpha: float) -> DistanceMatrix:
+    """Return one matrix of a file that `write_distances` wrote."""
+    arrays, metadata, header = _read(path)
+    metadata.index = pd.Index(header["labels"])
+    return DistanceMatrix(
+        squareform(arrays[_entry(alpha)].astype(np.float64)),
+        labels=header["labels"],
+        metadata=metadata,
+        description=GaussianShapeMetric(alpha=alpha).describe(),
+    )
+
+
+def _entry(alpha: float) -> str:
+    return f"alpha_{alpha:g}"
+
+
+def _write(path: Path, arrays: dict[str, Any], metadata: pd.DataFrame, **header: Any) -> None:
+    text = json.dumps(
+        header | {"labels": list(map(str, metadata.index)), "metadata": metadata_to_json(metadata)}
+    )
+    with open_output(path) as handle:
+        np.savez_compressed(handle, header=np.array(text), **arrays)
+
+
+def _read(path: Path) -> tuple[dict[str, Any], pd.DataFrame, dict[str, Any]]:
+    if not path.exists():
+        raise InputError(
+            f"This copy of repshape does not have {path.name}. To make it, train the networks "
+            f"(python -m experiments.vae) and run {BUILD}."
+        )
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files if name != "header"}
+        header = json.loads(str(stored["header"]))
+    return arrays, metadata_from_json(header.pop("metadata"), len(header["labels"])), header

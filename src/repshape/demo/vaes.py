@@ -1,0 +1,90 @@
+"""The part of `repshape demo` about trained networks: variational autoencoders.
+
+It needs the files of `repshape.datasets.load_vaes`, and is left out of a copy without them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from repshape.datasets import vaes
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.pairwise.run import pairwise
+from repshape.report.write import write_report
+
+# The networks that are compared live: of these many seeds, at the lowest and highest strength.
+LIVE_SEEDS = 2
+TITLE = "Variational autoencoders trained on sprites: distances computed beforehand"
+
+
+@dataclass(frozen=True, eq=False)
+class VaeDemo:
+    """Distances between some networks, computed now, and between all, computed beforehand."""
+
+    live: DistanceMatrix
+    stored: dict[str, DistanceMatrix]
+
+    @property
+    def largest_difference(self) -> float:
+        """Largest difference between live and stored distances, relative to the largest."""
+        known = next(iter(self.stored.values()))[list(self.live.labels)]
+        return float(np.abs(known.values - self.live.values).max() / self.live.values.max())
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "networks": len(next(iter(self.stored.values()))),
+            "networks_computed_live": len(self.live),
+            "largest_relative_difference": self.largest_difference,
+        }
+
+    def words(self) -> str:
+        """Say what was computed, and how it compares with what was stored."""
+        return (
+            f"{len(self.live)} trained autoencoders compared at alpha = 1; the distances differ "
+            f"from those computed beforehand by at most {100 * self.largest_difference:.2g} % of "
+            "the largest."
+        )
+
+
+def vaes_available() -> bool:
+    """Return whether this copy of repshape has the networks and their distances."""
+    return vaes.NETWORKS.exists() and vaes.DISTANCES.exists()
+
+
+def run_vae_demo(*, workers: int | None = None, progress: bool | None = None) -> VaeDemo:
+    """Compare some of the networks, and read the distances between all of them."""
+    chosen = live_networks(vaes.load_vaes())
+    live = pairwise(chosen, GaussianShapeMetric(alpha=1.0), workers=workers, progress=progress)
+    names = {
+        1.0: "means and covariances, computed beforehand",
+        0.0: "covariances only, computed beforehand",
+        2.0: "means only, computed beforehand",
+    }
+    return VaeDemo(live, {words: vaes.load_vae_distances(a) for a, words in names.items()})
+
+
+def live_networks(cohort: Cohort) -> Cohort:
+    """Return the networks of the first seeds with the lowest or highest strength."""
+    trained = cohort.select(trained=True).metadata
+    strength = trained.groupby("objective")["strength"]
+    ends = strength.transform("min"), strength.transform("max")
+    extreme = (trained["strength"] == ends[0]) | (trained["strength"] == ends[1])
+    seeds = sorted(trained["seed"].unique())[:LIVE_SEEDS]
+    return cohort[list(trained.index[extreme & trained["seed"].isin(seeds)])]
+
+
+def save_vae_demo(
+    demo: VaeDemo, out: str | os.PathLike[str], *, progress: bool | None = None
+) -> Path:
+    """Write the page about all networks, and return it."""
+    path = Path(out) / "vaes.html"
+    write_report(demo.stored, path, title=TITLE, progress=progress)
+    return path

@@ -1,0 +1,162 @@
+"""Measuring a study: which networks, which distances, and that nothing is computed twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from experiments.common import files
+from experiments.vae import measure as measure_module
+from experiments.vae.cohorts import (
+    SPRITES,
+    Group,
+    complete_plans,
+    complete_seeds,
+    draw_trials,
+    gaussians,
+    groups_of,
+    metadata_of,
+    read_networks,
+)
+from experiments.vae.measure import Measurement, repaired
+from experiments.vae.results import ARRAYS, RESULTS, measure_all, read_results
+from experiments.vae.run import Study
+from vae_support import MEASURE, drawn_study
+
+import repshape as rs
+from repshape.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return drawn_study(tmp_path_factory.mktemp("measured"))
+
+
+@pytest.fixture(scope="module")
+def measured(study: Study) -> dict[str, Any]:
+    list(measure_all(study, 1, lambda done, total: None))
+    return read_results(study.out)[0]
+
+
+# Networks
+
+
+def test_groups_are_compared_within_themselves(study: Study) -> None:
+    names = [group.name for group in groups_of(study)]
+    assert names == [
+        "dsprites-trained-kaiming",
+        "dsprites-untrained-kaiming",
+        "dsprites-untrained-pytorch",
+    ]
+    sizes = [len(complete_plans(study, group)) for group in groups_of(study)]
+    assert sizes == [24, 3, 3]
+
+
+def test_only_complete_seeds_are_measured(tmp_path: Path) -> None:
+    """A seed without one of its networks waits; the others do not."""
+    target = drawn_study(tmp_path)
+    missing = next(plan for plan in SPRITES.plans(target) if plan.seed == 2)
+    (target.folder(missing) / files.RECORD).unlink()
+    assert complete_seeds(target, SPRITES) == [0, 1, 3]
+    assert {plan.seed for plan in complete_plans(target, SPRITES)} == {0, 1, 3}
+    assert len(complete_plans(target, SPRITES)) == 18
+
+
+def test_networks_are_sorted_by_cell(study: Study) -> None:
+    frame = metadata_of(study, complete_plans(study, SPRITES))
+    assert list(dict.fromkeys(frame["cell"])) == [
+        "beta 1",
+        "beta 10",
+        "dip_i 1",
+        "dip_i 20",
+        "annealed 5",
+        "annealed 20",
+    ]
+    assert frame["seed"].tolist()[:4] == [0, 1, 2, 3]
+    assert frame["A"].tolist()[:2] == [11.0, 11.0]
+
+
+def test_images_are_evenly_spaced() -> None:
+    """Held-out images are sorted by their factors: the first half would be one shape."""
+    network = gaussians(np.arange(512.0)[:, None], np.zeros((512, 1)), 256)
+    assert np.array_equal(network.means.ravel(), np.arange(0, 512, 2))
+    assert gaussians(np.arange(6.0)[:, None], np.zeros((6, 1)), 9).n_conditions == 6
+
+
+def test_noise_of_networks_is_independent_and_reproducible() -> None:
+    network = rs.Gaussians(np.zeros((4, 2)), np.ones((4, 2)))
+    first, second = (draw_trials(name, network, 500).pooled.ravel() for name in ("a", "b"))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.06  # 4000 numbers: standard error 0.016
+    assert np.array_equal(first, draw_trials("a", network, 500).pooled.ravel())
+
+
+# Distances
+
+
+def test_distances_are_those_of_the_latents(study: Study, measured: dict[str, Any]) -> None:
+    arrays = read_results(study.out)[1]
+    plans = complete_plans(study, SPRITES)
+    networks = read_networks(study, plans, MEASURE.n_images)
+    for alpha in (0.0, 1.0):
+        metric = rs.GaussianShapeMetric(alpha=alpha)
+        expected = metric.distance(networks[0], networks[7])
+        assert arrays[f"{SPRITES.name}/alpha-{alpha:g}"][6] == pytest.approx(expected, rel=1e-5)
+    shifted = [rs.Gaussians(one.means - one.means.mean(axis=0), one.variances) for one in networks]
+    expected = rs.GaussianShapeMetric(alpha=2.0).distance(shifted[0], shifted[7])
+    assert arrays[f"{SPRITES.name}/centred-alpha-2"][6] == pytest.approx(expected, rel=1e-5)
+
+
+def test_results_count_networks_and_seconds(measured: dict[str, Any]) -> None:
+    found = measured["networks"][SPRITES.name]
+    assert found == {"planned": 24, "measured": 24, "seeds": 4, "failed": 0, "scored": 24}
+    assert measured["seconds"]["dsprites-trained-kaiming-24/alpha-1"] > 0
+    assert set(measured["numbers"]["sweep"]) == {"alpha-1", "alpha-2", "energy-2", "energy-4"}
+    assert measured["numbers"]["sweep"]["energy-4"]["relative difference to most"] == 0
+
+
+def test_ratio_along_the_training(study: Study, measured: dict[str, Any]) -> None:
+    """Latents of the drawn checkpoints grow from a tenth to their full size."""
+    found = measured["numbers"]["along_training"]
+    (cell,) = found.values()
+    assert cell["steps"] == [0, 1, 3, 6, 12, 25, 50, 100]
+    assert cell["alpha-2"][0] == pytest.approx(0.1 * cell["alpha-2"][-1])
+
+
+def test_nothing_is_computed_twice(study: Study, measured: dict[str, Any]) -> None:
+    """Finished matrices come from their stores: no tile is written again."""
+    stores = study.out / measure_module.DISTANCES
+    tiles = [path for path in stores.rglob("c/**/*") if path.is_file()]
+    before = {path: path.stat().st_mtime_ns for path in tiles}
+    assert len(before) > 10
+    for _, compute in Measurement(study, 1).tasks():
+        assert compute().complete
+    assert {path: path.stat().st_mtime_ns for path in tiles} == before
+
+
+def test_repair_reports_what_it_changed() -> None:
+    D = rs.DistanceMatrix([[0, 1, 3], [1, 0, 1], [3, 1, 0]])
+    matrix, found = repaired(D)
+    assert found["violations"] == 1
+    assert matrix.values[0, 2] == pytest.approx(matrix.values[0, 1] + matrix.values[1, 2])
+    assert found["negative"] == 0
+
+
+def test_an_empty_study_is_refused(tmp_path: Path) -> None:
+    target = drawn_study(tmp_path, seeds=0, untrained_seeds=0)
+    with pytest.raises(InputError, match="no complete seed yet"):
+        list(measure_all(target, 1, lambda done, total: None))
+    with pytest.raises(InputError, match=r"no results\.json\. Run the step 'measure' first"):
+        read_results(tmp_path)
+
+
+def test_untrained_networks_alone_can_be_measured(tmp_path: Path) -> None:
+    """Claims about trained networks cannot be told then."""
+    target = drawn_study(tmp_path, seeds=0)
+    list(measure_all(target, 1, lambda done, total: None))
+    results, arrays = read_results(tmp_path)
+    assert {claim["verdict"] for claim in results["claims"]} == {"cannot be told"}
+    assert Group("dsprites", "kaiming", False).name + "/alpha-0" in arrays
+    assert {file.name for file in tmp_path.iterdir()} >= {ARRAYS, RESULTS}
+    assert measure_module.DISTANCES in {file.name for file in tmp_path.iterdir()}
