@@ -41,7 +41,7 @@ def write_session(animal: Animal, path: Path) -> None:
     start = FIRST_ONSET
     for name, table in animal.tables.items():
         order = rng.permutation(np.repeat(np.arange(len(table.rates)), table.n_repeats))
-        onsets = start + table.duration * np.arange(len(order))
+        onsets = start + table.duration * np.arange(len(order), dtype=np.float64)
         file.add_time_intervals(_presentations(name, table, order, onsets))
         for neuron, times in enumerate(_spikes(animal, table, order, onsets, rng)):
             spikes[neuron].append(times)

@@ -42,6 +42,11 @@ def estimate(
     }
 
 
+def gamma_of(moments: rs.Gaussians) -> float:
+    """Return the shrinkage of a session, one number for all conditions."""
+    return float(np.mean(np.asarray(moments.shrinkage, dtype=np.float64)))
+
+
 def distances(
     moments: Mapping[str, rs.Gaussians], alphas: Sequence[float], workers: int, **search: Any
 ) -> dict[float, rs.DistanceMatrix]:
@@ -72,7 +77,7 @@ def measure_class(networks: Networks, settings: Settings, workers: int) -> dict[
         "n_neurons": [one.n_neurons for one in networks.values()],
         "n_conditions": next(iter(networks.values())).n_conditions,
         "explained": explained,
-        "gamma": [float(np.mean(one.shrinkage)) for one in moments.values()],
+        "gamma": [gamma_of(one) for one in moments.values()],
         "distances": {f"{alpha:g}": D.values.tolist() for alpha, D in found.items()},
         "mantel": {"correlation": test.correlation, "p_value": test.p_value},
         "unconverged": sum(D.n_unconverged for D in found.values()),

@@ -16,7 +16,7 @@ from experiments.brain import multiverse
 from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
 from experiments.brain.decide import decide, read_vaes
 from experiments.brain.settings import Source
-from experiments.brain.sources import STIMULI, read_records
+from experiments.brain.sources import read_records
 from experiments.brain.statistics import (
     ClassResults,
     Results,
@@ -28,7 +28,14 @@ from experiments.brain.statistics import (
     signed_square,
     with_interval,
 )
-from experiments.brain.study import CORRECTED_ALPHAS, Study, corrected_name, variants, without_nan
+from experiments.brain.study import (
+    CORRECTED_ALPHAS,
+    MEASURED,
+    Study,
+    corrected_name,
+    variants,
+    without_nan,
+)
 from experiments.common.files import write_json
 from repshape.errors import InputError
 
@@ -36,14 +43,12 @@ RESULTS = "results.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 
 
-def collect(study: Study, vae_results: Path | None = None) -> dict[str, Any]:
+def collect(study: Study, vae_results: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Decide all claims and write ``results.json``; return its content."""
     if not study.classes or not study.piece(f"protocol-{study.classes[0].key}").exists():
         raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
     found = class_results(study)
-    vaes = {}
-    if vae_results is not None:
-        vaes = read_vaes(json.loads(vae_results.read_text()))
+    vaes = {name: each for one in vae_results for name, each in read_vaes(one).items()}
     subsampling = _optional(study, "subsampling")
     out = {
         **study.summary(),
@@ -53,7 +58,7 @@ def collect(study: Study, vae_results: Path | None = None) -> dict[str, Any]:
         "claims": decide(study.source, found, subsampling, vaes),
         "multiverse": _multiverse(study),
         "vaes": {name: one.summary() for name, one in vaes.items()},
-        "seconds": _seconds(study),
+        "time": _seconds(study),
     }
     if study.source is Source.SIMULATED:
         out["truth"] = {one.key: _truth(study, one.key) for one in study.classes}
@@ -85,7 +90,7 @@ def class_results(study: Study) -> dict[str, ClassResults]:
             tuple(animals[name] for name in plain["names"]),
             corrected_squares(study, stimulus.key, study.settings.n_components),
             {float(alpha): np.array(D) for alpha, D in plain["distances"].items()},
-            {name: np.array(D) for name, D in halves.items() if name != "seconds"},
+            {name: np.array(D) for name, D in halves.items() if "half" in name},
             {name: np.array(one, dtype=np.float64) for name, one in columns.items()},
         )
     return out
@@ -160,7 +165,7 @@ def _multiverse(study: Study) -> dict[str, Any]:
     if not study.piece(f"multiverse-{study.key_of('natural')}").exists():
         return {}
     stored: dict[str, Any] = {}
-    for path in sorted((study.out / "measured").glob("multiverse-*.json")):
+    for path in sorted((study.out / MEASURED).glob("multiverse-*.json")):
         stored |= json.loads(path.read_text())
     animals = {one["name"]: one["animal"] for one in read_records(study.sessions)}
     rows = []
@@ -218,7 +223,8 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for name in names:
         kinds = {}
         for kind in ("plug-in", "corrected"):
-            holds = [r["claims"][name][1] for r in rows if r["estimate"] == kind and name in r["claims"]]
+            chosen = [row for row in rows if row["estimate"] == kind and name in row["claims"]]
+            holds = [row["claims"][name][1] for row in chosen]
             kinds[kind] = [int(sum(holds)), len(holds)]
         out[name] = kinds
     return out
@@ -226,15 +232,18 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _truth(study: Study, key: str) -> dict[str, Any]:
     found = study.read(f"truth-{key}")
-    gamma = {name: float(np.mean(found["gamma"][name])) for name in ("chosen", "best")}
-    gap = np.abs(np.subtract(found["gamma"]["chosen"], found["gamma"]["best"]))
-    out = {"distances": found["distances"], "gamma": {**gamma, "mean error": float(gap.mean())}}
+    gamma = {name: float(np.mean(values)) for name, values in found["gamma"].items()}
+    for name in ("best", "best, half"):
+        gap = np.abs(np.subtract(found["gamma"]["chosen"], found["gamma"][name]))
+        gamma[f"mean error, {name}"] = float(gap.mean())
+    out = {"distances": found["distances"], "gamma": gamma}
     return out | ({"ratios": found["ratios"]} if "ratios" in found else {})
 
 
 def _seconds(study: Study) -> dict[str, float]:
-    found = sorted((study.out / "measured").glob("*.json"))
-    return {path.stem: json.loads(path.read_text())["seconds"] for path in found}
+    """Return how long all pieces took together, and the time of the processor."""
+    found = [json.loads(path.read_text()) for path in (study.out / MEASURED).glob("*.json")]
+    return {name: round(sum(one[name] for one in found)) for name in ("seconds", "cpu_seconds")}
 
 
 def _optional(study: Study, name: str) -> dict[str, Any] | None:
@@ -244,8 +253,3 @@ def _optional(study: Study, name: str) -> dict[str, Any] | None:
 def _versions() -> dict[str, str]:
     found = {"repshape": rs.__version__, "python": platform.python_version()}
     return found | {name: version(name) for name in PACKAGES}
-
-
-def titles(source: Source) -> dict[str, str]:
-    """Return the titles of the classes of a source, by role."""
-    return {one.role: one.title for one in STIMULI[source] if one.role}

@@ -186,3 +186,12 @@ class Animal:
 def animals_of(settings: Settings) -> list[Animal]:
     """Return the animals of the cohort: those with gratings and scenes, then the others."""
     return [Animal(settings, k) for k in range(settings.n_animals + settings.n_drifting)]
+
+
+def draw_trials(
+    animal: Animal, table: Table, rows: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> rs.Trials:
+    """Return trials of some conditions, drawn as those of the files are."""
+    rates = np.repeat(table.rates[rows], table.n_repeats, axis=0)
+    counts = rng.poisson(rates * animal.draw_gains(len(rates), rng)).astype(np.float64)
+    return rs.Trials(counts.reshape(-1, table.n_repeats, counts.shape[1]))

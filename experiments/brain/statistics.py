@@ -73,12 +73,12 @@ def pairs(D: FloatArray) -> FloatArray:
     return np.asarray(D[np.triu_indices(len(D), 1)])
 
 
-def from_pairs(values: Sequence[float]) -> FloatArray:
+def from_pairs(values: npt.ArrayLike) -> FloatArray:
     """Return the symmetric matrix of some values by pair."""
     return np.asarray(squareform(np.asarray(values, dtype=np.float64), checks=False))
 
 
-def signed_square(values: Sequence[float]) -> FloatArray:
+def signed_square(values: npt.ArrayLike) -> FloatArray:
     """Return the squares of distances, negative where the distance stands for a negative square.
 
     >>> signed_square([2.0, -1.0])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 import repshape as rs
-from experiments.brain.protocol import SHRINKAGE, Networks
+from experiments.brain.protocol import SHRINKAGE, Networks, gamma_of
 from experiments.brain.settings import Settings
 from experiments.brain.simulate import Animal, Table, animals_of
 from experiments.brain.sources import MICE, Stimulus
@@ -104,17 +104,22 @@ def compare_ratios(truth: Mapping[str, list[float]], found: Mapping[str, Any]) -
 def shrinkage_errors(
     networks: Networks, moments: Mapping[str, rs.Gaussians], settings: Settings
 ) -> dict[str, list[float]]:
-    """Return gamma as cross-validation chose it and the best gamma, for each session."""
-    chosen, best = [], []
+    """Return gamma as cross-validation chose it, and the best gamma, for each session.
+
+    Split halves can only find what is best for half of the trials, so that is returned, too.
+    """
+    out: dict[str, list[float]] = {"chosen": [], "best": [], "best, half": []}
     for name, trials in networks.items():
         phi = rs.Preprocess(n_components=settings.n_components).fit(trials)
         reduced, exact = phi.apply(trials), phi.apply(moments[name])
         assert isinstance(reduced, rs.Trials)
         assert isinstance(exact, rs.Gaussians)
+        half = rs.Trials([x[: (len(x) + 1) // 2] for x in reduced.responses])  # order is random
         found = rs.estimate_moments(reduced, SHRINKAGE, random_state=settings.seed)
-        chosen.append(float(np.mean(found.shrinkage)))
-        best.append(best_shrinkage(rs.estimate_moments(reduced, "mle"), exact))
-    return {"chosen": chosen, "best": best}
+        out["chosen"].append(gamma_of(found))
+        out["best"].append(best_shrinkage(rs.estimate_moments(reduced, "mle"), exact))
+        out["best, half"].append(best_shrinkage(rs.estimate_moments(half, "mle"), exact))
+    return out
 
 
 def best_shrinkage(sample: rs.Gaussians, exact: rs.Gaussians) -> float:
