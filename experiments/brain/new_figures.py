@@ -15,6 +15,7 @@ from experiments.brain.paper_figures import COLOURS, UNIT, titles
 from experiments.brain.statistics import signed_square
 from experiments.brain.study import CORRECTED_ALPHAS, Study, corrected_name
 from experiments.toy.panels import FAINT, INK, PALETTE, WIDTH, dress, title
+from repshape.plots.style import SMALL_SIZE
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -74,8 +74,8 @@ CAPTIONS = {
     "supp6": (
         "Supplementary Figure 6",
         "Neurons of the two largest sessions are drawn at random, without PCA. Distances (left) "
-        "and their ratio (right), without replacement (A, B) and with (C, D). Bars are one standard "
-        "deviation over draws.",
+        "and their ratio (right), without replacement (A, B) and with (C, D). Bars are one "
+        "standard deviation over draws.",
     ),
     "noise": (
         "How much of the distances is noise",
