@@ -57,6 +57,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
         f"hold, and {counts['cannot be told']} cannot be told.\n",
         _classes(results["classes"]),
         _claims(results["claims"]),
+        _tests(results["tests"]),
     ]
     for name in figures:
         path = (Path("..") / image_folder(source) / f"{name}.png").as_posix()
@@ -125,6 +126,25 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
         'Where a claim says that something is small, the statistic is its negative ("from above").'
     )
     return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
+
+
+def _tests(found: Sequence[Mapping[str, Any]]) -> str:
+    if not found:
+        return ""
+    rows = []
+    for one in found:
+        low, high = one["interval"]
+        cells = [one["comparison"], one["distances"], f"{one['below 0']} of {one['pairs']}"]
+        cells += [f"{one['estimate']:+.3f} [{low:+.2f}, {high:+.2f}]", f"{one['p_value']:.3g}"]
+        rows.append([*cells, f"{one['smallest_p_value']:.2g}", one["animals"]])
+    headings = ["log ratio of", "distances", "pairs below 0", "mean over pairs [90 %]", "p"]
+    words = (
+        "Sign-flip tests of `rs.inference.paired`, with animals as the unit. They use means of "
+        "logarithms over pairs, not log R; comparisons with a corrected square that is not "
+        "positive are left out. With few animals even the smallest possible p-value is large."
+    )
+    table = _table([*headings, "smallest possible p", "animals"], rows)
+    return f"## Tests over animals\n\n{words}\n\n{table}"
 
 
 def _details(name: str, results: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ import repshape as rs
 from experiments.brain import multiverse
 from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
 from experiments.brain.decide import decide, read_vaes
+from experiments.brain.paired_tests import run_tests
 from experiments.brain.settings import Source
 from experiments.brain.sources import read_records
 from experiments.brain.statistics import (
@@ -56,6 +57,7 @@ def collect(study: Study, vae_results: Sequence[Mapping[str, Any]] = ()) -> dict
         "sessions": list(read_records(study.sessions)),
         "classes": {one.key: _class_summary(study, one.key, found) for one in study.classes},
         "claims": decide(study.source, found, subsampling, vaes),
+        "tests": run_tests(found, study.settings.seed),
         "multiverse": _multiverse(study),
         "vaes": {name: one.summary() for name, one in vaes.items()},
         "time": _seconds(study),

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.brain import protocol, study, validation
+from experiments.brain import figures, protocol, study, validation
 from experiments.brain.claims import ALPHAS, CLAIMS, CLASSES
 from experiments.brain.decide import decide, read_vaes, relevant, subsampling_statistic
-from experiments.brain.figures import FORMATS, REPORT, draw_all
+from experiments.brain.figures import REPORT, draw_all
 from experiments.brain.multiverse import cells, keys_of, match_conditions, needed_keys
 from experiments.brain.page import image_folder, kept, page_file, page_text, write_page
+from experiments.brain.paired_tests import run_tests
 from experiments.brain.results import RESULTS, read_results, shares
 from experiments.brain.settings import SMALL, Source, settings_of
 from experiments.brain.sources import GRATINGS, SCENES, read_records
@@ -60,7 +61,9 @@ TINY = replace(
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
     run = Study(tmp_path_factory.mktemp("brain"), Source.SIMULATED, TINY)
     list(measure(run, 1))
-    list(draw_all(run, [], 1))
+    with pytest.MonkeyPatch.context() as patch:  # less to draw
+        patch.setattr(figures, "FORMATS", {"png": {"dpi": 40}})
+        list(draw_all(run, [], 1))
     return run
 
 
@@ -91,8 +94,7 @@ def test_a_run_from_nwb_files_measures_everything_and_decides_every_claim(
 def test_all_figures_and_the_report_are_written(tiny: Study) -> None:
     names = ("fig3", "supp5", "supp6", "noise", "truth", "multiverse", "side-by-side")
     for name in names:
-        for suffix in FORMATS:
-            assert (tiny.out / f"{name}.{suffix}").stat().st_size > 5000
+        assert (tiny.out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "natural scenes, alpha = 0" in (tiny.out / REPORT).read_text()
 
 
@@ -310,6 +312,22 @@ def test_comparisons_of_classes_use_the_sessions_of_both() -> None:
     both = relevant("Section 3.2 (c)", "difference", found)
     assert [len(both[role].names) for role in CLASSES] == [4, 4]
     assert list(relevant("Figure 3 E", "artificial", found)) == ["artificial"]
+
+
+def test_paired_tests_are_about_the_sessions_of_both_classes() -> None:
+    """The ratio is halved for natural stimuli in all pairs, so all animals agree."""
+    one = example(6)
+    natural = replace(one, squared={0.0: one.squared[0.0] / 4, 2.0: one.squared[2.0]})
+    natural = replace(natural, plug_in={a: np.sqrt(D) for a, D in natural.squared.items()})
+    rows = run_tests({"artificial": one, "natural": natural}, 0)
+    assert len(rows) == 10
+    found = next(row for row in rows if row["comparison"].endswith("natural over artificial"))
+    assert found["estimate"] == pytest.approx(-np.log(2))
+    assert found["p_value"] == found["smallest_p_value"] == 2 / 2**6
+    assert (found["below 0"], found["pairs"], found["animals"]) == (15, 15, 6)
+    negative = replace(one, squared={0.0: one.squared[0.0] - 100, 2.0: one.squared[2.0]})
+    rows = run_tests({"artificial": negative, "natural": natural}, 0)
+    assert sum(row["distances"] == "corrected" for row in rows) == 2
 
 
 def test_subsampling_slopes_and_ratios() -> None:
