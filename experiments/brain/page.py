@@ -20,6 +20,7 @@ from experiments.common.files import write_whole
 
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
+ESTIMATES = ("plug-in", "protocol", "corrected")
 
 
 def page_file(source: str) -> Path:
@@ -80,21 +81,24 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def _classes(found: Mapping[str, Any]) -> str:
     """Return the table of the classes: sizes, protocol, and distances by three estimates."""
-    headings = ["class", "sessions (animals)", "conditions", "explained", "gamma"]
+    headings = ["class", "sessions (animals)", "conditions", "explained", "overlap", "gamma"]
     headings += ["distance", "plug-in", "floor", "corrected", "above 0", "log R [90 %]"]
     rows = []
     for key, one in found.items():
         for alpha, numbers in one["corrected"].items():
             first = alpha == "0"
             sizes = [f"{one['sessions']} ({one['animals']})", one["conditions"]]
-            cells = [key, *sizes, f"{one['explained']:.2f}", f"{one['gamma']:.2f}"]
+            shares = [f"{one[name]:.2f}" for name in ("explained", "overlap", "gamma")]
+            cells = [key, *sizes, *shares]
             cells = cells if first else [""] * len(cells)
             cells += [f"d_{alpha}", f"{numbers['plug_in']:.2f}", f"{numbers['floor']:.2f}"]
             cells += [f"{numbers['estimate']:.2f}", f"{numbers['above 0']} of {numbers['pairs']}"]
             rows.append([*cells, _interval(one["log_ratio"]) if first else ""])
     words = (
-        "Medians over pairs. *Plug-in* here is without shrinkage; *floor* is what noise alone "
-        "would give; *above 0* counts pairs whose interval excludes 0.\n"
+        "Distances are medians over pairs. *Plug-in* here is without shrinkage; *floor* is what "
+        "noise alone would give; *above 0* counts pairs whose interval is above 0. *Explained* is "
+        "the share of variance that the components keep, and *overlap* how well two halves of the "
+        "trials agree about them (1 is identical), for the session where they agree least.\n"
     )
     return f"## Distances\n\n{_table(headings, rows)}\n{words}"
 
@@ -164,13 +168,12 @@ def _truth(found: Mapping[str, Any]) -> str:
     rows = []
     for key, one in found.items():
         for alpha, numbers in one["distances"].items():
-            bias = [
-                f"{numbers['bias'][kind]:+.0%}" for kind in ("plug-in", "protocol", "corrected")
-            ]
-            rows.append(
-                [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{numbers['coverage']:.2f}"]
-            )
-    headings = ["class", "distance", "pairs", "plug-in", "protocol", "corrected", "coverage"]
+            found_bias = numbers["bias"]
+            bias = [f"{found_bias[kind]:+.0%}" for kind in ESTIMATES]
+            part = abs(found_bias["corrected"] / found_bias["plug-in"])
+            cells = [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{part:.2f}"]
+            rows.append([*cells, f"{numbers['coverage']:.2f}"])
+    headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
     gammas = [
         [key, *(f"{one['gamma'][name]:.2f}" for name in one["gamma"])] for key, one in found.items()
     ]
