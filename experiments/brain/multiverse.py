@@ -113,7 +113,7 @@ def one_matrix(networks: Networks, key: Key, settings: Settings, workers: int) -
     reduced, _ = reduce(networks, key.components, **options)
     moments = estimate(reduced, "mle" if means else key.detail, settings.seed)
     alpha = MEANS if means else COVARIANCES
-    search = {"n_starts": settings.n_starts, "tol": 1e-5, "max_iter": 200}
+    search = {"n_starts": settings.multiverse_starts, "tol": 1e-5, "max_iter": 200}
     return distances(moments, (alpha,), workers, **search)[alpha].values
 
 
