@@ -11,8 +11,9 @@ _COMMON = """
 *Artificial* and *natural* are the two classes of stimuli. d_0 is the distance between the
 covariances of two animals, and d_2 the distance between their means. log R is the logarithm of
 their ratio, from mean squares over pairs: above 0, covariances differ more than means. Claims are
-decided with *corrected* distances, from which `rs.inference.matrix` has removed the bias due to
-noise, with PCA inside the resampling. [How the study is run](brain.md) explains the steps.
+decided with *corrected* distances, from which the jackknife of `rs.inference.distance` has removed
+the bias due to noise, with PCA inside the resampling. [How the study is run](brain.md) explains the
+steps.
 """
 INTRODUCTIONS = {
     "simulated": """

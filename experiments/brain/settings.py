@@ -82,7 +82,6 @@ SMALL = replace(
     n_drifting_repeats=50,
     spatial_frequencies=(0.04, 0.08),
     phases=(0.0, 0.5),
-    n_groups=6,
     n_splits=6,
     components=(5, 12, 19),
     estimators=("shrinkage-cv", "mle"),

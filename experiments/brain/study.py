@@ -39,7 +39,7 @@ from repshape.errors import InputError
 MEASURED = "measured"
 FEWEST_SESSIONS = 4  # for a Mantel test
 # The multiverse needs estimates for each number of components, but no intervals of single pairs.
-FEW_GROUPS = 4
+FEW_GROUPS = 5
 CORRECTED_ALPHAS = (0.0, 2.0)
 
 Piece = tuple[str, Callable[[int], dict[str, Any]]]  # name, and function of the number of workers
