@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from experiments.brain import corrected, validation
@@ -55,7 +56,8 @@ def measure(
     on_start(run.n_cohorts - len(missing), run.n_cohorts)
     for seed in missing:
         size = replace(run.settings, seed=seed)
-        found = {one.key: measure_class(size, one, workers) for one in CLASSES}
+        with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
+            found = {one.key: measure_class(size, one, workers) for one in CLASSES}
         write_json(run.file(seed), without_nan(found))
         yield {"name": f"cohort {seed}"}
     write_json(run.out / COVERAGE, summarise([json.loads(run.file(s).read_text()) for s in seeds]))

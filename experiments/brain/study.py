@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from experiments.brain import corrected, geometry, multiverse, protocol, validation
@@ -138,7 +139,8 @@ def measure(
     on_start(len(todo) - len(undone), len(todo))
     for name, function in undone:
         start = time.perf_counter(), time.process_time()
-        found = function(workers)
+        with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
+            found = function(workers)
         found["seconds"] = round(time.perf_counter() - start[0], 2)
         found["cpu_seconds"] = round(time.process_time() - start[1], 2)
         files.write_json(study.piece(name), without_nan(found))
