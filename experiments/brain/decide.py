@@ -1,0 +1,146 @@
+"""Decide the claims from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.brain.claims import CLAIMS, CLASSES, SUBSAMPLED_ALPHAS
+from experiments.brain.settings import Source
+from experiments.brain.statistics import (
+    NOTHING,
+    STATISTICS,
+    ClassResults,
+    Measured,
+    Results,
+    draws_interval,
+    with_interval,
+)
+from experiments.common.verdicts import Claim, Criterion, combine, interval_verdict
+
+FloatArray = npt.NDArray[np.float64]
+
+# Claims that make no sense for a source: the numbers and stimuli are those of the mice.
+NOT_APPLICABLE = {Source.MACAQUE: ("Appendix B.2", "Supplementary Figure 5")}
+# Claims whose statistics exist for plug-in distances, too.
+BOTH_ESTIMATES = (
+    "Section 3.2 (a)",
+    "Section 3.2 (c)",
+    "Section 3.2, reversal",
+    "Figure 3 D",
+    "Figure 3 E",
+    "Supplementary Figure 5",
+)
+GROWTH, PRESERVED = "Supplementary Figure 6, growth", "Supplementary Figure 6, ratio"
+VAE_CRITERIA = {"trained": -1.0, "untrained": 1.0}  # with the sign of the criterion
+
+
+def decide(
+    source: Source,
+    found: Results,
+    subsampling: Mapping[str, Any] | None,
+    vaes: Mapping[str, Measured],
+) -> list[dict[str, Any]]:
+    """Return all claims with their numbers and verdicts, ready for JSON."""
+    out = []
+    for claim in CLAIMS:
+        if claim.name in NOT_APPLICABLE.get(source, ()):
+            continue
+        rows = [_row(claim, one, found, subsampling, vaes) for one in claim.criteria]
+        verdict = combine(_verdict(one, row) for one, row in zip(claim.criteria, rows, strict=True))
+        out.append(
+            {
+                "name": claim.name,
+                "sentence": claim.sentence,
+                "source": claim.source,
+                "verdict": str(verdict),
+                "criteria": rows,
+            }
+        )
+    return out
+
+
+def _row(
+    claim: Claim,
+    criterion: Criterion,
+    found: Results,
+    subsampling: Mapping[str, Any] | None,
+    vaes: Mapping[str, Measured],
+) -> dict[str, Any]:
+    """Return the numbers of one criterion."""
+    measured, others = NOTHING, {}
+    statistic = STATISTICS.get(claim.name, {}).get(criterion.name)
+    if claim.name in (GROWTH, PRESERVED):
+        if subsampling is not None:
+            measured = subsampling_statistic(claim.name, criterion.name, subsampling)
+    elif criterion.name in VAE_CRITERIA:
+        measured = vaes.get(criterion.name, NOTHING)
+    elif statistic is not None:
+        used = relevant(claim.name, criterion.name, found)
+        measured = with_interval(statistic, used)
+        if any(each.names != each.animals for each in used.values()):
+            others["over populations"] = with_interval(statistic, used, "names").summary()
+        if claim.name in BOTH_ESTIMATES:
+            plug_in = {role: each.as_plug_in() for role, each in used.items()}
+            others["plug-in"] = with_interval(statistic, plug_in).summary()
+    row = {
+        "name": criterion.name,
+        "statistic": criterion.statistic,
+        "above": criterion.above,
+        "refuted_below": criterion.refuted_below,
+        **measured.summary(),
+        **others,
+    }
+    return row | {"verdict": str(_verdict(criterion, row))}
+
+
+def relevant(claim: str, criterion: str, found: Results) -> dict[str, ClassResults]:
+    """Return the classes that a criterion is about; both, with the same sessions, if it compares.
+
+    An animal that is in no class of the criterion must not be left out in the jackknife.
+    """
+    named = [role for role in found if criterion.startswith(role)]
+    if named:
+        return {role: found[role] for role in named}
+    both = {role: found[role] for role in CLASSES if role in found}
+    shared = set.intersection(*(set(each.names) for each in both.values())) if both else set()
+    return {role: each.keep([n in shared for n in each.names]) for role, each in both.items()}
+
+
+def _verdict(criterion: Criterion, row: Mapping[str, Any]) -> Any:
+    ends = [float("nan") if row[key] is None else float(row[key]) for key in ("low", "high")]
+    return interval_verdict(criterion, *ends)
+
+
+def subsampling_statistic(claim: str, criterion: str, found: Mapping[str, Any]) -> Measured:
+    """Return a statistic of Supplementary Figure 6 over draws without replacement."""
+    distances = np.array(found["distances"]["without"])  # (sizes, draws, alphas)
+    sizes = np.log(found["sizes"])
+    if len(sizes) < 2:
+        return NOTHING
+    if claim == GROWTH:
+        place = [f"alpha = {alpha:g}" for alpha in SUBSAMPLED_ALPHAS].index(criterion)
+        slopes = np.polyfit(sizes, np.log(distances[:, :, place]), 1)[0]
+        return draws_interval(slopes)
+    ratios = np.log(distances[:, :, 0] / distances[:, :, -1])
+    change = draws_interval(ratios[-1] - ratios[0])
+    if criterion.endswith("from below"):
+        return change
+    return Measured(-change.value, -change.high, -change.low, change.n_units)
+
+
+def read_vaes(results: Mapping[str, Any]) -> dict[str, Measured]:
+    """Return log (d_0 / d_2) of trained and untrained VAEs from the results of their study.
+
+    They are expected as ``{"log_ratios": {"trained": [value, low, high], "untrained": ...}}``, with
+    the sign that each criterion needs applied here.
+    """
+    out = {}
+    for name, sign in VAE_CRITERIA.items():
+        if name in results.get("log_ratios", {}):
+            value, *ends = (sign * float(one) for one in results["log_ratios"][name])
+            out[name] = Measured(value, min(ends), max(ends), 0)
+    return out

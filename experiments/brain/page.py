@@ -1,0 +1,243 @@
+"""Write the documentation page of one source from the results of a run.
+
+python -m experiments.brain.page DIR [--docs docs]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.brain.__main__ import criterion_words
+from experiments.brain.coverage import COVERAGE
+from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
+from experiments.brain.results import RESULTS, read_results
+from experiments.common.files import write_whole
+
+# What is kept of the results: the rows of the multiverse and the counts of trials are left out.
+LEFT_OUT = ("sessions",)
+ESTIMATES = ("plug-in", "protocol", "corrected")
+
+
+def page_file(source: str) -> Path:
+    """Return the page of a source, relative to the documentation."""
+    return Path("experiments") / f"brain-{source}.md"
+
+
+def image_folder(source: str) -> Path:
+    """Return the folder of its figures and results."""
+    return Path("images") / f"brain-{source}"
+
+
+def kept(results: Mapping[str, Any], coverage: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the part of the results that goes into the documentation."""
+    out = {key: value for key, value in results.items() if key not in LEFT_OUT}
+    out["multiverse"] = {"shares": results["multiverse"].get("shares", {})}
+    out["n_sessions"] = len(results["sessions"])
+    out["coverage"] = coverage
+    return out
+
+
+def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
+    """Return the page, in Markdown, from the kept part of the results."""
+    source = results["settings"]["source"]
+    verdicts = [claim["verdict"] for claim in results["claims"]]
+    counts = {name: verdicts.count(name) for name in ("holds", "does not hold", "cannot be told")}
+    parts = [
+        f"# {TITLES[source]}\n",
+        INTRODUCTIONS[source].format(
+            **results["settings"],
+            minutes=_minutes(results["time"]),
+            n_sessions=results["n_sessions"],
+        ),
+        f"Of {len(verdicts)} claims, {counts['holds']} hold, {counts['does not hold']} do not "
+        f"hold, and {counts['cannot be told']} cannot be told.\n",
+        _classes(results["classes"]),
+        _claims(results["claims"]),
+        _tests(results["tests"]),
+    ]
+    for name in figures:
+        path = (Path("..") / image_folder(source) / f"{name}.png").as_posix()
+        parts.append(f"## {CAPTIONS[name][0]}\n\n![{CAPTIONS[name][0]}]({path})\n")
+        parts.append(f"{CAPTIONS[name][1]}\n")
+        parts.append(_details(name, results))
+    parts.append(_chosen(results["chosen"]))
+    return "\n".join(part for part in parts if part)
+
+
+def _minutes(found: Mapping[str, float]) -> str:
+    return f"{found['cpu_seconds'] / 60:.0f} minutes of processor time"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def _classes(found: Mapping[str, Any]) -> str:
+    """Return the table of the classes: sizes, protocol, and distances by three estimates."""
+    headings = ["class", "sessions (animals)", "conditions", "explained", "overlap", "gamma"]
+    headings += ["distance", "plug-in", "floor", "corrected", "above 0", "log R [90 %]"]
+    rows = []
+    for key, one in found.items():
+        for alpha, numbers in one["corrected"].items():
+            first = alpha == "0"
+            sizes = [f"{one['sessions']} ({one['animals']})", one["conditions"]]
+            shares = [f"{one[name]:.2f}" for name in ("explained", "overlap", "gamma")]
+            cells = [key, *sizes, *shares]
+            cells = cells if first else [""] * len(cells)
+            cells += [f"d_{alpha}", f"{numbers['plug_in']:.2f}", f"{numbers['floor']:.2f}"]
+            cells += [f"{numbers['estimate']:.2f}", f"{numbers['above 0']} of {numbers['pairs']}"]
+            rows.append([*cells, _interval(one["log_ratio"]) if first else ""])
+    words = (
+        "Distances are medians over pairs. *Plug-in* here is without shrinkage; *floor* is what "
+        "noise alone would give; *above 0* counts pairs whose interval is above 0. *Explained* is "
+        "the share of variance that the components keep, and *overlap* how well two halves of the "
+        "trials agree about them (1 is identical), for the session where they agree least.\n"
+    )
+    return f"## Distances\n\n{_table(headings, rows)}\n{words}"
+
+
+def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
+    if one["value"] is None:
+        return "not known"
+    if one["low"] is None:
+        return f"{one['value']:.{digits}f}"
+    return f"{one['value']:.{digits}f} [{one['low']:.{digits}f}, {one['high']:.{digits}f}]"
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for claim in claims:
+        numbers = []
+        for row in claim["criteria"]:
+            words = criterion_words(dict(row))
+            for other in ("plug-in", "over populations"):
+                if other in row:
+                    words += f"; *{other} {_interval(row[other])}*"
+            numbers.append(words)
+        verdict = claim["verdict"]
+        bold = verdict if verdict == "holds" else f"**{verdict}**"
+        rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
+    words = (
+        "Numbers are statistics with 90 % intervals over animals (jackknife). Their definitions "
+        "and thresholds were fixed in `experiments/brain/claims.py` before they were computed. "
+        'Where a claim says that something is small, the statistic is its negative ("from above").'
+    )
+    return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
+
+
+def _tests(found: Sequence[Mapping[str, Any]]) -> str:
+    if not found:
+        return ""
+    rows = []
+    for one in found:
+        low, high = one["interval"]
+        cells = [one["comparison"], one["distances"], f"{one['below 0']} of {one['pairs']}"]
+        cells += [f"{one['estimate']:+.3f} [{low:+.2f}, {high:+.2f}]", f"{one['p_value']:.3g}"]
+        rows.append([*cells, f"{one['smallest_p_value']:.2g}", one["animals"]])
+    headings = ["log ratio of", "distances", "pairs below 0", "mean over pairs [90 %]", "p"]
+    words = (
+        "Sign-flip tests of `rs.inference.paired`, with animals as the unit. They use means of "
+        "logarithms over pairs, not log R; comparisons with a corrected square that is not "
+        "positive are left out. With few animals even the smallest possible p-value is large."
+    )
+    table = _table([*headings, "smallest possible p", "animals"], rows)
+    return f"## Tests over animals\n\n{words}\n\n{table}"
+
+
+def _details(name: str, results: Mapping[str, Any]) -> str:
+    """Return the table that belongs to a figure, if any."""
+    if name == "multiverse":
+        rows = [
+            [claim, *(f"{held} of {total}" for held, total in kinds.values())]
+            for claim, kinds in results["multiverse"]["shares"].items()
+        ]
+        return _table(["claim", "plug-in", "corrected"], rows)
+    if name == "truth":
+        return _truth(results["truth"]) + _coverage(results.get("coverage"))
+    return ""
+
+
+def _truth(found: Mapping[str, Any]) -> str:
+    rows = []
+    for key, one in found.items():
+        for alpha, numbers in one["distances"].items():
+            found_bias = numbers["bias"]
+            bias = [f"{found_bias[kind]:+.0%}" for kind in ESTIMATES]
+            part = abs(found_bias["corrected"] / found_bias["plug-in"])
+            cells = [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{part:.2f}"]
+            rows.append([*cells, f"{numbers['coverage']:.2f}"])
+    headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
+    gammas = [
+        [key, *(f"{one['gamma'][name]:.2f}" for name in one["gamma"])] for key, one in found.items()
+    ]
+    names = list(next(iter(found.values()))["gamma"])
+    return (
+        "Relative error of squared distances (median over pairs), and share of the 90 % intervals "
+        f"that contain the truth:\n\n{_table(headings, rows)}\nShrinkage gamma, means over "
+        f"sessions:\n\n{_table(['class', *names], gammas)}\n"
+    )
+
+
+def _coverage(found: Mapping[str, Any] | None) -> str:
+    if not found:
+        return ""
+    rows = []
+    for key, one in found["classes"].items():
+        for what, numbers in one.items():
+            error = f" ± {numbers['standard_error']:.2f}" if numbers["standard_error"] else ""
+            bias = f"{numbers['bias, plug-in']:+.0%}", f"{numbers['bias']:+.0%}"
+            rows.append(
+                [key, what, f"{numbers['coverage']:.2f}{error}", numbers["intervals"], *bias]
+            )
+    headings = ["class", "estimate", "coverage ± s.e.", "intervals", "plug-in", "corrected"]
+    return (
+        f"Over {found['cohorts']} other simulated cohorts of four animals "
+        "(`python -m experiments.brain.coverage`), with the standard error over cohorts and the "
+        f"median relative error of squares:\n\n{_table(headings, rows)}\n"
+    )
+
+
+def _chosen(chosen: Mapping[str, str]) -> str:
+    rows = [[name, words] for name, words in chosen.items()]
+    return f"## What the paper does not state\n\n{_table(['', 'chosen here'], rows)}"
+
+
+def write_page(run: Path, docs: Path, coverage: Path | None = None) -> list[Path]:
+    """Write the page and copy its figures from the folder of a run; return the files."""
+    results = read_results(run)
+    extra = json.loads((coverage / COVERAGE).read_text()) if coverage else None
+    stored = kept(results, extra)
+    source = stored["settings"]["source"]
+    figures = [name for name in CAPTIONS if (run / f"{name}.png").exists()]
+    contents = {docs / page_file(source): page_text(stored, figures).encode()}
+    folder = docs / image_folder(source)
+    contents[folder / RESULTS] = (json.dumps(stored, indent=1) + "\n").encode()
+    contents |= {folder / f"{name}.png": (run / f"{name}.png").read_bytes() for name in figures}
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with write_whole(path) as handle:
+            handle.write(content)
+    return list(contents)
+
+
+def main(
+    run: Annotated[Path, typer.Argument(help="Folder of a run of python -m experiments.brain.")],
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+    coverage: Annotated[
+        Path | None, typer.Option(help="Folder of a run of python -m experiments.brain.coverage.")
+    ] = None,
+) -> None:
+    """Write the page of a source and copy its figures."""
+    for file in write_page(run, docs, coverage):
+        typer.echo(f"wrote {file}", err=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,257 @@
+"""Collect what was measured into ``results.json``: numbers, claims, the multiverse, the truth."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import repshape as rs
+from experiments.brain import multiverse
+from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
+from experiments.brain.decide import decide, read_vaes
+from experiments.brain.paired_tests import run_tests
+from experiments.brain.settings import Source
+from experiments.brain.sources import read_records
+from experiments.brain.statistics import (
+    ClassResults,
+    Results,
+    correlation,
+    from_pairs,
+    log_ratio,
+    mean_distance_gap,
+    pairs,
+    signed_square,
+    with_interval,
+)
+from experiments.brain.study import (
+    CORRECTED_ALPHAS,
+    MEASURED,
+    Study,
+    corrected_name,
+    variants,
+    without_nan,
+)
+from experiments.common.files import write_json
+from repshape.errors import InputError
+
+RESULTS = "results.json"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def collect(study: Study, vae_results: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Decide all claims and write ``results.json``; return its content."""
+    if not study.classes or not study.piece(f"protocol-{study.classes[0].key}").exists():
+        raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
+    found = class_results(study)
+    vaes = {name: each for one in vae_results for name, each in read_vaes(one).items()}
+    subsampling = _optional(study, "subsampling")
+    out = {
+        **study.summary(),
+        "versions": _versions(),
+        "sessions": list(read_records(study.sessions)),
+        "classes": {one.key: _class_summary(study, one.key, found) for one in study.classes},
+        "claims": decide(study.source, found, subsampling, vaes),
+        "tests": run_tests(found, study.settings.seed),
+        "multiverse": _multiverse(study),
+        "vaes": {name: one.summary() for name, one in vaes.items()},
+        "time": _seconds(study),
+    }
+    if study.source is Source.SIMULATED:
+        out["truth"] = {one.key: _truth(study, one.key) for one in study.classes}
+    write_json(study.out / RESULTS, without_nan(out))
+    return out
+
+
+def read_results(out: Path) -> dict[str, Any]:
+    """Read what `collect` wrote."""
+    path = out / RESULTS
+    if not path.exists():
+        raise InputError(f"{out} has no {RESULTS}. Run the step 'measure' first.")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def class_results(study: Study) -> dict[str, ClassResults]:
+    """Return what was measured of each class, by role."""
+    animals = {one["name"]: one["animal"] for one in read_records(study.sessions)}
+    out = {}
+    for stimulus in study.classes:
+        plain = study.read(f"protocol-{stimulus.key}")
+        geometry = _optional(study, f"geometry-{stimulus.key}") or {}
+        halves = _optional(study, f"halves-{stimulus.key}") or {}
+        columns = {name: geometry[name] for name in ("scale", "orientation", "noise") if geometry}
+        columns["explained"] = plain["explained"]
+        out[stimulus.role] = ClassResults(
+            tuple(plain["names"]),
+            tuple(animals[name] for name in plain["names"]),
+            corrected_squares(study, stimulus.key, study.settings.n_components),
+            {float(alpha): np.array(D) for alpha, D in plain["distances"].items()},
+            {name: np.array(D) for name, D in halves.items() if "half" in name},
+            {name: np.array(one, dtype=np.float64) for name, one in columns.items()},
+        )
+    return out
+
+
+def corrected_squares(study: Study, key: str, components: int) -> dict[float, Any]:
+    """Return matrices of corrected squared distances, by alpha."""
+    return {
+        alpha: from_pairs(
+            signed_square(study.read(corrected_name(key, alpha, components))["estimate"])
+        )
+        for alpha in CORRECTED_ALPHAS
+    }
+
+
+def _class_summary(study: Study, key: str, found: Results) -> dict[str, Any]:
+    role = next(one.role for one in study.classes if one.key == key)
+    plain, one = study.read(f"protocol-{key}"), found[role]
+    size = study.settings
+    noisy = {
+        f"{alpha:g}": study.read(corrected_name(key, alpha, size.n_components))
+        for alpha in CORRECTED_ALPHAS
+    }
+    medians = {
+        alpha: {name: float(np.median(c[name])) for name in ("estimate", "plug_in", "floor")}
+        | {"above 0": int(np.sum(np.array(c["low"]) > 0)), "pairs": len(c["low"])}
+        for alpha, c in noisy.items()
+    }
+    return {
+        "role": role,
+        "sessions": len(one.names),
+        "animals": len(set(one.animals)),
+        "conditions": plain["n_conditions"],
+        "explained": float(np.mean(plain["explained"])),
+        "gamma": float(np.mean(plain["gamma"])),
+        "mantel": plain["mantel"],
+        "protocol": {a: float(pairs(np.array(D)).mean()) for a, D in plain["distances"].items()},
+        "corrected": medians,
+        "overlap": noisy["0"]["overlap"],
+        "log_ratio": with_interval(lambda f: log_ratio(f[role]), {role: one}).summary(),
+        "log_ratio, plug-in": with_interval(
+            lambda f: log_ratio(f[role]), {role: one.as_plug_in()}
+        ).summary(),
+    }
+
+
+# The claims of the multiverse: a name, a statistic, and the range in which the claim holds.
+def verdicts(found: Results) -> dict[str, tuple[float, bool]]:
+    """Return the statistic of each claim in one cell, and whether it is on the claimed side."""
+    ratios = {role: log_ratio(found[role]) for role in CLASSES}
+    gap = ratios["artificial"] - ratios["natural"]
+    D2 = mean_distance_gap(found)
+    reversed_ = ratios["artificial"] > 0 > ratios["natural"]
+    comparable = max(map(abs, ratios.values()))
+    out = {
+        "(a) comparable": (comparable, comparable < np.log(COMPARABLE)),
+        "(c) depends on the stimulus": (gap, gap > 0),
+        "reversal": (min(ratios["artificial"], -ratios["natural"]), reversed_),
+        "Figure 3 D": (D2, D2 > 0),
+    }
+    if all(bool((one.squared[2.0] >= 0).all()) for one in found.values()):
+        roots = [
+            correlation(*(np.sqrt(np.abs(found[role].squared[a])) for a in (0.0, 2.0)))
+            for role in CLASSES
+        ]
+        out["(b) weakly correlated"] = (max(roots), max(roots) < WEAK)
+    return out
+
+
+def _multiverse(study: Study) -> dict[str, Any]:
+    """Return a row for each cell: its choices, both log ratios with intervals, and the claims."""
+    if not study.piece(f"multiverse-{study.key_of('natural')}").exists():
+        return {}
+    stored: dict[str, Any] = {}
+    for path in sorted((study.out / MEASURED).glob("multiverse-*.json")):
+        stored |= json.loads(path.read_text())
+    animals = {one["name"]: one["animal"] for one in read_records(study.sessions)}
+    rows = []
+    for cell in multiverse.cells(study.settings, variants(study)):
+        found = _cell_results(cell, stored, animals)
+        rows.append({**cell._asdict(), "estimate": "plug-in", **_cell_row(found)})
+    rows += _corrected_rows(study, animals)
+    return {"rows": rows, "shares": shares(rows)}
+
+
+def _cell_results(
+    cell: multiverse.Cell, stored: Mapping[str, Any], animals: Mapping[str, str]
+) -> dict[str, ClassResults]:
+    keys, out = multiverse.keys_of(cell), {}
+    for role in CLASSES:
+        names = stored[keys[role, 0.0].text]["names"]
+        squared = {
+            alpha: from_pairs(stored[keys[role, alpha].text]["distances"]) ** 2
+            for alpha in CORRECTED_ALPHAS
+        }
+        out[role] = ClassResults(tuple(names), tuple(animals[n] for n in names), squared)
+    return out
+
+
+def _cell_row(found: Results) -> dict[str, Any]:
+    ratios = {
+        role: with_interval(lambda f, role=role: log_ratio(f[role]), {role: found[role]}).summary()  # type: ignore[misc]
+        for role in CLASSES
+    }
+    claims = {name: [value, bool(holds)] for name, (value, holds) in verdicts(found).items()}
+    return {**{f"log R, {role}": one for role, one in ratios.items()}, "claims": claims}
+
+
+def _corrected_rows(study: Study, animals: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return rows with corrected distances, for each number of components."""
+    rows = []
+    size = study.settings
+    paper = multiverse.cells(size, variants(study))[0]
+    for components in size.components:
+        found = {}
+        for role in CLASSES:
+            key = study.key_of(role)
+            names = study.read(corrected_name(key, 0.0, components))["names"]
+            squared = corrected_squares(study, key, components)
+            found[role] = ClassResults(tuple(names), tuple(animals[n] for n in names), squared)
+        cell = paper._replace(components=components, covariance="mle")
+        rows.append({**cell._asdict(), "estimate": "corrected", **_cell_row(found)})
+    return rows
+
+
+def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the share of choices under which each claim holds: of all cells, and corrected."""
+    names = list(dict.fromkeys(name for row in rows for name in row["claims"]))
+    out = {}
+    for name in names:
+        kinds = {}
+        for kind in ("plug-in", "corrected"):
+            chosen = [row for row in rows if row["estimate"] == kind and name in row["claims"]]
+            holds = [row["claims"][name][1] for row in chosen]
+            kinds[kind] = [int(sum(holds)), len(holds)]
+        out[name] = kinds
+    return out
+
+
+def _truth(study: Study, key: str) -> dict[str, Any]:
+    found = study.read(f"truth-{key}")
+    gamma = {name: float(np.mean(values)) for name, values in found["gamma"].items()}
+    for name in ("best", "best, half"):
+        gap = np.abs(np.subtract(found["gamma"]["chosen"], found["gamma"][name]))
+        gamma[f"mean error, {name}"] = float(gap.mean())
+    out = {"distances": found["distances"], "gamma": gamma}
+    return out | ({"ratios": found["ratios"]} if "ratios" in found else {})
+
+
+def _seconds(study: Study) -> dict[str, float]:
+    """Return how long all pieces took together, and the time of the processor."""
+    found = [json.loads(path.read_text()) for path in (study.out / MEASURED).glob("*.json")]
+    return {name: round(sum(one[name] for one in found)) for name in ("seconds", "cpu_seconds")}
+
+
+def _optional(study: Study, name: str) -> dict[str, Any] | None:
+    return study.read(name) if study.piece(name).exists() else None
+
+
+def _versions() -> dict[str, str]:
+    found = {"repshape": rs.__version__, "python": platform.python_version()}
+    return found | {name: version(name) for name in PACKAGES}

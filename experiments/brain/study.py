@@ -1,0 +1,269 @@
+"""Run the study in pieces. Each is written once; an interrupted run resumes with what is missing.
+
+The folder of a run has ``settings.json``, ``sessions/`` (spike counts), ``measured/`` (a file for
+each piece), ``results.json``, the figures and ``report.html``; simulated recordings are in
+``nwb/``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import repshape as rs
+from experiments.brain import corrected, geometry, multiverse, protocol, validation
+from experiments.brain.claims import CLASSES
+from experiments.brain.settings import CHOSEN, Settings, Source
+from experiments.brain.sources import (
+    LATE_SUFFIX,
+    MIXED,
+    SESSIONS,
+    STIMULI,
+    Stimulus,
+    find_sessions,
+    load_trials,
+    read_records,
+    read_session,
+)
+from experiments.brain.statistics import pairs
+from experiments.common import files
+from repshape.errors import InputError
+
+MEASURED = "measured"
+FEWEST_SESSIONS = 4  # for a Mantel test
+# The multiverse needs estimates for each number of components, but no intervals of single pairs.
+FEW_GROUPS = 5
+CORRECTED_ALPHAS = (0.0, 2.0)
+
+Piece = tuple[str, Callable[[int], dict[str, Any]]]  # name, and function of the number of workers
+
+
+@dataclass(frozen=True)
+class Study:
+    """A run: its folder, source, sizes and data.
+
+    Attributes
+    ----------
+    out : Path
+    source : Source
+    settings : Settings
+    data : Path or None
+        Folder of the recordings, if they are not simulated.
+    """
+
+    out: Path
+    source: Source
+    settings: Settings
+    data: Path | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """Return what decides the results, ready for JSON."""
+        run = {"source": str(self.source), **asdict(self.settings)}
+        return {"settings": run, "chosen": CHOSEN}
+
+    @property
+    def sessions(self) -> Path:
+        """Folder of the spike counts."""
+        return self.out / SESSIONS
+
+    def piece(self, name: str) -> Path:
+        """Return the file of a piece."""
+        return self.out / MEASURED / f"{name}.json"
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Return a piece that was measured."""
+        found: dict[str, Any] = json.loads(self.piece(name).read_text())
+        return found
+
+    def load(self, key: str, least: int | None = None) -> dict[str, rs.Trials]:
+        """Return the networks of a stimulus with enough neurons."""
+        return load_trials(self.sessions, key, least or self.settings.n_components)
+
+    @cached_property
+    def classes(self) -> list[Stimulus]:
+        """Classes of the claims that enough sessions have."""
+        least = self.settings.n_components
+        counts = {
+            stimulus.key: sum(
+                record["n_neurons"].get(stimulus.key, 0) >= least
+                for record in read_records(self.sessions)
+            )
+            for stimulus in STIMULI[self.source]
+        }
+        return [
+            one for one in STIMULI[self.source] if one.role and counts[one.key] >= FEWEST_SESSIONS
+        ]
+
+    def key_of(self, role: str) -> str:
+        """Return the key of the stimulus with a role."""
+        return next(one.key for one in STIMULI[self.source] if one.role == role)
+
+
+def measure(
+    study: Study, workers: int, on_start: Callable[[int, int], None] = lambda done, total: None
+) -> Iterator[dict[str, Any]]:
+    """Read the sessions and measure all pieces that are missing; yield the name of each.
+
+    Parameters
+    ----------
+    study : Study
+    workers : int
+        Number of threads.
+    on_start : callable
+        Called with the number of sessions and pieces that are finished and of all, as soon as
+        these are known: first for sessions, then for pieces.
+    """
+    files.claim_folder(study.out, study.summary(), "settings")
+    for folder in (study.sessions, study.out / MEASURED):
+        files.prepare_network_folder(folder)
+    sessions = find_sessions(study.source, study.settings, study.data, study.out)
+    missing = [one for one in sessions if not (study.sessions / f"{one.name}.json").exists()]
+    on_start(len(sessions) - len(missing), len(sessions))
+    for session in missing:
+        yield read_session(study.sessions, session)
+    if not study.classes:
+        raise InputError(
+            f"Fewer than {FEWEST_SESSIONS} sessions have {study.settings.n_components} units and "
+            f"the same stimulus. {study.sessions} says what was left out."
+        )
+    todo = pieces(study)
+    undone = [one for one in todo if not study.piece(one[0]).exists()]
+    on_start(len(todo) - len(undone), len(todo))
+    for name, function in undone:
+        start = time.perf_counter(), time.process_time()
+        with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
+            found = function(workers)
+        found["seconds"] = round(time.perf_counter() - start[0], 2)
+        found["cpu_seconds"] = round(time.process_time() - start[1], 2)
+        files.write_json(study.piece(name), without_nan(found))
+        yield {"name": name}
+
+
+def pieces(study: Study) -> list[Piece]:
+    """Return all pieces of the study, in order; later ones may read earlier ones."""
+    out: list[Piece] = []
+    for stimulus in study.classes:
+        out += _class_pieces(study, stimulus)
+    roles = {one.role for one in study.classes}
+    if "natural" in roles:
+        out.append(("subsampling", partial(_subsample, study)))
+    if roles.issuperset(CLASSES):
+        out += _multiverse_pieces(study)
+    if study.source is Source.SIMULATED:
+        out += [(f"truth-{one.key}", partial(_validate, study, one.key)) for one in study.classes]
+    return out
+
+
+def _class_pieces(study: Study, stimulus: Stimulus) -> list[Piece]:
+    key, size = stimulus.key, study.settings
+    out: list[Piece] = [
+        (f"protocol-{key}", lambda w: protocol.measure_class(study.load(key), size, w))
+    ]
+    out += [_corrected_piece(study, key, alpha, size.n_components) for alpha in CORRECTED_ALPHAS]
+    if stimulus.role in CLASSES:
+        out += [
+            (f"halves-{key}", lambda w: protocol.halves(study.load(key), size, w)),
+            (f"geometry-{key}", lambda w: _geometry(study, key)),
+            (f"ratios-{key}", lambda w: corrected.pair_ratios(study.load(key), size, w)),
+        ]
+    return out
+
+
+def corrected_name(key: str, alpha: float, components: int) -> str:
+    """Return the name of the piece with corrected distances."""
+    return f"corrected-{key}-{alpha:g}-{components}"
+
+
+def _corrected_piece(study: Study, key: str, alpha: float, components: int) -> Piece:
+    size = study.settings
+    if components != size.n_components:
+        size = Settings(**{**asdict(size), "n_groups": FEW_GROUPS, "n_splits": 1})
+
+    def run(workers: int) -> dict[str, Any]:
+        networks = study.load(key, components)
+        return corrected.measure_class(networks, size, alpha, components, workers)
+
+    return corrected_name(key, alpha, components), run
+
+
+def _geometry(study: Study, key: str) -> dict[str, Any]:
+    size = study.settings
+    return geometry.measure_class(study.load(key), size.n_shuffles, size.seed)
+
+
+def _subsample(study: Study, workers: int) -> dict[str, Any]:
+    return protocol.subsample(study.load(study.key_of("natural")), study.settings, workers)
+
+
+def variants(study: Study) -> dict[str, list[str]]:
+    """Return the stimuli that the multiverse uses by role, the paper's first, and the windows."""
+    artificial, natural = (study.key_of(role) for role in CLASSES)
+    if study.source is Source.MACAQUE:
+        return {"artificial": [artificial], "natural": [natural], "window": [""]}
+    return {
+        "artificial": [artificial, MIXED.key],
+        "natural": [natural, natural + multiverse.MATCHED],
+        "window": ["", LATE_SUFFIX],
+    }
+
+
+def _multiverse_pieces(study: Study) -> list[Piece]:
+    keys = multiverse.needed_keys(multiverse.cells(study.settings, variants(study)))
+    stimuli = dict.fromkeys(key.stimulus for key in keys)
+    out: list[Piece] = [
+        (f"multiverse-{name}", partial(_multiverse, study, [k for k in keys if k.stimulus == name]))
+        for name in stimuli
+    ]
+    others = [k for k in study.settings.components if k != study.settings.n_components]
+    for role in CLASSES:
+        for components in others:
+            for alpha in CORRECTED_ALPHAS:
+                out.append(_corrected_piece(study, study.key_of(role), alpha, components))
+    return out
+
+
+def _multiverse(study: Study, keys: list[multiverse.Key], workers: int) -> dict[str, Any]:
+    n_matched = next(iter(study.load(study.key_of("artificial")).values())).n_conditions
+    found = multiverse.measure(keys, study.load, study.settings, n_matched, workers)
+    return {key.text: {"names": names, "distances": pairs(D).tolist()} for key, names, D in found}
+
+
+def _validate(study: Study, key: str, workers: int) -> dict[str, Any]:
+    """Compare a class with the truth; needs the pieces of the class."""
+    size, networks = study.settings, study.load(key)
+    moments = validation.true_networks(size, key, list(networks))
+    truth = validation.true_distances(moments, size.n_components, workers)
+    estimates = {
+        alpha: study.read(corrected_name(key, float(alpha), size.n_components)) for alpha in truth
+    }
+    plug_in = study.read(f"protocol-{key}")["distances"]
+    paper = {alpha: pairs(np.array(plug_in[alpha])).tolist() for alpha in truth}
+    out: dict[str, Any] = {
+        "truth": truth,
+        "distances": validation.compare(truth, estimates, paper),
+        "gamma": validation.shrinkage_errors(networks, moments, size),
+    }
+    if study.piece(f"ratios-{key}").exists():
+        out["ratios"] = validation.compare_ratios(truth, study.read(f"ratios-{key}"))
+    return out
+
+
+def without_nan(value: Any) -> Any:
+    """Replace NaN by None, which JSON knows.
+
+    >>> without_nan({"a": [1.0, float("nan")]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {key: without_nan(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
