@@ -89,8 +89,9 @@ def test_names_cannot_break_the_page() -> None:
 def public_results() -> list[type]:
     """Every dataclass that a user can get from a module, besides settings and pictures."""
     modules = (rs, rs.analysis, rs.inference, rs.baselines, rs.io, rs.datasets)
-    found = {getattr(module, name) for module in modules for name in module.__all__}
-    return [one for one in found if isinstance(one, type) and hasattr(one, "__dataclass_fields__")]
+    found = [getattr(module, name) for module in modules for name in module.__all__]
+    results = {one for one in found if isinstance(one, type)}
+    return [one for one in results if hasattr(one, "__dataclass_fields__")]
 
 
 def test_every_result_has_a_table_for_notebooks() -> None:

@@ -63,7 +63,8 @@ def measure_class(
         rows.append([found.estimate, *found.interval, found.plug_in, floor])
         overlaps.append(found.overlap)
     columns = dict(zip(COLUMNS, np.array(rows).T.tolist(), strict=True))
-    return {"names": list(networks), "overlap": min(overlaps), **columns}
+    known = [one for one in overlaps if one is not None]
+    return {"names": list(networks), "overlap": min(known, default=None), **columns}
 
 
 def noise_floors(

@@ -50,6 +50,13 @@ class SearchWarning(UserWarning):
     """The best alignment of a pair was found once only, so a better one may exist."""
 
 
+# When a search is in doubt. A lower bound this close to the distance, relative to it, proves that
+# the distance is minimal. Otherwise, that only one start found it tells something if there were at
+# least so many.
+PROVEN = 1e-6
+TELLING_STARTS = 8
+
+
 def _phrase(owner: str, name: str, expected: str, value: Any) -> str:
     of = f" of {owner}" if owner else ""
     return f"The '{name}' parameter{of} must be {expected}. Got {value!r} instead."

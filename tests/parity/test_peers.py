@@ -173,7 +173,7 @@ def test_few_trials_of_many_neurons_equal_their_own_coordinates(group, alpha):
     x = rng.normal(size=(3, 2, 40))
     y = (x + 0.1 * rng.normal(size=x.shape)) @ np.linalg.qr(rng.normal(size=(40, 40)))[0]
     Q = np.linalg.qr(np.vstack([x.reshape(6, 40), y.reshape(6, 40)]).T)[0]
-    metric = GaussianShapeMetric(alpha, group=group)
+    metric = GaussianShapeMetric(alpha, group=group, tol=1e-9)
     assert metric.distance(x, y) == pytest.approx(metric.distance(x @ Q, y @ Q), rel=1e-8)
     transform = metric.align(x, y).transform
     np.testing.assert_allclose(transform @ transform.T, np.eye(40), atol=1e-12)

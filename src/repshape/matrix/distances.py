@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._labels import find_label, find_labels, select_rows
-from repshape.errors import InputError
+from repshape.errors import PROVEN, TELLING_STARTS, InputError
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.summary import summarise
-from repshape.metrics.base import PROVEN, TELLING_STARTS
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

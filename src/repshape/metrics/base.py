@@ -20,6 +20,8 @@ from repshape._arrays import count
 from repshape._compact import compact_repr
 from repshape._labels import find_difference
 from repshape.errors import (
+    PROVEN,
+    TELLING_STARTS,
     InputError,
     InputTypeError,
     Rule,
@@ -45,10 +47,6 @@ from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 
 FloatArray = npt.NDArray[np.float64]
-# A lower bound this close to the distance, relative to it, proves that the distance is minimal.
-PROVEN = 1e-6
-# That only one start found the best optimum is a reason for doubt if there were at least so many.
-TELLING_STARTS = 8
 P = TypeVar("P", bound="Prepared")
 
 

@@ -16,12 +16,11 @@ from repshape.analysis.distortion import DistortionCurve, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.analysis.protocol import NeighborScore
-from repshape.errors import InputError
+from repshape.errors import PROVEN, InputError
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.metrics.base import PROVEN
 from repshape.report.info import polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
