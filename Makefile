@@ -44,7 +44,7 @@ gallery: $(VENV)/.installed
 	MPLBACKEND=Agg $(BIN)/python -m docs_tools.banner
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 quick: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q @tests/quick.txt
