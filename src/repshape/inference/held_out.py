@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._compact import compact_repr
 from repshape._labels import find_labels
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_integer, check_real
@@ -25,6 +26,7 @@ from repshape.responses import Gaussians, Trials
 IntArray = npt.NDArray[np.intp]
 
 
+@compact_repr
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Distances on the conditions that alignments were fitted to, and on others.
