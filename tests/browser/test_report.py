@@ -256,6 +256,7 @@ class TestDownloads:
     @pytest.mark.parametrize("what", ["heat", "plane", "pair", "curve"])
     def test_pictures(self, opened: Browser, what: str) -> None:
         opened.find("#pairs tbody tr").click()
+        opened.frame()  # the pair is drawn in the next one
         for kind in ("png", "svg"):
             opened.run(f"document.querySelector('[data-save={what}-{kind}]').click()")
         png = opened.saved(f"{what}-Gaussian-α-0.png")
