@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from repshape._arrays import FloatArray, IntArray, count
-from repshape._compact import compact_repr
 from repshape._labels import check_labels
 from repshape.errors import InputError, check_boolean, check_choice
 from repshape.io.nwb_counts import Windows
@@ -55,7 +54,6 @@ UNITS_AT_ONCE = 16  # whose counts are written to the trials together, which is 
 NOT_OBSERVED = "not observed"
 
 
-@compact_repr
 @dataclass(frozen=True)
 class SpikeCounts:
     """Spike counts from an NWB file, and what was left out.
