@@ -32,6 +32,7 @@ from repshape.errors import InputError
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RESULTS = "results.json"
 ARRAYS = "arrays.npz"
+TINY_NOTE = "A test of the programs with networks that are hardly trained. It decides no claim."
 
 
 def measure_all(
@@ -73,6 +74,7 @@ def write_results(
         numbers["sweep"] = analysis.sweep_table(sweep, size.sweep_trials)
     found: dict[str, Any] = {
         "scale": study.scale,
+        "note": TINY_NOTE if study.scale == "tiny" else "",
         "measure": asdict(size),
         "scores": asdict(study.scores),
         "networks": {group.name: count_networks(study, group) for group in groups_of(study)},
