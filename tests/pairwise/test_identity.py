@@ -139,8 +139,12 @@ def test_a_store_of_an_older_version_is_refused(cohort: Cohort, tmp_path: Path) 
     assert header["attributes"]["version"] == VERSIONS[0] == 3
     header["attributes"]["version"] = 2
     (store / "zarr.json").write_text(json.dumps(header))
-    refused("has format version 2; this repshape reads versions 3 to 4", cohort, METRIC, store=store)
-    with pytest.raises(StorageError, match="has format version 2; this repshape reads versions 3 to 4"):
+    refused(
+        "has format version 2; this repshape reads versions 3 to 4", cohort, METRIC, store=store
+    )
+    with pytest.raises(
+        StorageError, match="has format version 2; this repshape reads versions 3 to 4"
+    ):
         DistanceMatrix.load(store)
 
 
