@@ -24,6 +24,8 @@ ROUNDS = 2
 MOST_HUBS = 64
 FEWEST_HUBS = 4
 CHEAP_DIMENSIONS = 32
+# The layer that takes over the results of an earlier polish, if there was one.
+INHERITING_LAYER = 1
 
 
 class Stage(Enum):
@@ -85,7 +87,7 @@ class Effort:
         ['own', 'inherit', 'compose', 'triangles']
         """
         if self.inherits and layer > 0:
-            if layer == 1:
+            if layer == INHERITING_LAYER:
                 return Stage.INHERIT
             layer -= 1
         if layer <= self.rounds:

@@ -26,6 +26,7 @@ from repshape.pairwise.identity import Identity, Permission, Relation
 from repshape.pairwise.inputs import records_of
 from repshape.pairwise.plan import Plan, Settings, Sizes
 from repshape.pairwise.polish import can_be_brief, can_polish, polish_layers
+from repshape.pairwise.sources import Sources
 from repshape.pairwise.store import Store, read_store
 from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
@@ -149,13 +150,23 @@ class Job:
             ),
         )
 
+    def identity(self, name: str) -> Identity:
+        """Return what a store of a metric belongs to."""
+        return Identity(self.descriptions[name], self.labels, self.fingerprints)
+
+    def count_known(self, name: str) -> int:
+        """Return how many pairs the store of a metric has already, without changing it."""
+        path = self.paths[name]
+        if path is None or not path.exists():
+            return 0
+        return Sources(Store(path).generations, self.identity(name)).count()
+
     def _open(self, name: str) -> TileStore:
         path, form = self.paths[name], self.form(name)
         if path is None:
             plan = Plan(len(self.labels), form.edge)
             return MemoryTiles(plan, form.alignments, form.bounded, form.effort)
-        identity = Identity(self.descriptions[name], self.labels, self.fingerprints)
-        return open_store(path, identity, self.metadata, form, self.permission)
+        return open_store(path, self.identity(name), self.metadata, form, self.permission)
 
     def cache(self, edge: int) -> PreparedCache:
         """Return prepared networks, as many as memory allows, for tiles of the given edge."""
@@ -223,8 +234,7 @@ class Run:
     def count_pairs(self) -> tuple[int, int]:
         """Return how many pairs are known already, and how many there are, over all matrices."""
         every = len(self.labels) * (len(self.labels) - 1) // 2
-        stores = [one for job in self.jobs for one in job.opened.values()]
-        known = sum(one.count_known() for one in stores if isinstance(one, Store))
+        known = sum(job.count_known(name) for job in self.jobs for name in job.metrics)
         return known + every * len(self.selections), every * len(self.names)
 
 
@@ -235,8 +245,7 @@ def plan_run(job: Job) -> Run:
     for name, path in job.paths.items():
         order = job.labels
         if path is not None and path.exists():
-            identity = Identity(job.descriptions[name], job.labels, job.fingerprints)
-            relation = relate(path, identity, job.permission)
+            relation = relate(path, job.identity(name), job.permission)
             if relation is Relation.SELECTION:
                 _check_finished(Store(path), can_polish(job.metrics[name]) and job.settings.polish)
                 selections[name] = path

@@ -145,8 +145,8 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
         slack = ROUNDING * np.max(layer.below.distance)
         chosen = np.flatnonzero(open_pairs & (before.distance > sums + slack))
         through = list(nearest[chosen, None])
-    else:  # once for each pair: one that was searched at length before is not searched again
-        chosen = np.flatnonzero(open_pairs & (before.n_starts <= (effort.brief or 0)))
+    else:
+        chosen = np.flatnonzero(open_pairs & _is_new(layer, pairs, before.distance))
     compositions = None
     if layer.stage is not Stage.SEARCH:
         known = _known_transforms(layer, pairs[chosen], through)
@@ -162,6 +162,13 @@ def _own_task(layer: Layer, tile: Tile) -> TileTask:
         return TileTask(layer, tile, pairs, brief)
     new = np.flatnonzero(~known.found)
     return TileTask(layer, tile, pairs[new], brief, before=known.results(), places=new)
+
+
+def _is_new(layer: Layer, pairs: IndexArray, distance: FloatArray) -> BoolArray:
+    """Return which pairs were not searched at length before, or have a new optimum since."""
+    if layer.inherited is None:
+        return np.ones(len(pairs), dtype=bool)
+    return np.asarray(distance < (1 - SAME) * layer.inherited[tuple(pairs.T)])
 
 
 def _inherit(layer: Layer, tile: Tile) -> PairResults:
@@ -249,7 +256,7 @@ def _hubs(layer: Layer, i: int, j: int) -> IndexArray:
     detours = D[i] + D[j]
     detours[[i, j]] = np.inf
     if layer.composed is not None:
-        old = (1 - SAME) * layer.composed.distance[[i, j]]
+        old = (1 - SAME) * layer.composed[[i, j]]
         changed = (D[i] < old[0]) | (D[j] < old[1]) | (D[i, j] < old[0, j])
         detours[~changed] = np.inf
     order = np.argsort(detours, kind="stable")[: layer.tiles.effort.hubs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +67,15 @@ class Sources:
                     transforms[k] = matrices[place].T if turned else matrices[place]
         return KnownPairs(found, numbers, transforms if kept else None) if found.any() else None
 
-    def count(self, finished: Iterable[Tile]) -> int:
-        """Return how many pairs are known, or inside tiles that are finished already."""
+    def count(self) -> int:
+        """Return how many pairs are known."""
         i, j = np.triu_indices(self._count, 1)
-        known = np.zeros((self._count, self._count), dtype=bool)
-        for tile in finished:
-            known[tuple(tile.pairs.T)] = True
+        known = np.zeros(len(i), dtype=bool)
         for number, layer in self._layers(polished=False):
             old = np.sort(self._places[number][np.column_stack([i, j])], axis=1)
             wanted = np.flatnonzero(old[:, 0] >= 0)
             for _, at in self._by_tile(number, layer, old[wanted]):
-                known[i[wanted[at]], j[wanted[at]]] = True
+                known[wanted[at]] = True
         return int(known.sum())
 
     def _layers(self, *, polished: bool) -> Iterator[tuple[int, int]]:

@@ -157,13 +157,6 @@ class Store:
         """Return what earlier generations know of pairs, or None."""
         return self._sources.known(pairs, polished=polished)
 
-    def count_known(self) -> int:
-        """Return how many pairs need not be solved from their own starts any more."""
-        finished = [tile for tile in self.plan.tiles if self.has(0, tile)]
-        if len(finished) == len(self.plan.tiles) or not self._header.get("sources"):
-            return sum(tile.n_pairs for tile in finished)
-        return self._sources.count(finished)
-
     def numbers(self, layer: int, tile: Tile) -> FloatArray:
         """Return the numbers of a finished tile, shape (6, rows, columns)."""
         return np.asarray(self._read(layer, "tiles", tile)[:-1])

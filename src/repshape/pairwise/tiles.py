@@ -17,7 +17,7 @@ import pandas as pd
 
 from repshape._native import PairResults
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.effort import PLAIN, Effort, Stage
+from repshape.pairwise.effort import INHERITING_LAYER, PLAIN, Effort, Stage
 from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]
@@ -218,21 +218,26 @@ class Layer:
         return self.tiles.entries(self.number - 1)
 
     @cached_property
-    def composed(self) -> Entries | None:
-        """The numbers from which the last composition before this layer started, if there was one.
+    def inherited(self) -> FloatArray | None:
+        """The distances that an earlier polish found, infinite for pairs that it has not seen.
 
-        Only compositions with a leg that has changed since then are new. A pair that an earlier
-        polish has not seen counts as infinitely long before.
+        None if there was none.
         """
-        number = self.tiles.effort.last_composition(self.number)
-        if number is not None:
-            return self.tiles.entries(number - 1)
         if not self.tiles.effort.inherits:
             return None
         old = np.zeros(self.tiles.plan.count, dtype=bool)
         old[self.tiles.inherited] = True
-        distance = np.where(np.outer(old, old), self.below.distance, np.inf)
-        return replace(self.below, distance=distance)
+        found = self.tiles.entries(INHERITING_LAYER).distance
+        return np.where(np.outer(old, old), found, np.inf)
+
+    @cached_property
+    def composed(self) -> FloatArray | None:
+        """The distances from which the last composition before this layer started, if any.
+
+        Only compositions with a leg that has changed since then are new.
+        """
+        number = self.tiles.effort.last_composition(self.number)
+        return self.inherited if number is None else self.tiles.entries(number - 1).distance
 
 
 @dataclass(frozen=True)
