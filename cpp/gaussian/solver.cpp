@@ -140,7 +140,7 @@ class PairSolver {
   // The same on some of the conditions: as many as fix a transform of this size.
   Objective subset(Objective f) const {
     const int total = x_.groups();
-    const int wanted = std::max(kTravelGroups, 2 * x_.neurons / kDoubleLanes);
+    const int wanted = std::max(kTravelGroups, (2 * x_.neurons + kDoubleLanes - 1) / kDoubleLanes);
     if (wanted >= total) return f;
     f.pair.groups.clear();
     double weight = 0;
@@ -316,7 +316,7 @@ class PairSolver {
     const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
     Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost(x, y), s_.max_iterations, random);
-    if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
+    if (2 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
@@ -333,7 +333,7 @@ class PairSolver {
     return best;
   }
 
-  static constexpr int kTravelGroups = 8;  // of eight conditions
+  static constexpr int kTravelGroups = 6;  // of eight conditions
 
   // Floating-point operations of one iteration: a gradient, and a step in the group.
   double cost() const { return cost(x_, y_); }
