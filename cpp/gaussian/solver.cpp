@@ -253,7 +253,7 @@ class PairSolver {
       best.demand(s_.tolerance);
       best.refresh();
     } else {
-      best = Ascent(settings_, best.transform());
+      best.transfer(settings_);
     }
     ascend(best);
     return best;
