@@ -15,14 +15,10 @@ from repshape._arrays import condition_weights
 from repshape.coordinates.positions import Blocks, spectra
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import FREE_COORDINATES, GROUPS
-from repshape.metrics.base import (
-    NAMED_GROUP_RULES,
-    Alignment,
-    pair_results,
-    prepared_transform,
-)
+from repshape.metrics.base import Alignment, pair_results, prepared_transform
 from repshape.metrics.native import PreparedNative
 from repshape.metrics.process import PositionShapeMetric, PreparedPositions
+from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
 from repshape.responses import Trials

@@ -23,8 +23,9 @@ from repshape.coordinates.positions import (
 from repshape.errors import InputError, Rule, check_choice, check_integer, check_real
 from repshape.groups import Transform
 from repshape.metrics.alternating import Objective
-from repshape.metrics.base import NAMED_GROUP_RULES, Alignment
+from repshape.metrics.base import Alignment
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
 from repshape.reference import process as reference
