@@ -335,7 +335,7 @@ def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
     for network in networks:
         with suppress(InputError, InputTypeError):
             known = getattr(network, "n_neurons", None)
-            sizes.append(as_network(network).n_neurons if known is None else int(known))
+            sizes.append(metric._read(network).n_neurons if known is None else int(known))
     return metric.for_sizes(sizes) if sizes else metric
 
 

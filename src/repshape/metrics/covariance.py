@@ -110,7 +110,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         "alpha": partial(check_real, low=0, high=2),
         "ground": partial(check_choice, choices=GROUND_METRICS),
         "covariance": check_covariance,
-        **NAMED_GROUP_RULES,
+        **{name: rule for name, rule in NAMED_GROUP_RULES.items() if name != "pad_to"},
     }
 
     def __init__(

@@ -17,13 +17,14 @@ from repshape.groups import GROUPS, check_group
 from repshape.preprocess import check_preprocess
 
 
-def _check_pad_to(name: str, value: Any, *, owner: str) -> None:
+def check_integer_or_none(name: str, value: Any, low: int, *, owner: str = "") -> None:
+    """Raise unless ``value`` is None or an integer of at least ``low``."""
     if value is not None:
-        check_integer(name, value, 1, owner=owner)
+        check_integer(name, value, low, owner=owner)
 
 
 PREPROCESS_RULE: Rule = check_preprocess
-PADDING_RULE: Rule = _check_pad_to
+PADDING_RULE: Rule = partial(check_integer_or_none, low=1)
 # Rules of the parameters that every search has.
 SEARCH_RULES: Mapping[str, Rule] = {
     "group": check_group,
@@ -34,8 +35,8 @@ SEARCH_RULES: Mapping[str, Rule] = {
     "preprocess": PREPROCESS_RULE,
     "pad_to": PADDING_RULE,
 }
-# The same for metrics that take the groups with a name only, and no silent neurons.
+# The same for metrics that take the groups with a name only.
 NAMED_GROUP_RULES: Mapping[str, Rule] = {
-    **{name: rule for name, rule in SEARCH_RULES.items() if name != "pad_to"},
+    **SEARCH_RULES,
     "group": partial(check_choice, choices=GROUPS),
 }
