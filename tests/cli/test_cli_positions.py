@@ -34,6 +34,14 @@ def test_files_of_time_series_and_maps_are_imported(capsys: pytest.CaptureFixtur
     maps = rs.Cohort.open("m.zarr")["m1"]
     assert (maps.positions, maps.conditions, maps.neurons) == ((3, 3), ("a", "b"), ("u", "v"))
     assert run(["info", "m.zarr"]) == 0
+    capsys.readouterr()
+    assert run(["info", "m0.npz", "--json"]) == 0
+    described = json.loads(capsys.readouterr().out)
+    assert (described["positions"], described["trials"], described["neurons"]) == (
+        [3, 3],
+        [6, 6],
+        2,
+    )
 
 
 def test_all_layouts_of_a_file_are_the_same_network() -> None:

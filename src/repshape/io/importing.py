@@ -202,7 +202,7 @@ def _all_rows(
 
 def _save_rows(
     rows: Sequence[tuple[str, str, dict[str, Any]]],
-    read: Callable[[str], tuple[AnyNetwork, Mapping[str, Any]]],
+    read: Callable[[str], tuple[Any, Mapping[str, Any]]],  # a network, and what its file says
     out: PathLike,
     common_conditions: bool,
 ) -> Cohort:
@@ -285,7 +285,7 @@ def _from_moments(
     if found[0] == "factors":
         return kind.from_factors(means, arrays["factors"], **labels)  # type: ignore[no-any-return]
     make = kind.from_moments if kind is PositionNetwork else kind
-    return make(means, arrays[found[0]], **labels)  # type: ignore[no-any-return]
+    return make(means, arrays[found[0]], **labels)
 
 
 def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, Any]]:
