@@ -2,12 +2,13 @@ r"""Lower bounds of distances that need no search: what excludes pairs from a ne
 
 Under every orthogonal transform T,
 
-.. math:: |\mu^x - T\mu^y|^2 \ge \min_Q |\mu^x - Q\mu^y|^2 \ge |\sigma(\mu^x) - \sigma(\mu^y)|^2,
+.. math:: |X - YT| \ge \min_Q |X - YQ| \ge \max(|\sigma(X) - \sigma(Y)|, |\rho(X) - \rho(Y)|),
           \qquad B(S, T R T') \ge |\sigma(S)^{1/2} - \sigma(R)^{1/2}|,
 
-with sorted singular values. The last terms of both are distances between vectors that belong to one
-network each, so that a matrix product gives those of all pairs. The middle term is the exact
-distance at alpha = 2, which takes one small decomposition for each pair.
+with the means X and Y, their sorted singular values and the norms of their rows. The last terms
+of both are distances between vectors that belong to one network each, so that a matrix product
+gives those of all pairs. The middle term is the exact distance at alpha = 2, which takes one small
+decomposition for each pair.
 """
 
 from __future__ import annotations
@@ -100,38 +101,37 @@ class ShapeBounds(LowerBounds):
         self._means = _stacked([means for means, _ in features])
         self._spectra = _stacked([spectra for _, spectra in features])
         K, M, n = self._means.shape
-        roots = [np.sqrt(factor) for factor in parts]
-        flat = roots[1] * self._spectra.reshape(K, -1)
         if group == "identity":  # means are compared as they are
-            first = roots[0] * self._means.reshape(K, -1)
+            vectors = [self._means.reshape(K, -1)]
         else:
-            first = roots[0] * np.array([_singular_values(one, min(M, n)) for one in self._means])
-        self._vectors = np.concatenate([first, flat], axis=1)
-        self._norms = (self._vectors**2).sum(axis=1)
-        self._rounding = EPSILON * (MORE_ROUNDINGS + M * n + flat.shape[1])
-
-    def _margin(self, i: Any, j: Any) -> FloatArray:
-        """Return what rounding may have added to the squared bounds of pairs."""
-        return np.asarray(self._rounding * (self._norms[i] + self._norms[j]))
+            values = [_singular_values(one, min(M, n)) for one in self._means]
+            vectors = [np.array(values), np.linalg.norm(self._means, axis=2)]
+        self._mean_vectors = [np.sqrt(parts[0]) * one for one in vectors]
+        self._noise_vectors = np.sqrt(parts[1]) * self._spectra.reshape(K, -1)
+        both = (self._mean_vectors[0], self._noise_vectors)
+        self._sizes = np.sum([(one**2).sum(axis=1) for one in both], axis=0)
+        self._rounding = EPSILON * (MORE_ROUNDINGS + M * n + self._spectra[0].size)
 
     def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
-        """Return the distances between singular values of means and of noise."""
-        products = self._vectors[rows] @ self._vectors[columns].T
-        total = self._norms[rows][:, None] + self._norms[columns][None]
-        products *= -2.0
-        products += (1.0 - self._rounding) * total
-        return np.sqrt(np.maximum(products, 0.0, out=products), out=products)
+        """Return the distances between spectra, and between norms or spectra of the means."""
+        products = [one[rows] @ one[columns].T for one in self._mean_vectors]
+        squared = np.min(products, axis=0)  # norms are equal, so this is the larger distance
+        squared += self._noise_vectors[rows] @ self._noise_vectors[columns].T
+        squared *= -2.0
+        squared += (1.0 - self._rounding) * (self._sizes[rows][:, None] + self._sizes[columns])
+        return np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return bounds with the exact distance between means."""
         bounds = np.empty(len(pairs))
-        step = max(1, CHUNK_ENTRIES // max(self._vectors.shape[1], self._means[0].size, 1))
+        step = max(1, CHUNK_ENTRIES // max(self._means[0].size, self._spectra[0].size, 1))
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
             i, j = pairs[part].T
             squared = self._parts[0] * self._mean_gaps(i, j)
             squared += self._parts[1] * ((self._spectra[i] - self._spectra[j]) ** 2).sum((1, 2))
-            bounds[part] = np.sqrt(np.maximum(squared - self._margin(i, j), 0.0))
+            squared -= self._rounding * (self._sizes[i] + self._sizes[j])
+            bounds[part] = np.sqrt(np.maximum(squared, 0.0))
         return bounds
 
     def _mean_gaps(self, i: IndexArray, j: IndexArray) -> FloatArray:
@@ -156,18 +156,18 @@ class AngleBounds(ShapeBounds):
     name = "means"
 
     def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
-        """Return the angles between the singular values of the means."""
-        products = self._vectors[rows] @ self._vectors[columns].T
-        return self._angles(products, rows[:, None], columns[None])
+        """Return the angles between norms or singular values of the means."""
+        products = [one[rows] @ one[columns].T for one in self._mean_vectors]
+        return self._angles(np.min(products, axis=0), rows[:, None], columns[None])
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return the angles between the means."""
         i, j = pairs.T
-        total = self._norms[i] + self._norms[j]
+        total = self._sizes[i] + self._sizes[j]
         return self._angles((total - self._mean_gaps(i, j)) / 2.0, i, j)
 
     def _angles(self, products: FloatArray, i: Any, j: Any) -> FloatArray:
-        cosines = products / np.sqrt(self._norms[i] * self._norms[j])
+        cosines = products / np.sqrt(self._sizes[i] * self._sizes[j])
         return np.asarray(np.arccos(np.clip(cosines + 2.0 * self._rounding, -1.0, 1.0)))
 
 

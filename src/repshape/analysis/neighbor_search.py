@@ -83,6 +83,7 @@ class Block:
         self.distances = np.full(bounds.shape, np.inf)
         self.solved = np.zeros(bounds.shape, dtype=bool)
         self.tight = np.zeros(bounds.shape, dtype=bool)
+        self.limit = limits.of(self.distances)  # of each row
         own = np.arange(rows.start, min(rows.stop, columns))
         self.solved[own - rows.start, own] = True
 
@@ -92,18 +93,16 @@ class Block:
         i, j = pairs[inside, 0] - self.rows.start, pairs[inside, 1]
         self.distances[i, j] = distances[inside]
         self.solved[i, j] = True
-
-    def limit(self) -> FloatArray:
-        """Return the limit of each row."""
-        return self._limits.of(self.distances)
+        changed = np.unique(i)
+        self.limit[changed] = self._limits.of(self.distances[changed])
 
     def open(self) -> BoolArray:
         """Return which pairs are neither solved nor excluded by their bounds."""
-        return np.asarray(~self.solved & (self.bounds <= self.limit()[:, None]))
+        return np.asarray(~self.solved & (self.bounds <= self.limit[:, None]))
 
     def loose(self) -> IndexArray:
         """Return the pairs whose bounds should be made tight before any is solved."""
-        candidates, known = self.open(), np.isfinite(self.limit())
+        candidates, known = self.open(), np.isfinite(self.limit)
         wanted = candidates & ~self.tight & known[:, None]
         if self._limits.k is not None:
             count = TIGHT_PER_NEIGHBOR * self._limits.k + TIGHT_AT_LEAST
@@ -114,7 +113,7 @@ class Block:
     def next_pairs(self) -> IndexArray:
         """Return the pairs to solve next: of each row, those with the smallest bounds."""
         candidates = self.open()
-        candidates &= self.tight | np.isfinite(self.limit())[:, None]
+        candidates &= self.tight | np.isfinite(self.limit)[:, None]
         rows = np.flatnonzero(candidates.any(axis=1))
         if not len(rows) or self._limits.k is None:
             return self._pairs(candidates)
@@ -161,8 +160,10 @@ class Block:
     def _pairs(self, chosen: BoolArray) -> IndexArray:
         """Return the chosen pairs i < j, each once, in order."""
         i, j = np.nonzero(chosen)
-        found = np.sort(np.stack([i + self.rows.start, j], axis=1), axis=1)
-        return np.unique(found, axis=0)
+        i += self.rows.start
+        total = max(self.columns, self.rows.stop)
+        keys = np.unique(np.minimum(i, j) * total + np.maximum(i, j))
+        return np.stack(np.divmod(keys, total), axis=1)
 
     def neighbors(self) -> Iterator[tuple[IndexArray, FloatArray]]:
         """Yield the neighbours of each row and their distances, the nearest first.
