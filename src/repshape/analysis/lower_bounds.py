@@ -115,11 +115,13 @@ class ShapeBounds(LowerBounds):
     def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
         """Return the distances between spectra, and between norms or spectra of the means."""
         products = [one[rows] @ one[columns].T for one in self._mean_vectors]
-        squared = np.min(products, axis=0)  # norms are equal, so this is the larger distance
+        squared: FloatArray = np.min(
+            products, axis=0
+        )  # norms are equal, so this is the larger distance
         squared += self._noise_vectors[rows] @ self._noise_vectors[columns].T
         squared *= -2.0
         squared += (1.0 - self._rounding) * (self._sizes[rows][:, None] + self._sizes[columns])
-        return np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared))
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return bounds with the exact distance between means."""

@@ -11,7 +11,6 @@ from repshape.analysis.neighbor_job import NeighborJob, check_limits, own_names
 from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.errors import InputError, check_boolean, check_integer
 from repshape.io.cohort import Cohort
-from repshape.matrix.distances import check_labels
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, check_identity
 from repshape.pairwise.plan import Settings
@@ -176,10 +175,11 @@ def query(
     settings = Settings.checked(workers=workers, thread_safe=safe, memory=memory, progress=progress)
     items = as_sequence(cohort, "cohort")
     labels, frame = own_names(cohort, len(items))
-    new, names = [x], ("x",)
+    new: list[Any] = [x]
+    names: tuple[str, ...] = ("x",)
     if isinstance(x, Cohort | Mapping):
         new = list(as_sequence(x, "x"))
-        names = check_labels(list(getattr(x, "labels", x)), len(new))
+        names = own_names(x, len(new))[0]
     job = NeighborJob(items, labels, frame, metric, limits, settings, new, names)
     job.prepare()
     return job.run(range(len(items), len(items) + len(new)))

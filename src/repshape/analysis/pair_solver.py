@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,10 @@ class ThreadPairs:
 
 class DaskPairs(dask.DaskSolver):
     """Solves pairs on a Dask cluster, whose workers read the cohort themselves."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
 
     def solve(self, pairs: IndexArray, keep: Keep) -> None:
         """Have the workers solve pairs, and keep each batch as soon as it is solved."""
