@@ -133,9 +133,8 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = ["| " + " | ".join(COLUMNS.values()) + " |", "|" + "---|" * len(COLUMNS)]
     for row in rows:
-        cells = (
-            f"{one:.3g}" if isinstance(one, float) else str(one) for one in map(row.get, COLUMNS)
-        )
+        values = (row.get(key) for key in COLUMNS)
+        cells = (f"{one:.3g}" if isinstance(one, float) else str(one) for one in values)
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
