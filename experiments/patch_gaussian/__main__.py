@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
+from experiments.common.command import Images, Out, Workers, follow
 from experiments.patch_gaussian.claims import MANIPULATION
 from experiments.patch_gaussian.manipulation import check_manipulation
 from experiments.patch_gaussian.run import Study, train_all
-from experiments.patch_gaussian.settings import SCALES, plan_networks
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+class Scale(StrEnum):
+    """Sizes of the study."""
+
+    TINY = "tiny"
+    SMALL = "small"
+    WIDE = "wide"
+    PAPER = "paper"
+
+
+ScaleOption = Annotated[
+    Scale,
+    typer.Option(
+        help="A test of the programs, two cores, wider networks at the corners of the grid, or the "
+        "sizes of the paper."
+    ),
+]
 
 
 @app.callback()
@@ -28,13 +46,13 @@ def describe() -> None:
 def train(
     out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
 ) -> None:
-    """Train all networks that are not finished yet, and measure their responses."""
-    study = Study(out, SCALES[scale], images)
+    """Train all networks that are not finished yet."""
+    study = Study.of_scale(scale.value, out, images)
     console = Console(stderr=True)
     follow(console, "networks trained", partial(train_all, study), workers)
     records = list(study.records())
     print_accuracy(console, records)
-    if len(records) == len(plan_networks(study.settings)):
+    if len(records) == len(study.plans()):
         print_manipulation(console, records)
 
 
