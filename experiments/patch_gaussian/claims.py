@@ -34,8 +34,8 @@ Shared definitions
   seeds* it is too wide rather than too narrow. For *seeds left out* it neglects that folds share
   networks that they predict from. A claim is decided by the intervals of its criteria. The
   manipulation check is decided seed by seed: a criterion holds if it holds for every seed.
-- Permutation tests (`settings.PERMUTATIONS` of them, statistic averaged over the folds) guard against
-  chance where a claim says that there is structure at all.
+- Permutation tests (`settings.PERMUTATIONS` permutations, statistic averaged over the folds) guard
+  against chance where a claim says that there is structure at all.
 - *k-NN accuracy* of W or of sigma: majority of the `NEIGHBOURS` nearest patched networks in *seeds
   left out*; among equals the label of the nearest one.
 - *Agreement* of two matrices A and B, in *pairs of seeds*: Spearman's correlation over the pairs,

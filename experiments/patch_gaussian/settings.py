@@ -64,6 +64,8 @@ class MeasureSettings:
         Added to the diagonal of every covariance.
     permutations : int
         Of every permutation test.
+    example_passes : int
+        Trials of each of the ten images whose single responses are drawn.
     """
 
     n_images: int
@@ -71,6 +73,7 @@ class MeasureSettings:
     keep_trials: bool
     ridge: float = 0.0
     permutations: int = PERMUTATIONS
+    example_passes: int = 100
 
 
 @dataclass(frozen=True)
@@ -217,10 +220,11 @@ TINY = replace(
     epochs=1,
 )
 SCALES = {"tiny": TINY, "small": SMALL, "wide": WIDE, "paper": PAPER}
-# With fewer passes than units, covariances are thin factors, and exact.
+# With fewer passes than units, covariances are thin factors, and exact. At 50 images, five of each
+# class, all matrices take about two hours on two cores.
 MEASURE_SCALES = {
-    "tiny": MeasureSettings(16, 20, keep_trials=True, permutations=199),
-    "small": MeasureSettings(64, 50, keep_trials=True),
-    "wide": MeasureSettings(64, 50, keep_trials=True),
+    "tiny": MeasureSettings(16, 20, keep_trials=True, permutations=199, example_passes=20),
+    "small": MeasureSettings(50, 50, keep_trials=True),
+    "wide": MeasureSettings(50, 50, keep_trials=True),
     "paper": MeasureSettings(2000, 1000, keep_trials=False, ridge=1e-4),
 }
