@@ -52,23 +52,57 @@ def pairwise(
         ),
     ],
     metric: Annotated[
-        str, option("NAME", "Metric: gaussian, energy, wasserstein or procrustes.")
+        str,
+        option(
+            "NAME",
+            "Metric: gaussian, energy, wasserstein, procrustes or covariance; process for time "
+            "series, or conv for maps.",
+        ),
     ] = "gaussian",
     alpha: Annotated[
         list[float] | None,
         number(
-            "Weight of the means in the gaussian metric, from 0 (covariances only) to 2 (means "
-            "only); 1 by default. Repeat the option to compute several matrices."
+            "Weight of the means in the gaussian, covariance, process and conv metrics, from 0 "
+            "(covariances only) to 2 (means only); 1 by default. Repeat the option to compute "
+            "several matrices."
         ),
     ] = None,
     q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None,
     p: Annotated[float | None, number("Exponent of the wasserstein metric; 2 by default.")] = None,
+    mode: Annotated[
+        Text,
+        option(
+            "NAME",
+            "How the process and conv metrics compare noise: marginal (within time steps or "
+            "pixels), joint (over all of them), or causal (process only). The default is joint for "
+            "process, and marginal for conv.",
+        ),
+    ] = None,
+    order: Annotated[
+        int | None,
+        number(
+            "Number of past time steps that predict the next one in the causal mode; all by "
+            "default.",
+            min=1,
+        ),
+    ] = None,
+    shifts: Annotated[
+        bool, typer.Option("--shifts", help="Minimise the conv metric over circular shifts, too.")
+    ] = False,
+    ground: Annotated[
+        Text,
+        option(
+            "NAME",
+            "Distance between covariances in the covariance metric: root-frobenius (the default), "
+            "log-euclidean or affine-invariant.",
+        ),
+    ] = None,
     group: Annotated[
         Text,
         option(
             "NAME",
-            "Transforms to minimise over: orthogonal (the default), rotation, permutation or "
-            "identity.",
+            "Transforms to minimise over: orthogonal (the default), rotation, permutation, "
+            "identity or soft.",
         ),
     ] = None,
     covariance: Annotated[
@@ -156,6 +190,7 @@ def pairwise(
       repshape pairwise mice.zarr -o d.zarr --covariance ledoit-wolf --components 20
       repshape pairwise mice.zarr -o d.npz --transform sqrt --no-center
       repshape pairwise mice.zarr -o sweep --alpha 0 --alpha 1 --alpha 2
+      repshape pairwise series.zarr -o d.zarr --metric process --mode causal --order 1
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
       repshape pairwise mice.zarr -o d.zarr --estimate
@@ -164,6 +199,7 @@ def pairwise(
     from repshape.io.cohort import Cohort
 
     parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
+    parameters |= {"mode": mode, "order": order, "shifts": shifts or None, "ground": ground}
     parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
     settings = {"workers": workers, "memory": memory, "shard": shard, "alignments": alignments}
     settings |= {"tile": tile, "polish": polish, "scheduler": scheduler}
