@@ -132,23 +132,23 @@ def _fit_networks() -> dict[str, Any]:
 
 # Runs that the estimate was not tuned on: networks, and options of the command.
 JOBS: dict[str, tuple[Callable[[], Iterator[Any]], list[str]]] = {
-    "80 VAE-like, M=512, n=10, diagonal": (lambda: vae_like(80, 512, 10, seed=7), []),
-    "48 relatives, M=50, n=6 to 30, full": (
-        lambda: relatives(48, 50, [6, 10, 14, 18, 22, 26, 30], seed=7),
+    "60 VAE-like, M=512, n=10, diagonal": (lambda: vae_like(60, 512, 10, seed=7), []),
+    "32 relatives, M=50, n=6 to 30, full": (
+        lambda: relatives(32, 50, [6, 10, 14, 18, 22, 26, 30], seed=7),
         ["--alpha", "0.5"],
     ),
-    "40 unrelated, M=40, n=12, full": (lambda: full_covariances(40, 40, 12), []),
-    "60 recordings, M=30, L=20, n=20, energy": (
-        lambda: trial_networks(60, 30, 20, 20),
+    "32 unrelated, M=40, n=12, full": (lambda: full_covariances(32, 40, 12), []),
+    "40 recordings, M=30, L=20, n=20, energy": (
+        lambda: trial_networks(40, 30, 20, 20),
         ["--metric", "energy"],
     ),
-    "60 VAE-like, M=100, n=12, permutation": (
-        lambda: vae_like(60, 100, 12, seed=7),
+    "40 VAE-like, M=100, n=12, permutation": (
+        lambda: vae_like(40, 100, 12, seed=7),
         ["--group", "permutation"],
     ),
-    "60 recordings, M=200, n=40, one step a pair, 150 MiB": (
-        lambda: trial_networks(60, 200, 40, 60),
-        ["--starts", "1", "--max-iter", "1", "--no-polish", "--memory", "150M"],
+    "40 recordings, M=200, L=60, n=40, one step a pair, --memory 100M": (
+        lambda: trial_networks(40, 200, 40, 60),
+        ["--starts", "1", "--max-iter", "1", "--no-polish", "--memory", "100M"],
     ),
 }
 
@@ -156,6 +156,7 @@ JOBS: dict[str, tuple[Callable[[], Iterator[Any]], list[str]]] = {
 def estimates(folder: Path) -> dict[str, Any]:
     """Estimate each job, run it, and return both, with the factor between them."""
     code = "from repshape.cli import main; main()"
+    _, idle, _ = command("pairwise", "--help")  # the time that Python takes to start
     result = {}
     for number, (name, (make, options)) in enumerate(JOBS.items()):
         cohort, out = str(folder / f"c{number}"), folder / f"d{number}"
@@ -168,10 +169,9 @@ def estimates(folder: Path) -> dict[str, Any]:
             check=True,
         )
         before = json.loads(told.stdout)
-        idle = command("info", cohort, "--quiet")
         _, cpu, peak = command(*given, "--quiet")
         disk = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
-        measured = {"cpu_seconds": cpu - idle[1], "memory": peak * 2**20, "disk": disk}
+        measured = {"cpu_seconds": cpu - idle, "memory": peak * 2**20, "disk": disk}
         estimated = {key: before[key] for key in measured}
         factors = {key: estimated[key] / measured[key] for key in measured}
         result[name] = {"estimated": estimated, "measured": measured, "factors": factors}
