@@ -8,6 +8,7 @@ pair is composed.
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -136,7 +137,8 @@ def size(n_bytes: int) -> str:
 class StageCosts:
     """Processor seconds of one metric's sample, and how often a layer changed a pair.
 
-    ``composing`` is the part of the polish that grows with the number of compositions.
+    ``composing`` is the part of the polish that grows with the number of compositions, and
+    ``compressed`` what compression leaves of the transforms, as a share.
     """
 
     searching: float = 0.0
@@ -144,6 +146,7 @@ class StageCosts:
     composing: float = 0.0
     n_pairs: int = 0
     changed: list[float] = field(default_factory=list)
+    compressed: float = 1.0
 
 
 class Clock:
@@ -219,7 +222,7 @@ def _estimate_job(job: Job) -> Estimate:
         if job.paths[name] is not None:
             n_layers = 1 + len(costs.changed)
             writing += SECONDS_PER_TILE * n_layers * len(Plan(K, form.edge).tiles)
-            disk += disk_bytes(sizes, form, costs.changed)
+            disk += disk_bytes(sizes, form, costs.changed, costs.compressed)
     edge = max(form.edge for form in forms.values())
     n_rounds = 1 + max(map(int, job.polished.values()))
     return Estimate(
@@ -319,6 +322,10 @@ def measure_stages(
         costs.solving += seconds - composing
         before, after = layer.below.distance, tiles.entries(layer.number).distance
         costs.changed.append(float(np.count_nonzero(after < before) / 2 / costs.n_pairs))
+    if form.alignments is not None:
+        kept = [one.astype(form.alignments).ravel() for one in tiles.transforms(0, tile)]
+        content = np.concatenate(kept).tobytes()
+        costs.compressed = len(zlib.compress(content, level=1)) / max(len(content), 1)
     return costs
 
 

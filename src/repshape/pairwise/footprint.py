@@ -26,8 +26,6 @@ IndexArray = npt.NDArray[np.intp]
 PROCESS_BYTES = 190 * 2**20
 # The numbers of all pairs: of the layer below, of the last compositions, and of the result.
 MATRICES_IN_MEMORY = 3
-# What compression leaves of the numbers of transforms.
-COMPRESSED = 0.93
 
 
 def transform_bytes(sizes: IndexArray, item: int) -> int:
@@ -40,7 +38,7 @@ def transform_bytes(sizes: IndexArray, item: int) -> int:
     return int(item * (total**2 - (sizes.astype(np.int64) ** 2).sum()) // 2)
 
 
-def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float]) -> int:
+def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float], compressed: float) -> int:
     """Return the bytes of a finished store.
 
     Parameters
@@ -51,6 +49,8 @@ def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float]) -> int:
     changed : sequence of float
         The share of pairs that each layer of the polish changes. A tile of such a layer has
         alignments only if one of its pairs was changed.
+    compressed : float
+        What compression leaves of the alignments, as a share.
     """
     plan = Plan(len(sizes), form.edge)
     chunk = ITEM_BYTES * (len(QUANTITIES) + 1) * form.edge**2
@@ -60,7 +60,7 @@ def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float]) -> int:
     item = np.dtype(form.alignments).itemsize
     pairs_per_tile = len(sizes) * (len(sizes) - 1) / 2 / max(len(plan.tiles), 1)
     kept = 1 + sum(1 - (1 - share) ** pairs_per_tile for share in changed)
-    return numbers + int(COMPRESSED * kept * transform_bytes(sizes, item))
+    return numbers + int(compressed * kept * transform_bytes(sizes, item))
 
 
 def memory_bytes(job: Job, forms: Mapping[str, Form], sizes: IndexArray) -> int:
