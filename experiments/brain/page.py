@@ -16,10 +16,13 @@ from experiments.brain.__main__ import criterion_words
 from experiments.brain.coverage import COVERAGE
 from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
 from experiments.brain.results import RESULTS, read_results
+from experiments.brain.settings import PAPER
 from experiments.common.files import write_whole
 
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
+# What 90 % intervals and corrected distances of simulated cohorts should reach.
+COVERED, LARGEST_BIAS = (0.80, 0.97), 1 / 3
 ESTIMATES = ("plug-in", "protocol", "corrected")
 
 
@@ -46,16 +49,15 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     """Return the page, in Markdown, from the kept part of the results."""
     source = results["settings"]["source"]
     verdicts = [claim["verdict"] for claim in results["claims"]]
-    counts = {name: verdicts.count(name) for name in ("holds", "does not hold", "cannot be told")}
     parts = [
         f"# {TITLES[source]}\n",
         INTRODUCTIONS[source].format(
             **results["settings"],
             minutes=_minutes(results["time"]),
             n_sessions=results["n_sessions"],
+            scale=_scale(results["settings"]),
         ),
-        f"Of {len(verdicts)} claims, {counts['holds']} hold, {counts['does not hold']} do not "
-        f"hold, and {counts['cannot be told']} cannot be told.\n",
+        _counts(verdicts),
         _classes(results["classes"]),
         _claims(results["claims"]),
         _tests(results["tests"]),
@@ -69,8 +71,22 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _counts(verdicts: Sequence[str]) -> str:
+    names = ("holds", "does not hold", "cannot be told")
+    counts = [f"{name}: **{verdicts.count(name)}**" for name in names]
+    return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+
+
 def _minutes(found: Mapping[str, float]) -> str:
-    return f"{found['cpu_seconds'] / 60:.0f} minutes of processor time"
+    cpu, wall = (found[name] / 60 for name in ("cpu_seconds", "seconds"))
+    return (
+        f"{cpu:.0f} minutes of processor time, and {wall:.0f} minutes on the clock of a machine "
+        "with two cores that had other work to do"
+    )
+
+
+def _scale(settings: Mapping[str, Any]) -> str:
+    return "paper" if settings["n_animals"] == PAPER.n_animals else "small"
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -95,7 +111,7 @@ def _classes(found: Mapping[str, Any]) -> str:
             cells += [f"{numbers['estimate']:.2f}", f"{numbers['above 0']} of {numbers['pairs']}"]
             rows.append([*cells, _interval(one["log_ratio"]) if first else ""])
     words = (
-        "Distances are medians over pairs. *Plug-in* here is without shrinkage; *floor* is what "
+        "Distances are medians over pairs, in spikes. *Plug-in* is without shrinkage, *floor* what "
         "noise alone would give; *above 0* counts pairs whose interval is above 0. *Explained* is "
         "the share of variance that the components keep, and *overlap* how well two halves of the "
         "trials agree about them (1 is identical), for the session where they agree least.\n"
@@ -125,7 +141,8 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
         bold = verdict if verdict == "holds" else f"**{verdict}**"
         rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
     words = (
-        "Numbers are statistics with 90 % intervals over animals (jackknife). Their definitions "
+        "Numbers are statistics with 90 % intervals over animals (jackknife); n is the number of "
+        "animals, and of draws for Supplementary Figure 6. Their definitions "
         "and thresholds were fixed in `experiments/brain/claims.py` before they were computed. "
         'Where a claim says that something is small, the statistic is its negative ("from above").'
     )
@@ -174,15 +191,16 @@ def _truth(found: Mapping[str, Any]) -> str:
             cells = [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{part:.2f}"]
             rows.append([*cells, f"{numbers['coverage']:.2f}"])
     headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
-    gammas = [
-        [key, *(f"{one['gamma'][name]:.2f}" for name in one["gamma"])] for key, one in found.items()
-    ]
-    names = list(next(iter(found.values()))["gamma"])
     return (
         "Relative error of squared distances (median over pairs), and share of the 90 % intervals "
-        f"that contain the truth:\n\n{_table(headings, rows)}\nShrinkage gamma, means over "
-        f"sessions:\n\n{_table(['class', *names], gammas)}\n"
+        f"that contain the truth:\n\n{_table(headings, rows)}\n{_gammas(found)}"
     )
+
+
+def _gammas(found: Mapping[str, Any]) -> str:
+    names = list(next(iter(found.values()))["gamma"])
+    rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
+    return f"Shrinkage gamma, means over sessions:\n\n{_table(['class', *names], rows)}\n"
 
 
 def _coverage(found: Mapping[str, Any] | None) -> str:
@@ -191,17 +209,27 @@ def _coverage(found: Mapping[str, Any] | None) -> str:
     rows = []
     for key, one in found["classes"].items():
         for what, numbers in one.items():
+            if what == "gamma":
+                continue
             error = f" ± {numbers['standard_error']:.2f}" if numbers["standard_error"] else ""
-            bias = f"{numbers['bias, plug-in']:+.0%}", f"{numbers['bias']:+.0%}"
-            rows.append(
-                [key, what, f"{numbers['coverage']:.2f}{error}", numbers["intervals"], *bias]
-            )
-    headings = ["class", "estimate", "coverage ± s.e.", "intervals", "plug-in", "corrected"]
+            bias = [numbers["bias, plug-in"], numbers["bias"]]
+            cells = [key, what, numbers["intervals"], f"{numbers['coverage']:.2f}{error}"]
+            rows.append([*cells, *(f"{one:+.1%}" for one in bias), *_reached(numbers)])
+    headings = ["class", "estimate", "intervals", "coverage ± s.e.", "plug-in", "corrected"]
+    headings += [f"coverage in {COVERED[0]:.2f}-{COVERED[1]:.2f}", "bias below a third"]
     return (
         f"Over {found['cohorts']} other simulated cohorts of four animals "
         "(`python -m experiments.brain.coverage`), with the standard error over cohorts and the "
         f"median relative error of squares:\n\n{_table(headings, rows)}\n"
+        + _gammas(found["classes"])
     )
+
+
+def _reached(numbers: Mapping[str, Any]) -> list[str]:
+    """Return whether coverage is in the range, and bias below a third of that of the plug-in."""
+    covered = COVERED[0] <= numbers["coverage"] <= COVERED[1]
+    small = abs(numbers["bias"]) < LARGEST_BIAS * abs(numbers["bias, plug-in"])
+    return ["yes" if one else "no" for one in (covered, small)]
 
 
 def _chosen(chosen: Mapping[str, str]) -> str:

@@ -13,10 +13,11 @@ import pandas as pd
 from repshape._labels import left_out, shared_labels
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, check_boolean
 from repshape.io.allen import count_allen
-from repshape.io.cohort import Cohort, check_new, save_networks
+from repshape.io.cohort import Cohort, save_networks
 from repshape.io.mat import read_mat
 from repshape.io.nwb_recording import Recording, SpikeCounts
 from repshape.io.paths import check_input_file, open_file, read_text
+from repshape.io.records import check_new
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork, as_any_network, has_positions
