@@ -100,7 +100,8 @@ class NeighborJob:
         """Search the neighbours of some networks, block by block."""
         names = (*self.labels, *self.query_labels)
         networks = _Chain(self.cohort, self.queries) if self.queries else self.cohort
-        bounds = lower_bounds(self.metric, networks, names)
+        budget = int(SHARE_OF_MEMORY_FOR_BOUNDS * self.settings.memory)
+        bounds = lower_bounds(self.metric, networks, names, budget)
         found: list[Any] = []
         with pair_solver(networks, names, self.metric, self.settings) as solver:
             columns = len(self.labels)

@@ -204,8 +204,7 @@ class NeighborSearch:
 
     def run(self, rows: range) -> list[tuple[IndexArray, FloatArray]]:
         """Return the neighbours of each row, and their distances."""
-        at, to = np.arange(rows.start, rows.stop), np.arange(self.columns)
-        rough = self.bounds.rough(at, to)
+        rough = self.bounds.rough(rows, self.columns)
         if self.pivots is not None:
             np.maximum(rough, self.pivots.bounds(rows, self.columns), out=rough)
         block = Block(rows, self.columns, rough, self.limits)
