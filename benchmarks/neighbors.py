@@ -139,6 +139,22 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def scale_table(found: dict[str, Any]) -> list[str]:
+    """Return the lines of a Markdown table of `benchmarks.neighbors_scale`."""
+    pairs = {part: found[f"pairs_of_{part}"] for part in ("neighbours", "landmarks", "queries")}
+    totals = dict.fromkeys(("neighbours", "landmarks"), found["pairs"])
+    totals["queries"] = found["queries"] * found["networks"]
+    lines = ["| part | pairs solved | of all, % | wall, s | processor, s |"]
+    lines.append("|---|---|---|---|---|")
+    for part, solved in pairs.items():
+        times = found["times"][part]
+        share = 100 * solved / totals[part]
+        lines.append(
+            f"| {part} | {solved} | {share:.3g} | {times['wall_s']:.0f} | {times['cpu_s']:.0f} |"
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cohorts", nargs="+", choices=COHORTS, default=list(COHORTS))
@@ -156,6 +172,8 @@ def main() -> None:
             RESULTS.write_text(json.dumps(content, indent=1) + "\n")
     rows.sort(key=lambda row: list(COHORTS).index(row["cohort"]))
     write(PAGE, "cohorts", table(rows))
+    if SCALE.exists():
+        write(PAGE, "scale", scale_table(json.loads(SCALE.read_text())))
 
 
 if __name__ == "__main__":

@@ -377,6 +377,8 @@ def test_shards_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ]
     values = whole_matrix(networks, metric)
     assert [len(part.of) for part in parts] == [8, 8, 8]
+    assert [part.n_pairs for part in parts] == [28 + 8 * 16] * 3
+    assert all(part.n_solved <= part.n_pairs for part in parts)
     check_equal(parts[0], values[8:16], 4)
     assert parts[0].graph[0, 8] == 0.0
     assert parts[0].graph.indices[0] == 8  # itself
