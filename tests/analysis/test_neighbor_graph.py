@@ -418,7 +418,7 @@ def test_dask_gives_the_same(tmp_path: Path) -> None:
     cohort = rs.Cohort.from_networks(networks).save(tmp_path / "c.zarr")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
