@@ -158,7 +158,7 @@ class NeighborGraph:
         for row in self.indices:
             near = numbers[row[row != NOBODY]]
             guess = task.predict(near[None])[-1, 0] if len(near) else None
-            found.append(guess if guess is None or numeric else classes[int(guess)])
+            found.append(guess if guess is None or numeric else classes.tolist()[int(guess)])
         name = target if isinstance(target, str) else None
         return pd.Series(found, index=list(self.of), name=name)
 
