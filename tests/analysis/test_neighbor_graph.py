@@ -237,6 +237,8 @@ def test_predictions_from_a_saved_cohort(tmp_path: Path) -> None:
         found.predict("famly")
     with pytest.raises(InputError, match="a value for each network"):
         found.predict([1, 2])
+    with pytest.raises(InputError, match="known for every network"):
+        found.predict([np.nan] * 20)
 
 
 def test_graph_is_that_of_scikit_learn() -> None:
