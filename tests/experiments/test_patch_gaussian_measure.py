@@ -239,6 +239,14 @@ def test_page_says_first_that_the_networks_show_no_effect(measured: Study, tmp_p
     assert "{" not in text.replace("{.", "")
 
 
+def test_page_is_that_of_the_stored_results() -> None:
+    """As long as there are no results, there is no page."""
+    current = ROOT / "docs" / page.PAGE
+    assert current.exists() == (page.RESULTS_FOLDER / RESULTS).exists()
+    if current.exists():
+        assert page.stored_page(page.RESULTS_FOLDER) == current.read_text()
+
+
 def test_page_of_the_tiny_scale_shows_no_results(measured: Study) -> None:
     numbers = read_results(measured.out)[0] | {"scale": "tiny"}
     text = page_text(numbers, {}, {})
