@@ -23,8 +23,8 @@ from repshape.matrix.distances import check_labels, check_metadata
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
 from repshape.pairwise.cross import _Chain
+from repshape.pairwise.inputs import records_of
 from repshape.pairwise.plan import Settings
-from repshape.pairwise.run import records_of
 from repshape.pairwise.store import Identity
 from repshape.pairwise.threads import Metric
 
