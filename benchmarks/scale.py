@@ -1,6 +1,6 @@
 """The distance matrix at scale: time, memory, overhead, polish and what 1800 networks would take.
 
-    python -m benchmarks.scale [toy] [vae] [memory] [macaque] [exponents] [estimates]
+    python -m benchmarks.scale [toy] [vae] [memory] [macaque] [exponents] [estimates] [vae_1800]
 
 Without names all are run. Each result is printed and kept in benchmarks/results/scale.json.
 NETREP_PATH names a checkout of netrep, REPSHAPE_DATA the folder of the recordings; what needs one
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import repshape as rs
-from benchmarks.scale_costs import estimates, exponents
+from benchmarks.scale_costs import estimates, exponents, vae_1800
 from benchmarks.scale_jobs import (
     Profile,
     command,
@@ -127,6 +127,7 @@ BENCHMARKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "vae": vae,
     "exponents": exponents,
     "estimates": estimates,
+    "vae_1800": vae_1800,
     "macaque": macaque_v1,
     "memory": memory,
 }

@@ -18,6 +18,8 @@ from repshape.matrix.checks import check_distances, check_labels, check_metadata
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.summary import summarise
 
+__all__ = ["DistanceMatrix", "as_complete", "check_labels", "check_metadata"]
+
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]

@@ -80,7 +80,7 @@ class Form:
 def relate(path: Path, identity: Identity, permission: Permission) -> Relation:
     """Return how networks relate to those of an existing store, or raise one clear sentence."""
     store = Store(path)
-    difference = store.identity.difference(identity)
+    difference = store.identity.metric_difference(identity)
     if difference is not None:
         raise StorageError(f"{path} cannot be continued: {difference}. {ADVICE}")
     try:

@@ -23,6 +23,20 @@ class Identity:
         return dict(zip(self.labels, self.fingerprints, strict=True))
 
     def difference(self, other: Identity) -> str | None:
+        """Say what differs between this identity and another one, or return None."""
+        difference = self.metric_difference(other)
+        if difference is not None:
+            return difference
+        if len(self.labels) != len(other.labels):
+            return f"there were {len(self.labels)} networks and are {len(other.labels)}"
+        for k, (old, new) in enumerate(zip(self.labels, other.labels, strict=True)):
+            if old != new:
+                return f"network {k} was {old!r} and is {new!r}"
+            if self.fingerprints[k] != other.fingerprints[k]:
+                return f"the responses of network {old!r} have changed"
+        return None
+
+    def metric_difference(self, other: Identity) -> str | None:
         """Say how the metric of another identity differs, or return None."""
         mine, theirs = self.description, other.description
         if mine["metric"] != theirs["metric"]:

@@ -27,12 +27,15 @@ from repshape.pairwise.inputs import (
     is_identified,
     own,
     recognised,
+    records_of,
 )
 from repshape.pairwise.job import Job, Run, plan_run
 from repshape.pairwise.plan import Settings
 from repshape.pairwise.polish import keeps_transforms
 from repshape.pairwise.threads import Metric
 from repshape.preprocess import check_sizes
+
+__all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
 PathLike = str | os.PathLike[str]
 

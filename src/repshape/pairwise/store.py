@@ -41,6 +41,8 @@ from repshape.pairwise.tiles import (
     read_matrix,
 )
 
+__all__ = ["FORMAT", "VERSIONS", "Identity", "Store", "check_store_path", "read_store"]
+
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 FORMAT = "repshape-distance-store"

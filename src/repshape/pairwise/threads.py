@@ -230,6 +230,7 @@ class _RunningTile:
             found.append(chunk.result())  # the first failure ends the run
             self._advance(uncounted)
         task, joined = self._task, join(found)
+        self._advance(task.tile.n_pairs - len(task.pairs))  # what needed no work
         if task.compositions is None:  # compositions that are not solved have no distance
             check_finite(joined.distance, task.pairs, self._cache.names)
         task.layer.tiles.write(task.layer.number, task.tile, keep_better(task, joined))
