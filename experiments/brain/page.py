@@ -64,6 +64,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
             scale=_scale(results["settings"]),
         ),
         _counts(verdicts),
+        _finding(results),
         _classes(results["classes"]),
         _claims(results["claims"]),
         _tests(results["tests"]),
@@ -81,6 +82,23 @@ def _counts(verdicts: Sequence[str]) -> str:
     names = ("holds", "does not hold", "cannot be told")
     counts = [f"{name}: **{verdicts.count(name)}**" for name in names]
     return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+
+
+def _finding(results: Mapping[str, Any]) -> str:
+    """Return claim (c) in a sentence: in how many pairs, and over animals and sessions."""
+    main = results["settings"]["n_components"]
+    found = [r for r in results["multiverse"]["corrected"] if r["components"] == main]
+    if not found:
+        return ""
+    gap = found[0]["difference"]
+    part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
+    verdict = next(c["verdict"] for c in results["claims"] if c["name"] == "Section 3.2 (c)")
+    return (
+        "With corrected distances, d_0 / d_2 is smaller for natural than for artificial stimuli in "
+        f"{part} pairs. The difference of log R between the classes is "
+        f"{_interval(gap['over animals'])} with the interval over animals, and "
+        f"{_interval(gap['over sessions'])} over sessions. Claim (c) of section 3.2: {verdict}.\n"
+    )
 
 
 def _minutes(found: Mapping[str, float]) -> str:
@@ -227,7 +245,11 @@ def _truth(found: Mapping[str, Any]) -> str:
 def _gammas(found: Mapping[str, Any]) -> str:
     names = list(next(iter(found.values()))["gamma"])
     rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
-    return f"Shrinkage gamma, means over sessions:\n\n{_table(['class', *names], rows)}\n"
+    words = (
+        "Shrinkage gamma, means over sessions. Split-half cross-validation finds what is best for "
+        "half of the trials (*best, half*), which is more than is best for all of them (*best*)."
+    )
+    return f"{words}\n\n{_table(['class', *names], rows)}\n"
 
 
 def _coverage(found: Mapping[str, Any] | None) -> str:

@@ -258,7 +258,7 @@ def test_the_page_of_a_run_has_its_figures_and_claims(tiny: Study, tmp_path: Pat
     assert all(file.exists() for file in files)
 
 
-@pytest.mark.parametrize("source", ["simulated"])
+@pytest.mark.parametrize("source", ["simulated", "macaque"])
 def test_the_pages_in_the_documentation_are_current(source: str) -> None:
     folder = ROOT / "docs" / image_folder(source)
     stored = json.loads((folder / RESULTS).read_text())
