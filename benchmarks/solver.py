@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks import workloads
+from benchmarks.search_families import pilot, real_latents
 from repshape import _native
 from repshape.coordinates.factors import TRIANGULAR_FROM
 
@@ -215,6 +216,9 @@ def main() -> None:
         ("random full: M=119, n=19", workloads.random_full(119, 19, 5), 2, None),
         ("VAE-like diagonal: M=2048, n=10", workloads.vae_like(5), 2, None),
     ]
+    if pilot("vae_pilot.npz"):
+        latents = list(real_latents(np.random.default_rng(0), 5, 512))
+        plan.append(("real VAE latents: M=512, n=10", latents, 2, None))
     if workloads.macaque_file():
         pairs = workloads.macaque("natural") + workloads.macaque("synthetic")
         plan.append(("macaque V1: M=180, n=18", pairs, 2, None))

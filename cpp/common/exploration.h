@@ -51,7 +51,8 @@ class Exploration {
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
     consider(first);
-    while (starts_ < s_.most && !(hits_ >= s_.hits && starts_ >= s_.least))
+    auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ > s_.hits)); };
+    while (starts_ < s_.most && !enough())
       consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
     agreeing_ = hits_;
     if (hits_ >= s_.hits) return;

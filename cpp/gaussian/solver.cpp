@@ -1,62 +1,14 @@
 #include "gaussian/solver.h"
 
-#include "common/permutations.h"
-#include "gaussian/branches.h"
 #include "gaussian/circle.h"
 #include "gaussian/curvature.h"
+#include "gaussian/effort.h"
 #include "gaussian/padding.h"
-#include "gaussian/parts.h"
+#include "gaussian/permutations.h"
 #include "gaussian/wide.h"
 
 namespace repshape {
 namespace {
-
-// alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the objective of single neurons.
-Matrix marginal_gain(const Pair& pair) {
-  const Network &x = *pair.x, &y = *pair.y;
-  Matrix out = pair.mean_term, a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
-  auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
-    net.copy_condition(m, entries.data());
-    for (int i = 0; i < net.neurons; ++i) {
-      const double* row = entries.data() + std::size_t(i) * net.rank;
-      sd[i] = net.diagonal ? entries[i] : std::sqrt(dot(row, row, net.rank));
-    }
-  };
-  const double share = (2 - pair.alpha) * pair.covariance_weight;
-  for (int m = 0; m < x.conditions; ++m) {
-    deviations(x, m, a, sx);
-    deviations(y, m, c, sy);
-    for (int i = 0; i < x.neurons; ++i)
-      for (int j = 0; j < y.neurons; ++j)
-        out[std::size_t(i) * y.neurons + j] += share * pair.weights[m] * sx[i] * sy[j];
-  }
-  return out;
-}
-
-// The objective as the search over permutations asks for it.
-struct GaussianPermutations {
-  Objective f;
-  const Objective& rough;
-  const Matrix& gain;
-  double scale, cost;
-  const bool single = f.single;
-
-  int n() const { return f.n(); }
-  int k() const { return f.k(); }
-  double at(const Matrix& t, Matrix& gradient) const { return f.at(t, gradient); }
-  long evaluations() const { return f.evaluations; }
-
-  bool prove(int spare, Matrix& t, double& value) const {
-    constexpr int most = 8;              // neurons
-    constexpr double affordable = 5e11;  // operations: about a minute
-    const int n = f.n(), k = f.k();
-    if (n - spare > most || count_injections(n, k, spare) * cost > affordable) return false;
-    Matrix unused;
-    value = f.at(t, unused);
-    Branches(f, rough, gain, spare, scale).improve(t, value);
-    return true;
-  }
-};
 
 // Solves one pair, given in canonical order.
 class PairSolver {
@@ -109,13 +61,6 @@ class PairSolver {
     return f;
   }
 
-  // An upper bound of the objective.
-  static double scale_of(const Objective& f) {
-    return std::sqrt(energy(*f.pair.x, f.pair) * energy(*f.pair.y, f.pair));
-  }
-  // The objective at distance zero.
-  static double total_of(const Objective& f) { return 0.5 * (energy(*f.pair.x, f.pair) + energy(*f.pair.y, f.pair)); }
-
   // The transform (n x k) of the group that maximises <T, g>.
   Matrix oracle(const double* g) const {
     const int n = x_.neurons, k = y_.neurons;
@@ -135,25 +80,6 @@ class PairSolver {
     best_ = special_ ? Matrix{1} : nearest_orthogonal(1, 1, whole_.pair.mean_term.data(), false);
     converged_ = true;
     starts_ = agreeing_ = 1;
-  }
-
-  // The same on some of the conditions: as many as fix a transform of this size.
-  Objective subset(Objective f) const {
-    const int total = x_.groups();
-    const int wanted = std::max(kTravelGroups, 2 * x_.neurons / kDoubleLanes);
-    if (wanted >= total) return f;
-    f.pair.groups.clear();
-    double weight = 0;
-    for (int g = 0; g < wanted; ++g) {
-      const int group = int((2L * g + 1) * total / (2L * wanted));
-      f.pair.groups.push_back(group);
-      for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x_.conditions); ++m)
-        weight += s_.weights[m];
-    }
-    if (!(weight > 0)) f.pair.groups = all_groups(x_);
-    if (!(weight > 0)) return f;
-    f.pair.boost = 1 / weight;
-    return f;
   }
 
   // The matrix whose nearest transform replaces a given start. A composition through a smaller network maps some
@@ -308,14 +234,14 @@ class PairSolver {
     const bool whole = &x == &x_ && &y == &y_;
     Objective f = objective_of(x, y);
     f.single = true;
-    Objective few = subset(f);
+    Objective few = on_some_conditions(f);
     AscentSettings settings = settings_;
     settings.scale = scale_of(f);
     Random random(s_.seed);
     const double mean_share = s_.alpha * whole_.pair.mean_weight;
     const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
-    Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost(x, y), s_.max_iterations, random);
+    Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost_of(x, y), s_.max_iterations, random);
     if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
@@ -327,21 +253,13 @@ class PairSolver {
       best.demand(s_.tolerance);
       best.refresh();
     } else {
-      best = Ascent(settings_, best.transform());
+      best.transfer(settings_);
     }
     ascend(best);
     return best;
   }
 
-  static constexpr int kTravelGroups = 8;  // of eight conditions
-
-  // Floating-point operations of one iteration: a gradient, and a step in the group.
-  double cost() const { return cost(x_, y_); }
-  static double cost(const Network& x, const Network& y) {
-    const double nx = x.neurons, ny = y.neurons, rx = x.rank, ry = y.rank;
-    const double products = 2 * nx * (ry * ny + rx * ry) * 2;
-    return x.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
-  }
+  double cost() const { return cost_of(x_, y_); }
 
   void search_permutations() {
     rough_ = whole_;

@@ -15,7 +15,7 @@ import zarr
 from repshape import Cohort, DistanceMatrix, pairwise, pairwise_many
 from repshape.baselines import cka, rsa
 from repshape.errors import InputError, InputTypeError, StorageError
-from repshape.pairwise.store import FORMAT_VERSION, Store
+from repshape.pairwise.store import VERSIONS, Store
 from scale_support import EDGE, METRIC, contents, make_cohort
 
 # Some pairs of these small networks are found once only.
@@ -136,11 +136,15 @@ def test_a_store_of_an_older_version_is_refused(cohort: Cohort, tmp_path: Path) 
     store = tmp_path / "s"
     pairwise(cohort, METRIC, store=store)
     header = json.loads((store / "zarr.json").read_text())
-    assert header["attributes"]["version"] == FORMAT_VERSION == 3
+    assert header["attributes"]["version"] == VERSIONS[0] == 3
     header["attributes"]["version"] = 2
     (store / "zarr.json").write_text(json.dumps(header))
-    refused("has format version 2; this repshape reads version 3", cohort, METRIC, store=store)
-    with pytest.raises(StorageError, match="has format version 2; this repshape reads version 3"):
+    refused(
+        "has format version 2; this repshape reads versions 3 to 4", cohort, METRIC, store=store
+    )
+    with pytest.raises(
+        StorageError, match="has format version 2; this repshape reads versions 3 to 4"
+    ):
         DistanceMatrix.load(store)
 
 

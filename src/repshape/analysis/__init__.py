@@ -6,7 +6,10 @@ from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.frechet import FrechetMean, frechet_mean
 from repshape.analysis.geodesics import exp_map, geodesic, log_map
 from repshape.analysis.interpolation import Interpolation, interpolate
+from repshape.analysis.landmarks import LandmarkEmbedding, embed_landmarks
 from repshape.analysis.matching import NeuronMatch, match_neurons
+from repshape.analysis.neighbor_graph import neighbor_graph, query
+from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors
 from repshape.analysis.panels import AlignedEmbedding, align_embeddings
 from repshape.analysis.protocol import NeighborScore
@@ -25,6 +28,8 @@ __all__ = [
     "Embedding",
     "FrechetMean",
     "Interpolation",
+    "LandmarkEmbedding",
+    "NeighborGraph",
     "NeighborScore",
     "Neighbors",
     "NeuronMatch",
@@ -40,6 +45,7 @@ __all__ = [
     "distortion",
     "distortion_curve",
     "embed",
+    "embed_landmarks",
     "exp_map",
     "frechet_ceiling",
     "frechet_mean",
@@ -50,6 +56,8 @@ __all__ = [
     "log_map",
     "match_neurons",
     "nearest_neighbors",
+    "neighbor_graph",
+    "query",
     "subsample",
     "tangent_pca",
     "trajectory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,13 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.manifold import smacof
 
 from repshape._compact import compact_repr
+from repshape.analysis.placement import place_points
 from repshape.errors import InputError, check_choice, check_integer
+from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
+from repshape.metrics.registry import restore
+from repshape.pairwise.cross import cross
+from repshape.pairwise.inputs import as_sequence
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -55,6 +61,71 @@ class Embedding:
     method: str
     labels: tuple[str, ...]
     explained: FloatArray
+    # What places new networks: points of all axes, the networks among them whose distances count,
+    # and how these are measured.
+    _space: FloatArray | None = None
+    _anchors: tuple[int, ...] | None = None
+    _networks: Sequence[Any] | None = None
+    _metric: Any = None
+
+    def place(self, x: Any, cohort: Any = None) -> FloatArray:
+        r"""Return the point of a new network; the other points stay where they are.
+
+        The point minimises :math:`\sum_k (d_k - |p - p_k|)^2` over the embedded networks k, from
+        Gower's formula; with classical scaling, it is that of Gower's formula.
+
+        Parameters
+        ----------
+        x : network, Cohort or dict of networks, or 1-D array
+            The new network or networks, or the distances from one new network to all that are
+            embedded.
+        cohort : Cohort or dict of networks, optional
+            The embedded networks, by their labels. Not needed for distances, nor for an embedding
+            that `embed_landmarks` made. The metric is that of the matrix that was embedded.
+
+        Returns
+        -------
+        ndarray, shape (n_components,), or (Q, n_components) for a cohort or dict of Q networks
+
+        Examples
+        --------
+        >>> corners = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0], [0.0, 4.0]])
+        >>> D = np.linalg.norm(corners[:, None] - corners[None], axis=-1)
+        >>> result = embed(D)
+        >>> bool(np.allclose(result.place(D[1]), result.points[1]))
+        True
+        """
+        space = self.points if self._space is None else self._space
+        anchors = space if self._anchors is None else space[list(self._anchors)]
+        distances = self._distances(x, cohort)
+        refine = METHODS["classical"] not in self.method
+        placed = place_points(np.atleast_2d(distances), anchors, refine=refine)
+        points: FloatArray = placed[:, : self.n_components]
+        return points[0] if distances.ndim == 1 else points
+
+    def _distances(self, x: Any, cohort: Any) -> FloatArray:
+        """Return the distances from new networks to the anchors: (L,) of one, else (Q, L)."""
+        labels = self.labels if self._anchors is None else [self.labels[k] for k in self._anchors]
+        if isinstance(x, np.ndarray | list | tuple) and _is_vector(x):
+            given = np.asarray(x, dtype=np.float64)
+            if given.shape != (len(labels),) or not (given >= 0).all() or np.isinf(given).any():
+                raise InputError(
+                    f"The distances of a new network must be {len(labels)} finite numbers that are "
+                    f"not negative. Got an array of shape {given.shape}."
+                )
+            return given
+        networks = self._networks
+        if cohort is not None:
+            known = set(cohort if isinstance(cohort, Mapping) else cohort.labels)
+            networks = [cohort[label] for label in labels if label in known]
+        if networks is None or len(networks) < len(labels) or self._metric is None:
+            raise InputError(
+                "Placing a network needs all embedded networks as 'cohort', and a matrix that "
+                "knows its metric. Otherwise pass its distances to them."
+            )
+        several = isinstance(x, Cohort | Mapping)
+        found = cross(as_sequence(x, "x") if several else [x], networks, self._metric)
+        return found if several else found[0]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the points as columns ``x0``, ``x1``, ... indexed by label."""
@@ -138,11 +209,16 @@ def embed(
         distances = matrix.values / unit
         starts = _starts(distances, dimension, n_init, random_state)
         found = starts[0] if method == "classical" else _best_of_starts(distances, starts)
-        found = _canonical(found)
-    points = unit * found[:, :n_components]
-    points.setflags(write=False)
+        found = canonical_axes(found)
+    space = unit * found
+    space.setflags(write=False)
+    points = space[:, :n_components]
     stress = _stress(matrix.values, points) if unit else 0.0
-    return Embedding(points, stress, n_components, how, matrix.labels, _shares(found, n_components))
+    shares = _shares(found, n_components)
+    metric = restore(matrix.description)
+    return Embedding(
+        points, stress, n_components, how, matrix.labels, shares, _space=space, _metric=metric
+    )
 
 
 def checked_distances(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
@@ -206,7 +282,15 @@ def _shares(points: FloatArray, n_components: int) -> FloatArray:
     return shares
 
 
-def _canonical(points: FloatArray) -> FloatArray:
+def _is_vector(values: Any) -> bool:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # a list of arrays: a network
+        return False
+    return array.ndim == 1 and array.dtype.kind in "iuf"
+
+
+def canonical_axes(points: FloatArray) -> FloatArray:
     """Centre, rotate to the principal axes, and make the first extreme of each axis positive."""
     centred = points - points.mean(axis=0)
     axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]

@@ -18,7 +18,8 @@ from repshape.cli.cohorts import import_, info
 from repshape.cli.demo import demo
 from repshape.cli.embed import embed
 from repshape.cli.groups import groups
-from repshape.cli.matrices import neighbors, repair
+from repshape.cli.matrices import repair
+from repshape.cli.neighbors import neighbors
 from repshape.cli.pairwise import pairwise
 from repshape.cli.report import report
 

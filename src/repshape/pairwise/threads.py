@@ -94,7 +94,7 @@ class PreparedCache:
         self.names = names
         self.metrics = metrics
         self._networks = networks
-        self._capacity = capacity
+        self.capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
         self._first: tuple[HasConditions, str] | None = None
         self._short_of_memory = capacity < len(names)
@@ -111,7 +111,7 @@ class PreparedCache:
             if index in self._ready:
                 self._ready.move_to_end(index)
         absent = [index for index in wanted if index not in self._ready]
-        room = max(self._capacity, len(wanted)) - len(absent)
+        room = max(self.capacity, len(wanted)) - len(absent)
         while len(self._ready) > room:
             self._ready.popitem(last=False)
         for index in absent:

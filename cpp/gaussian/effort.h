@@ -1,0 +1,46 @@
+// How large the Gaussian objective is, what one evaluation costs, and a cheaper objective to begin with.
+#pragma once
+#include "gaussian/objective.h"
+#include "gaussian/parts.h"
+
+namespace repshape {
+
+// An upper bound of the objective.
+inline double scale_of(const Objective& f) {
+  return std::sqrt(energy(*f.pair.x, f.pair) * energy(*f.pair.y, f.pair));
+}
+
+// The objective at distance zero.
+inline double total_of(const Objective& f) {
+  return 0.5 * (energy(*f.pair.x, f.pair) + energy(*f.pair.y, f.pair));
+}
+
+// Floating-point operations of one iteration: a gradient, and a step in the group.
+inline double cost_of(const Network& x, const Network& y) {
+  const double nx = x.neurons, ny = y.neurons, rx = x.rank, ry = y.rank;
+  const double products = 2 * nx * (ry * ny + rx * ry) * 2;
+  return x.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
+}
+
+// The same on some of the conditions: as many as fix a transform of this size.
+inline Objective on_some_conditions(Objective f) {
+  const Network& x = *f.pair.x;
+  constexpr int fewest = 8;  // groups of eight conditions
+  const int total = x.groups();
+  const int wanted = std::max(fewest, (2 * x.neurons + kDoubleLanes - 1) / kDoubleLanes);
+  if (wanted >= total) return f;
+  f.pair.groups.clear();
+  double weight = 0;
+  for (int g = 0; g < wanted; ++g) {
+    const int group = int((2L * g + 1) * total / (2L * wanted));
+    f.pair.groups.push_back(group);
+    for (int m = group * kDoubleLanes; m < std::min((group + 1) * kDoubleLanes, x.conditions); ++m)
+      weight += f.pair.weights[m];
+  }
+  if (!(weight > 0)) f.pair.groups = all_groups(x);
+  if (!(weight > 0)) return f;
+  f.pair.boost = 1 / weight;
+  return f;
+}
+
+}  // namespace repshape
