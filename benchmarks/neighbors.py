@@ -1,6 +1,8 @@
 """Neighbour searches against the whole matrix: share of pairs solved, and processor time.
 
-    python -m benchmarks.neighbors [--cohorts toy vae v1] [--images 64]
+    python -m benchmarks.neighbors [--cohorts [toy vae v1]] [--images 64]
+
+--cohorts alone measures nothing, and writes the tables from the saved results.
 
 Cohorts: the toy networks; latents of 54 small VAEs, and V1 populations of which four parts of the
 trials are networks of their own (both in the directory that REPSHAPE_DATA names). Saves
@@ -139,9 +141,26 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def scale_table(found: dict[str, Any]) -> list[str]:
+    """Return the lines of a Markdown table of `benchmarks.neighbors_scale`."""
+    pairs = {part: found[f"pairs_of_{part}"] for part in ("neighbours", "landmarks", "queries")}
+    totals = dict.fromkeys(("neighbours", "landmarks"), found["pairs"])
+    totals["queries"] = found["queries"] * found["networks"]
+    lines = ["| networks | part | pairs solved | of all, % | wall, s | processor, s |"]
+    lines.append("|---|---|---|---|---|---|")
+    for part, solved in pairs.items():
+        times = found["times"][part]
+        share = 100 * solved / totals[part]
+        lines.append(
+            f"| {found['networks']} | {part} | {solved} | {share:.3g} | {times['wall_s']:.0f} | "
+            f"{times['cpu_s']:.0f} |"
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cohorts", nargs="+", choices=COHORTS, default=list(COHORTS))
+    parser.add_argument("--cohorts", nargs="*", choices=COHORTS, default=list(COHORTS))
     parser.add_argument("--images", type=int, default=64, help="conditions of the VAEs")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of doubtful pairs
@@ -154,8 +173,10 @@ def main() -> None:
             rows += study(name, networks, alpha)
             content = {"machine": machine, "images": options.images, "rows": rows}
             RESULTS.write_text(json.dumps(content, indent=1) + "\n")
-    rows.sort(key=lambda row: list(COHORTS).index(row["cohort"]))
+    rows.sort(key=lambda row: (list(COHORTS).index(row["cohort"]), row["alpha"], row["k"]))
     write(PAGE, "cohorts", table(rows))
+    if SCALE.exists():
+        write(PAGE, "scale", scale_table(json.loads(SCALE.read_text())))
 
 
 if __name__ == "__main__":

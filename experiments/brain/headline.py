@@ -18,6 +18,7 @@ from repshape.plots.style import SMALL_SIZE
 NOT_MEASURED = "not measured: pass the results of the VAE study with --beside"
 NOT_KNOWN = "corrected: not known, because a mean of squares is not positive"
 CLAIM = "Abstract"
+QUESTION = "Do artificial stimuli resemble untrained, and natural ones trained networks?"
 CORRECTED: dict[str, Any] = {"s": 16, "color": PALETTE[0], "zorder": 3}
 PLUG_IN: dict[str, Any] = {"s": 14, "marker": "D", "fc": "white", "ec": PALETTE[1], "zorder": 4}
 VAES: dict[str, Any] = {"s": 16, "marker": "s", "color": PALETTE[2], "zorder": 3}
@@ -76,7 +77,7 @@ def side_by_side(
     axis.set_ylim(-count + 0.4, 0.6)
     _explain(figure, axis, not missing)
     verdict = next(one["verdict"] for one in results["claims"] if one["name"] == CLAIM)
-    title(axis, "", f"Do gratings resemble untrained, and scenes trained networks? {verdict}")
+    title(axis, "", f"{QUESTION} {verdict.capitalize()}.")
     return figure
 
 

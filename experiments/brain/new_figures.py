@@ -187,7 +187,7 @@ def _draw_choices(axis: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
             continue
         for option in sorted(options):
             taken = [k for k, row in enumerate(rows) if row[choice] == option]
-            axis.scatter(taken, np.full(len(taken), -height), s=3, marker="|", color=INK)
+            axis.scatter(taken, np.full(len(taken), -height), s=10, marker="|", color=INK)
             places.append(-height)
             word = f"{option} components" if choice == "components" else str(option)
             labels.append(CHOICE_WORDS.get(word, word))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments.brain.__main__ import criterion_words
+from experiments.brain.claims import CLASSES
 from experiments.brain.coverage import COVERAGE
 from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
 from experiments.brain.results import RESULTS, read_results
@@ -39,7 +40,12 @@ def image_folder(source: str) -> Path:
 def kept(results: Mapping[str, Any], coverage: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the part of the results that goes into the documentation."""
     out = {key: value for key, value in results.items() if key not in LEFT_OUT}
-    out["multiverse"] = {"shares": results["multiverse"].get("shares", {})}
+    rows = [row for row in results["multiverse"].get("rows", ()) if "difference" in row]
+    columns = ("components", "log R, artificial", "log R, natural", "difference")
+    out["multiverse"] = {
+        "shares": results["multiverse"].get("shares", {}),
+        "corrected": [{name: row[name] for name in columns} for row in rows],
+    }
     out["n_sessions"] = len(results["sessions"])
     out["coverage"] = coverage
     return out
@@ -58,6 +64,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
             scale=_scale(results["settings"]),
         ),
         _counts(verdicts),
+        _finding(results),
         _classes(results["classes"]),
         _claims(results["claims"]),
         _tests(results["tests"]),
@@ -75,6 +82,23 @@ def _counts(verdicts: Sequence[str]) -> str:
     names = ("holds", "does not hold", "cannot be told")
     counts = [f"{name}: **{verdicts.count(name)}**" for name in names]
     return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+
+
+def _finding(results: Mapping[str, Any]) -> str:
+    """Return claim (c) in a sentence: in how many pairs, and over animals and sessions."""
+    main = results["settings"]["n_components"]
+    found = [r for r in results["multiverse"]["corrected"] if r["components"] == main]
+    if not found:
+        return ""
+    gap = found[0]["difference"]
+    part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
+    verdict = next(c["verdict"] for c in results["claims"] if c["name"] == "Section 3.2 (c)")
+    return (
+        "With corrected distances, d_0 / d_2 is smaller for natural than for artificial stimuli in "
+        f"{part} pairs. The difference of log R between the classes is "
+        f"{_interval(gap['over animals'])} with the interval over animals, and "
+        f"{_interval(gap['over sessions'])} over sessions. Claim (c) of section 3.2: {verdict}.\n"
+    )
 
 
 def _minutes(found: Mapping[str, float]) -> str:
@@ -175,10 +199,31 @@ def _details(name: str, results: Mapping[str, Any]) -> str:
             [claim, *(f"{held} of {total}" for held, total in kinds.values())]
             for claim, kinds in results["multiverse"]["shares"].items()
         ]
-        return _table(["claim", "plug-in", "corrected"], rows)
+        table = _table(["claim", "plug-in", "corrected"], rows)
+        return f"{table}\n{_by_components(results['multiverse']['corrected'])}"
     if name == "truth":
         return _truth(results["truth"]) + _coverage(results.get("coverage"))
     return ""
+
+
+def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the table of claim (c) with corrected distances, by the number of components."""
+    rows = []
+    for row in found:
+        ratios = [_interval(row[f"log R, {role}"]) for role in CLASSES]
+        gap = row["difference"]
+        numbers = [_interval(gap[f"over {unit}"]) for unit in ("animals", "sessions")]
+        part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
+        units = f"{gap['over sessions']['n_units']} ({gap['over animals']['n_units']})"
+        rows.append([row["components"], units, *ratios, *numbers, part])
+    headings = ["components", "sessions (animals)", "log R, artificial", "log R, natural"]
+    headings += ["difference, over animals", "difference, over sessions", "smaller for natural"]
+    return (
+        "Claim (c) with corrected distances, by the number of components; sessions need as many "
+        "units. Intervals (90 %) leave out one animal, or one session. Pairs with a corrected "
+        "square that is not positive are not counted in the last column, the pairs whose ratio is "
+        f"smaller for natural stimuli.\n\n{_table(headings, rows)}"
+    )
 
 
 def _truth(found: Mapping[str, Any]) -> str:
@@ -200,7 +245,11 @@ def _truth(found: Mapping[str, Any]) -> str:
 def _gammas(found: Mapping[str, Any]) -> str:
     names = list(next(iter(found.values()))["gamma"])
     rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
-    return f"Shrinkage gamma, means over sessions:\n\n{_table(['class', *names], rows)}\n"
+    words = (
+        "Shrinkage gamma, means over sessions. Split-half cross-validation finds what is best for "
+        "half of the trials (*best, half*), which is more than is best for all of them (*best*)."
+    )
+    return f"{words}\n\n{_table(['class', *names], rows)}\n"
 
 
 def _coverage(found: Mapping[str, Any] | None) -> str:

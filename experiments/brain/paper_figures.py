@@ -77,13 +77,22 @@ def _draw_example(above: Axes, below: Axes, study: Study, role: str) -> str:
     if SHOW_TRIALS[study.source]:
         for colour, cloud in zip(colours, shown.responses, strict=True):
             dots(above, cloud, colour, opacity=0.35)
+    else:
+        _frame(above, moments)
     Ellipses.of(moments.means, moments.covariances).draw(above, colours, fill=0.15)
     _draw_covariances(below, moments, colours)
     above.set_xlabel(f"PC 1 ({UNIT})")
     above.set_ylabel(f"PC 2 ({UNIT})")
     dress(above)
     words = f"{len(chosen)} of {reduced.n_conditions} images, {networks[name].n_neurons} neurons"
-    return f"{words}, {int(shown.n_trials.min())} trials each"
+    return f"{words}, {int(shown.n_trials.min())} trials"
+
+
+def _frame(axis: Axes, moments: rs.Gaussians) -> None:
+    """Set limits that show all ellipses, which do not set any themselves."""
+    reach = 1.15 * np.sqrt(moments.variances)
+    low, high = (moments.means - reach).min(axis=0), (moments.means + reach).max(axis=0)
+    axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
 def _draw_covariances(axis: Axes, moments: rs.Gaussians, colours: Sequence[str]) -> None:

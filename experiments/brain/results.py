@@ -14,11 +14,12 @@ import numpy as np
 import repshape as rs
 from experiments.brain import multiverse, validation
 from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
-from experiments.brain.decide import decide
+from experiments.brain.decide import decide, relevant
 from experiments.brain.paired_tests import run_tests
 from experiments.brain.settings import Source
 from experiments.brain.sources import read_records
 from experiments.brain.statistics import (
+    STATISTICS,
     ClassResults,
     Results,
     correlation,
@@ -219,8 +220,27 @@ def _corrected_rows(study: Study, animals: Mapping[str, str]) -> list[dict[str, 
             every = ClassResults(tuple(names), tuple(animals[n] for n in names), squared)
             found[role] = every.keep([name in study.multiverse_sessions for name in names])
         cell = paper._replace(components=components, covariance="mle")
-        rows.append({**cell._asdict(), "estimate": "corrected", **_cell_row(found)})
+        row = {**cell._asdict(), "estimate": "corrected", **_cell_row(found)}
+        rows.append(row | {"difference": _difference(found)})
     return rows
+
+
+def _difference(found: Results) -> dict[str, Any]:
+    """Return the statistic of claim (c) with its intervals, and how many pairs agree with it."""
+    both = relevant("", "", found)
+    statistic = STATISTICS["Section 3.2 (c)"]["difference"]
+    ratios = {}
+    for role, one in both.items():
+        top, bottom = (pairs(one.squared[alpha]) for alpha in CORRECTED_ALPHAS)
+        known = (top > 0) & (bottom > 0)
+        ratios[role] = np.where(known, top / np.where(known, bottom, 1.0), np.nan)
+    gaps = ratios["artificial"] - ratios["natural"]
+    return {
+        "over animals": with_interval(statistic, both).summary(),
+        "over sessions": with_interval(statistic, both, "names").summary(),
+        "pairs with a smaller ratio for natural stimuli": int(np.sum(gaps > 0)),
+        "pairs": int(np.isfinite(gaps).sum()),
+    }
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

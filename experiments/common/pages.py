@@ -105,6 +105,7 @@ def write_page(
     images: Path,
 ) -> list[Path]:
     """Write a page and, unless the results are of the tiny scale, its figures; return the files."""
+    page.parent.mkdir(parents=True, exist_ok=True)
     with open_output(page) as handle:
         handle.write(text.encode())
     if results["scale"] == TINY:

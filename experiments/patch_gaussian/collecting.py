@@ -55,20 +55,32 @@ def collect_all(study: Study, plans: Sequence[NetworkPlan]) -> Iterator[dict[str
     data = study.data()
     chosen = balanced_choice(data.test.labels, study.measure.n_images)
     images = as_tensor(data.test.pixels(chosen))
+    cohorts = {tau: open_cohort(cohort_path(study, tau)) for tau in study.settings.taus}
     for plan in plans:
         network = load_network(study, plan, data)
-        for tau in study.settings.taus:
+        for tau, cohort in cohorts.items():
             with deterministic():
-                collect_one(study, plan, network, tau, images, [str(k) for k in chosen])
+                collect_one(study, plan, network, tau, cohort, images, [str(k) for k in chosen])
         yield {"name": f"responses of {plan.name}"}
 
 
-def collect_one(
-    study: Study, plan: NetworkPlan, network: ResNet, tau: float, images: Any, conditions: list[str]
-) -> None:
-    """Add the responses of one network at one tau to their cohort."""
-    size, path = study.measure, cohort_path(study, tau)
+def open_cohort(path: Path) -> rs.Cohort:
+    """Open a cohort on disk, or create it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    return rs.Cohort.open(path) if path.exists() else rs.Cohort.create(path)
+
+
+def collect_one(
+    study: Study,
+    plan: NetworkPlan,
+    network: ResNet,
+    tau: float,
+    cohort: rs.Cohort,
+    images: Any,
+    conditions: list[str],
+) -> None:
+    """Add the responses of one network at one tau to their cohort, unless it has them."""
+    size = study.measure
     options: dict[str, Any] = {
         "noise": tau,
         "random_state": noise_seed(plan, tau),
@@ -82,12 +94,11 @@ def collect_one(
             images,
             size.n_passes,
             moments=False,
-            cohort=path,
+            cohort=cohort,
             name=plan.name,
             **options,
         )
         return
-    cohort = rs.Cohort.open(path) if path.exists() else rs.Cohort.create(path)
     if plan.name not in cohort.labels:
         found: Any = rs.pytorch.collect(
             network, REPRESENTATION, images, size.n_passes, covariance=COVARIANCE, **options

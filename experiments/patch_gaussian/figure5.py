@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.common.panels import FAINT, PALETTE, WIDTH
+from experiments.common.panels import FAINT, WIDTH
 from experiments.common.results import Arrays
 from experiments.common.samples import read_sample
 from experiments.patch_gaussian import panels
@@ -17,7 +18,7 @@ from experiments.patch_gaussian.folds import taus_of
 from repshape.plots.style import SMALL_SIZE
 
 NETWORKS = "networks"
-TAB = [*PALETTE, "#000000", "#999999", "#7f4f24", "#3a86ff", "#b5179e"]
+IMAGE_COLOURS = mpl.colormaps["tab10"]
 
 
 def example_names(arrays: Arrays) -> list[str]:
@@ -45,7 +46,7 @@ def draw_examples(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         words = name.split("-seed")[0].replace("-sigma", f", {panels.SIGMA} = ")
         image.set_title(words.replace("W", "W = ", 1), fontsize=SMALL_SIZE, pad=3)
         for number, cloud in enumerate(arrays[f"example/{name}/points"]):
-            colour = TAB[number % len(TAB)]
+            colour = IMAGE_COLOURS(number % IMAGE_COLOURS.N)
             below.scatter(*cloud.T, s=2, linewidths=0, alpha=0.6, color=colour)
         below.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
         below.spines[:].set(visible=True, edgecolor=FAINT)

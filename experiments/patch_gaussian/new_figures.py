@@ -21,6 +21,7 @@ from repshape.plots.style import SMALL_SIZE
 
 PAIR_COLOURS = {"0 and 1": PALETTE[0], "0 and 2": PALETTE[1], "1 and 2": PALETTE[2]}
 CLEAN = "clean"
+LINE_SHIFT = 0.12
 
 
 def draw_accuracy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
@@ -35,7 +36,7 @@ def draw_accuracy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         axis.set_title(f"{panels.SIGMA} = {sigma:g}", fontsize=SMALL_SIZE, pad=3)
         axis.set_xlabel("noise at test")
     axes[0].set_ylabel("accuracy")
-    axes[-1].legend(loc="upper right")
+    axes[0].legend(loc="lower left", ncols=2)
     return figure
 
 
@@ -68,11 +69,10 @@ def draw_neighbors(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     figure = Figure(figsize=(WIDTH, 2.2), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(table), sharey=True))
     for axis, letter, (target, rows) in zip(axes, "ABC", table.items(), strict=False):
-        for alpha in ALPHAS:
+        for number, alpha in enumerate(ALPHAS):
             found = [rows[matrix_name(alpha, tau)] for tau in taus]
-            _with_intervals(
-                axis, found, ALPHA_COLOURS[alpha_name(alpha)], LABELS[alpha_name(alpha)]
-            )
+            name = alpha_name(alpha)
+            _with_intervals(axis, found, ALPHA_COLOURS[name], LABELS[name], number)
         levels = [rows[matrix_name(0.0, tau)] for tau in taus]
         for entry, style in (("null", ":"), ("null_high", "--")):
             axis.plot([row[entry] for row in levels], style, color=INK, linewidth=0.8)
@@ -86,15 +86,20 @@ def draw_neighbors(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     return figure
 
 
-def _with_intervals(axis: Axes, rows: list[Mapping[str, Any]], colour: str, words: str) -> None:
-    """Draw estimates as a line with their intervals."""
+def _with_intervals(
+    axis: Axes, rows: list[Mapping[str, Any]], colour: str, words: str, number: int
+) -> None:
+    """Draw estimates as a line with their intervals, moved aside by the number of the line."""
+    shift = LINE_SHIFT * (number - 1)
     places = [k for k, row in enumerate(rows) if row["estimate"] is not None]
     values = [rows[k]["estimate"] for k in places]
-    axis.plot(places, values, color=colour, marker="o", markersize=2.5, label=words)
+    axis.plot(
+        [k + shift for k in places], values, color=colour, marker="o", markersize=2.5, label=words
+    )
     for k in places:
         if rows[k]["lower"] is not None:
             ends = [rows[k]["lower"], rows[k]["upper"]]
-            axis.plot([k, k], ends, color=colour, linewidth=0.6)
+            axis.plot([k + shift] * 2, ends, color=colour, linewidth=0.6)
 
 
 def draw_mantel(results: Mapping[str, Any], arrays: Arrays) -> Figure:
@@ -103,11 +108,11 @@ def draw_mantel(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     figure = Figure(figsize=(WIDTH * 0.75, 2.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     halved = [tau for tau, row in table.items() if "agreement" in next(iter(row.values()))]
-    for pair, colour in PAIR_COLOURS.items():
+    for number, (pair, colour) in enumerate(PAIR_COLOURS.items()):
         words = f"{panels.ALPHA} = {pair}"
-        _with_intervals(left, [row[pair] for row in table.values()], colour, words)
+        _with_intervals(left, [row[pair] for row in table.values()], colour, words, number)
         found = [table[tau][pair]["agreement"] for tau in halved]
-        _with_intervals(right, found, colour, words)
+        _with_intervals(right, found, colour, words, number)
     for axis, taus, letter, words in (
         (left, list(table), "A", "Rank correlation"),
         (right, halved, "B", "Relative to its ceiling"),
@@ -115,10 +120,10 @@ def draw_mantel(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         axis.set_xticks(range(len(taus)), taus)
         axis.set_xlabel(panels.TAU)
         axis.axhline(0, color=INK, linewidth=0.5)
-        axis.set_ylim(-0.5, 1.25)
+        axis.set_ylim(-1, 1.25)
         tidy(axis)
         title(axis, letter, words)
-    left.legend(loc="lower right")
+    left.legend(loc="lower left")
     return figure
 
 

@@ -223,12 +223,17 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
+def stored_page(results_folder: Path) -> str:
+    """Return the page of the results in a folder."""
+    path = results_folder / COST
+    cost = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return page_text(read_results(results_folder)[0], cost, read_wide(results_folder))
+
+
 def write_study_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
     results, arrays = read_results(results_folder)
-    path = results_folder / COST
-    cost = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    text = page_text(results, cost, read_wide(results_folder))
+    text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 
 

@@ -214,7 +214,7 @@ WIDE = replace(
 TINY = replace(
     SMALL,
     side=8,
-    architecture=Architecture(4, (1, 1, 1)),
+    architecture=Architecture(2, (1, 1, 1)),
     widths=(2, 8),
     sigmas=(0.1, 1.0),
     epochs=1,
@@ -223,7 +223,7 @@ SCALES = {"tiny": TINY, "small": SMALL, "wide": WIDE, "paper": PAPER}
 # With fewer passes than units, covariances are thin factors, and exact. At 50 images, five of each
 # class, all matrices take about two hours on two cores.
 MEASURE_SCALES = {
-    "tiny": MeasureSettings(16, 20, keep_trials=True, permutations=199, example_passes=20),
+    "tiny": MeasureSettings(10, 10, keep_trials=True, permutations=199, example_passes=20),
     "small": MeasureSettings(50, 50, keep_trials=True),
     "wide": MeasureSettings(50, 50, keep_trials=True),
     "paper": MeasureSettings(2000, 1000, keep_trials=False, ridge=1e-4),

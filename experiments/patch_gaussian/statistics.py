@@ -189,8 +189,8 @@ def nearest_cells(sample: Sample, alpha: float, permutations: int) -> Found:
 def farther(C: FloatArray) -> FloatArray:
     """Return for each entry the share of others that are larger, mean over its row and column.
 
-    >>> farther(np.array([[1.0, 2.0], [3.0, 1.0]])).tolist()
-    [[1.0, 0.5], [0.0, 1.0]]
+    >>> farther(np.array([[1.0, 3.0], [2.0, 2.5]])).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
     """
     rows = (C[:, None, :] > C[:, :, None]).sum(axis=2)
     columns = (C[None, :, :] > C[:, None, :]).sum(axis=1)

@@ -127,7 +127,10 @@ def draw_path(axis: Axes, patches: pd.DataFrame, one: NumberPath) -> None:
         )
     ends = np.array([found.values.min(), found.values.max()])
     axis.plot(ends, found.speed * (ends - found.values.mean()), color="0.3", linewidth=1, zorder=0)
-    axis.set(xlabel=one.along.replace("sigma", "σ"), ylabel="distance along the path")
+    ticks = np.unique(found.values)
+    shown = ticks if one.along == "W" else 10**ticks
+    axis.set_xticks(ticks, [f"{value:g}" for value in shown])
+    axis.set(xlabel="W" if one.along == "W" else "σ", ylabel="distance along the path")
     axis.set_title(f"R² = {found.r_squared:.2f}, p = {found.p_value:.3f}", fontsize=9)
     axis.legend(fontsize=7, frameon=False)
     axis.spines[["top", "right"]].set_visible(False)

@@ -237,6 +237,8 @@ def test_predictions_from_a_saved_cohort(tmp_path: Path) -> None:
         found.predict("famly")
     with pytest.raises(InputError, match="a value for each network"):
         found.predict([1, 2])
+    with pytest.raises(InputError, match="known for every network"):
+        found.predict([np.nan] * 20)
 
 
 def test_graph_is_that_of_scikit_learn() -> None:
@@ -323,7 +325,7 @@ def test_doubtful_pairs_are_told() -> None:
     networks = [rs.Gaussians(np.zeros((4, 10)), one[:, :, None] * np.eye(10)) for one in variances]
     metric = rs.GaussianShapeMetric(0.0, group="permutation", n_starts=8)
     with pytest.warns(SearchWarning, match=r"of \d+ of 15 solved pairs was found once only"):
-        found = rs.analysis.neighbor_graph(networks, metric, 2)
+        found = rs.analysis.neighbor_graph(networks, metric, 5)  # every pair
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchWarning)
         assert (
@@ -377,6 +379,8 @@ def test_shards_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ]
     values = whole_matrix(networks, metric)
     assert [len(part.of) for part in parts] == [8, 8, 8]
+    assert [part.n_pairs for part in parts] == [28 + 8 * 16] * 3
+    assert all(part.n_solved <= part.n_pairs for part in parts)
     check_equal(parts[0], values[8:16], 4)
     assert parts[0].graph[0, 8] == 0.0
     assert parts[0].graph.indices[0] == 8  # itself
@@ -416,7 +420,7 @@ def test_dask_gives_the_same(tmp_path: Path) -> None:
     cohort = rs.Cohort.from_networks(networks).save(tmp_path / "c.zarr")
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

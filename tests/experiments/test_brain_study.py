@@ -258,7 +258,7 @@ def test_the_page_of_a_run_has_its_figures_and_claims(tiny: Study, tmp_path: Pat
     assert all(file.exists() for file in files)
 
 
-@pytest.mark.parametrize("source", ["simulated"])
+@pytest.mark.parametrize("source", ["simulated", "macaque"])
 def test_the_pages_in_the_documentation_are_current(source: str) -> None:
     folder = ROOT / "docs" / image_folder(source)
     stored = json.loads((folder / RESULTS).read_text())
@@ -268,4 +268,9 @@ def test_the_pages_in_the_documentation_are_current(source: str) -> None:
 
 def test_kept_results_have_no_recordings(results: dict[str, Any]) -> None:
     assert "sessions" not in kept(results, None)
-    assert list(kept(results, None)["multiverse"]) == ["shares"]
+    found = kept(results, None)["multiverse"]
+    assert list(found) == ["shares", "corrected"]
+    assert [row["components"] for row in found["corrected"]] == [2, 3]
+    gap = found["corrected"][1]
+    difference = gap["log R, artificial"]["value"] - gap["log R, natural"]["value"]
+    assert gap["difference"]["over animals"]["value"] == pytest.approx(difference)

@@ -23,8 +23,7 @@ def networks(seed=0, n=3):
 
 def both(metric, given):
     found = lower_bounds(metric, given, [str(k) for k in range(len(given))])
-    everyone = np.arange(len(given))
-    return found.rough(everyone, everyone), found.tight(PAIRS)
+    return found.rough(range(len(given)), len(given)), found.tight(PAIRS)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -115,6 +114,15 @@ def test_best_assignments_are_those_of_all_permutations():
         padded = np.pad(products, ((0, 0), (0, n - 4), (0, n - 4)))
         every = [padded[:, range(n), order].sum(axis=1) for order in permutations(range(n))]
         assert np.allclose(best_assignments(products, size), np.max(every, axis=0))
+
+
+def test_bounds_in_temporary_files_are_the_same():
+    given, metric = networks(8), rs.GaussianShapeMetric(1.0)
+    names = [str(k) for k in range(K)]
+    plain, mapped = lower_bounds(metric, given, names), lower_bounds(metric, given, names, 1000)
+    assert isinstance(mapped._means, np.memmap)
+    assert np.array_equal(plain.rough(range(2, 5), 7), mapped.rough(range(2, 5), 7))
+    assert np.array_equal(plain.tight(PAIRS), mapped.tight(PAIRS))
 
 
 def test_other_metrics_have_no_bounds():

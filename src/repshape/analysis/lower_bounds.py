@@ -13,9 +13,10 @@ decomposition for each pair.
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ IndexArray = npt.NDArray[np.intp]
 # Means and square roots of the spectra of one network, each row of which is weighted.
 Features = tuple[FloatArray, FloatArray]
 
+FLOAT_BYTES = 8
 EPSILON = float(np.finfo(np.float64).eps)
 # Besides one rounding for each term of a sum, those of decompositions and of the distance itself.
 MORE_ROUNDINGS = 64
@@ -55,8 +57,8 @@ class LowerBounds(ABC):
     name: str
 
     @abstractmethod
-    def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
-        """Return bounds for all pairs of some networks with others, by matrix products."""
+    def rough(self, rows: range, columns: int) -> FloatArray:
+        """Return bounds for all pairs of ``rows`` and the first networks, by matrix products."""
 
     @abstractmethod
     def tight(self, pairs: IndexArray) -> FloatArray:
@@ -64,13 +66,13 @@ class LowerBounds(ABC):
 
 
 class NoBounds(LowerBounds):
-    """Zero: nothing is known of a pair before it is solved."""
+    """Nothing is known of a pair before it is solved."""
 
     name = "none"
 
-    def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
-        """Return zeros, or minus infinity, since estimates of a distance may be negative."""
-        return np.full((len(rows), len(columns)), -np.inf)
+    def rough(self, rows: range, columns: int) -> FloatArray:
+        """Return minus infinity, since estimates of a distance may be negative."""
+        return np.full((len(rows), columns), -np.inf)
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return minus infinity."""
@@ -83,45 +85,55 @@ class ShapeBounds(LowerBounds):
     Parameters
     ----------
     features : sequence of (means, spectra)
-        Of each network: means (M, n) and spectra (M, r), both times roots of the weights.
-    parts : tuple of two float
-        Factors of the squared distances of means and of spectra.
+        Of each network: means (M, n) and spectra (M, r), times roots of their weights in the
+        squared distance.
     group : str or Group
         The group of the metric.
     size : int or None
         Number of neurons of the space in which permutations act.
+    allocate : callable
+        Makes an array of zeros of a shape.
     """
 
     name = "means and spectra"
 
     def __init__(
-        self, features: Sequence[Features], parts: tuple[float, float], group: Any, size: int | None
+        self,
+        features: Sequence[Features],
+        group: Any,
+        size: int | None,
+        allocate: Callable[[tuple[int, ...]], FloatArray] = np.zeros,
     ) -> None:
-        self._parts, self._group, self._size = parts, group, size
-        self._means = _stacked([means for means, _ in features])
-        self._spectra = _stacked([spectra for _, spectra in features])
+        self._group, self._size = group, size
+        self._means = _stacked([means for means, _ in features], allocate)
+        self._spectra = _stacked([spectra for _, spectra in features], allocate)
         K, M, n = self._means.shape
         if group == "identity":  # means are compared as they are
-            vectors = [self._means.reshape(K, -1)]
+            self._of_means = [self._means.reshape(K, -1)]
         else:
             values = [_singular_values(one, min(M, n)) for one in self._means]
-            vectors = [np.array(values), np.linalg.norm(self._means, axis=2)]
-        self._mean_vectors = [np.sqrt(parts[0]) * one for one in vectors]
-        self._noise_vectors = np.sqrt(parts[1]) * self._spectra.reshape(K, -1)
-        both = (self._mean_vectors[0], self._noise_vectors)
-        self._sizes = np.sum([(one**2).sum(axis=1) for one in both], axis=0)
+            self._of_means = [np.array(values), np.array([_norms(one) for one in self._means])]
+        self._of_noise = self._spectra.reshape(K, -1)
+        squares = [(one**2).sum() + (two**2).sum() for one, two in features]
+        self._sizes = np.array(squares)
         self._rounding = EPSILON * (MORE_ROUNDINGS + M * n + self._spectra[0].size)
 
-    def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
+    def rough(self, rows: range, columns: int) -> FloatArray:
         """Return the distances between spectra, and between norms or spectra of the means."""
-        products = [one[rows] @ one[columns].T for one in self._mean_vectors]
-        squared: FloatArray = np.min(
-            products, axis=0
-        )  # norms are equal, so this is the larger distance
-        squared += self._noise_vectors[rows] @ self._noise_vectors[columns].T
+        at = slice(rows.start, rows.stop)
+        squared = self._products(at, columns)
+        squared += self._of_noise[at] @ self._of_noise[:columns].T
         squared *= -2.0
-        squared += (1.0 - self._rounding) * (self._sizes[rows][:, None] + self._sizes[columns])
+        squared += (1.0 - self._rounding) * (self._sizes[at, None] + self._sizes[:columns])
         return np.asarray(np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared))
+
+    def _products(self, at: slice, columns: int) -> FloatArray:
+        """Return products of norms, or of singular values: those that are farther apart.
+
+        Both vectors of a network have the same norm: the smaller product, the larger distance.
+        """
+        each = [one[at] @ one[:columns].T for one in self._of_means]
+        return np.asarray(np.min(each, axis=0))
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return bounds with the exact distance between means."""
@@ -130,16 +142,17 @@ class ShapeBounds(LowerBounds):
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
             i, j = pairs[part].T
-            squared = self._parts[0] * self._mean_gaps(i, j)
-            squared += self._parts[1] * ((self._spectra[i] - self._spectra[j]) ** 2).sum((1, 2))
+            squared = self._mean_gaps(i, j)
+            squared += ((self._spectra[i] - self._spectra[j]) ** 2).sum((1, 2))
             squared -= self._rounding * (self._sizes[i] + self._sizes[j])
             bounds[part] = np.sqrt(np.maximum(squared, 0.0))
         return bounds
 
     def _mean_gaps(self, i: IndexArray, j: IndexArray) -> FloatArray:
-        if self._parts[0] == 0.0:
-            return np.zeros(len(i))
+        """Return the squared distances between means, at the best transform of each pair."""
         X, Y = self._means[i], self._means[j]
+        if not X.size:
+            return np.zeros(len(i))
         if self._group == "identity":
             return np.asarray(((X - Y) ** 2).sum((1, 2)))
         total = (X**2).sum((1, 2)) + (Y**2).sum((1, 2))
@@ -157,19 +170,19 @@ class AngleBounds(ShapeBounds):
 
     name = "means"
 
-    def rough(self, rows: IndexArray, columns: IndexArray) -> FloatArray:
+    def rough(self, rows: range, columns: int) -> FloatArray:
         """Return the angles between norms or singular values of the means."""
-        products = [one[rows] @ one[columns].T for one in self._mean_vectors]
-        return self._angles(np.min(products, axis=0), rows[:, None], columns[None])
+        at = slice(rows.start, rows.stop)
+        norms = np.sqrt(self._sizes[at, None] * self._sizes[:columns])
+        return self._angles(self._products(at, columns) / norms)
 
     def tight(self, pairs: IndexArray) -> FloatArray:
         """Return the angles between the means."""
-        i, j = pairs.T
-        total = self._sizes[i] + self._sizes[j]
-        return self._angles((total - self._mean_gaps(i, j)) / 2.0, i, j)
+        first, second = (self._sizes[k] for k in pairs.T)
+        products = (first + second - self._mean_gaps(*pairs.T)) / 2.0
+        return self._angles(products / np.sqrt(first * second))
 
-    def _angles(self, products: FloatArray, i: Any, j: Any) -> FloatArray:
-        cosines = products / np.sqrt(self._sizes[i] * self._sizes[j])
+    def _angles(self, cosines: FloatArray) -> FloatArray:
         return np.asarray(np.arccos(np.clip(cosines + 2.0 * self._rounding, -1.0, 1.0)))
 
 
@@ -187,7 +200,9 @@ def best_assignments(products: FloatArray, size: int | None) -> FloatArray:
     return np.array(found)
 
 
-def lower_bounds(metric: Any, networks: Sequence[Any], names: Sequence[str]) -> LowerBounds:
+def lower_bounds(
+    metric: Any, networks: Sequence[Any], names: Sequence[str], memory: int | None = None
+) -> LowerBounds:
     """Return the best bounds that are known for a metric, for all pairs of some networks.
 
     Parameters
@@ -198,21 +213,44 @@ def lower_bounds(metric: Any, networks: Sequence[Any], names: Sequence[str]) -> 
         Networks, which are read one after the other.
     names : sequence of str
         Their names, for messages.
+    memory : int, optional
+        Bytes that means and spectra may take in memory; more are kept in temporary files.
     """
     known = GaussianShapeMetric | CovarianceShapeMetric | ProcrustesShapeMetric
     if not isinstance(metric, known) or metric.group == "soft":
         return NoBounds()
     metric._validate_parameters()
-    features = _all_features(metric, networks, names)
-    if isinstance(metric, ProcrustesShapeMetric):
-        kind = AngleBounds if metric.get_params()["distance"] == "angular" else ShapeBounds
-        return kind(features, (1.0, 0.0), metric.group, metric.pad_to)
-    parts = float(metric.alpha), 2.0 - float(metric.alpha)
-    return ShapeBounds(features, parts, metric.group, metric.pad_to)
+    allocate = Allocator(memory)
+    features = _all_features(metric, networks, names, allocate)
+    angular = isinstance(metric, ProcrustesShapeMetric) and metric._parameter("distance")
+    kind = AngleBounds if angular == "angular" else ShapeBounds
+    return kind(features, metric.group, metric.pad_to, allocate)
+
+
+class Allocator:
+    """Makes arrays in memory, and in temporary files once they exceed a number of bytes."""
+
+    def __init__(self, memory: int | None) -> None:
+        self._left = np.inf if memory is None else memory
+
+    def __call__(self, shape: tuple[int, ...]) -> FloatArray:
+        """Return zeros."""
+        size = int(np.prod(shape)) * FLOAT_BYTES
+        self._left -= size
+        if self._left >= 0 or not size:
+            return np.zeros(shape)
+        with tempfile.TemporaryFile() as file:  # it disappears with the last array that maps it
+            return np.memmap(file, dtype=np.float64, mode="w+", shape=shape)
+
+    def keep(self, array: FloatArray) -> FloatArray:
+        """Return a copy of an array."""
+        copy = self(array.shape)
+        copy[...] = array
+        return copy
 
 
 def _all_features(
-    metric: ShapeMetric[Any], networks: Sequence[Any], names: Sequence[str]
+    metric: ShapeMetric[Any], networks: Sequence[Any], names: Sequence[str], allocate: Allocator
 ) -> list[Features]:
     """Return the features of every network, or raise an error that names the network."""
     first, features = None, []
@@ -221,9 +259,10 @@ def _all_features(
             given = metric._read(networks[k])
             with warnings.catch_warnings():  # they come again when the network is solved
                 warnings.simplefilter("ignore")
-                features.append(_features(metric, given))
+                means, spectra = _features(metric, given)
         except (InputError, InputTypeError) as error:
             raise type(error)(f"In network {name!r}: {error}") from None
+        features.append((allocate.keep(means), allocate.keep(spectra)))
         first = given if first is None else first
         difference = find_difference(first, given, (repr(names[0]), repr(name)))
         if difference is not None:
@@ -247,10 +286,10 @@ def _features(metric: Any, network: Any) -> Features:
         weights = condition_weights(metric.weights, network.n_conditions)
         net = coordinates_for(metric.group, metric._moments(network), weights)
         means, spectra = net.means, net.spectrum
-    root = np.sqrt(condition_weights(metric.weights, len(means)))[:, None]
+    weights = condition_weights(metric.weights, len(means))[:, None]
     return (
-        root * (means if metric.alpha > 0 else means[:, :0]),
-        root * (spectra if metric.alpha < 2 else spectra[:, :0]),
+        np.sqrt(metric.alpha * weights) * (means if metric.alpha > 0 else means[:, :0]),
+        np.sqrt((2 - metric.alpha) * weights) * (spectra if metric.alpha < 2 else spectra[:, :0]),
     )
 
 
@@ -259,10 +298,16 @@ def _singular_values(means: FloatArray, count: int) -> FloatArray:
     return np.pad(found, (0, count - len(found)))
 
 
-def _stacked(arrays: Sequence[FloatArray]) -> FloatArray:
+def _norms(means: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.norm(means, axis=1))
+
+
+def _stacked(
+    arrays: Sequence[FloatArray], allocate: Callable[[tuple[int, ...]], FloatArray]
+) -> FloatArray:
     """Return matrices of the same height as one array, with zeros added on the right."""
     width = max(one.shape[1] for one in arrays)
-    stack = np.zeros((len(arrays), len(arrays[0]), width))
+    stack = allocate((len(arrays), len(arrays[0]), width))
     for k, one in enumerate(arrays):
         stack[k, :, : one.shape[1]] = one
     return stack

@@ -100,7 +100,8 @@ class NeighborJob:
         """Search the neighbours of some networks, block by block."""
         names = (*self.labels, *self.query_labels)
         networks = _Chain(self.cohort, self.queries) if self.queries else self.cohort
-        bounds = lower_bounds(self.metric, networks, names)
+        budget = int(SHARE_OF_MEMORY_FOR_BOUNDS * self.settings.memory)
+        bounds = lower_bounds(self.metric, networks, names, budget)
         found: list[Any] = []
         with pair_solver(networks, names, self.metric, self.settings) as solver:
             columns = len(self.labels)
@@ -110,8 +111,7 @@ class NeighborJob:
                 search.pivots = choose_pivots(search, number, len(names), exact)
             with progress_bar("networks", len(rows), self.settings.progress) as advance:
                 for block in self._blocks(rows):
-                    found += search.run(block)
-                    advance(len(block))
+                    found += search.run(block, advance)
         self.warn_of_doubt()
         settings: dict[str, Any] = {"query": bool(self.queries), "bounds": bounds.name}
         settings |= {"tight_bounds": search.n_tight, "pivots": number}
@@ -124,7 +124,7 @@ class NeighborJob:
             k=self.limits.k,
             radius=self.limits.radius,
             n_pairs=self._count_pairs(rows),
-            n_solved=len(self.solved.pairs),
+            n_solved=self.solved.count(rows),
             description=self.description,
             settings=settings,
         )

@@ -151,16 +151,19 @@ class NeighborGraph:
         """
         values = self._column(target)
         numeric = values.dtype.kind in "iuf"
-        classes, codes = np.unique(values, return_inverse=True)
+        if pd.isna(values).any():
+            raise InputError("The 'target' parameter must be known for every network. Got NaN.")
+        classes, codes = np.unique(values if numeric else values.astype(str), return_inverse=True)
+        names = classes.tolist()
         task = _knn.REGRESSION if numeric else _knn.CLASSIFICATION
         numbers = values.astype(np.float64) if numeric else codes.astype(np.float64)
         found: list[Any] = []
         for row in self.indices:
             near = numbers[row[row != NOBODY]]
             guess = task.predict(near[None])[-1, 0] if len(near) else None
-            found.append(guess if guess is None or numeric else classes[int(guess)])
-        name = target if isinstance(target, str) else None
-        return pd.Series(found, index=list(self.of), name=name)
+            found.append(guess if guess is None or numeric else names[int(guess)])
+        title = target if isinstance(target, str) else None
+        return pd.Series(found, index=list(self.of), name=title)
 
     def _column(self, target: str | Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
         if isinstance(target, str):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
+from repshape._parallel import Advance
 from repshape.analysis.lower_bounds import LowerBounds
 from repshape.analysis.solved_pairs import SolvedPairs
 
@@ -84,6 +85,7 @@ class Block:
         self.solved = np.zeros(bounds.shape, dtype=bool)
         self.tight = np.zeros(bounds.shape, dtype=bool)
         self.limit = limits.of(self.distances)  # of each row
+        self.n_open = len(rows)  # rows that are not finished, when pairs were chosen last
         own = np.arange(rows.start, min(rows.stop, columns))
         self.solved[own - rows.start, own] = True
 
@@ -115,6 +117,7 @@ class Block:
         candidates = self.open()
         candidates &= self.tight | np.isfinite(self.limit)[:, None]
         rows = np.flatnonzero(candidates.any(axis=1))
+        self.n_open = len(rows)
         if not len(rows) or self._limits.k is None:
             return self._pairs(candidates)
         missing = self._limits.k - np.isfinite(self.distances).sum(axis=1)
@@ -202,10 +205,9 @@ class NeighborSearch:
     pivots: Pivots | None = None
     n_tight: int = 0
 
-    def run(self, rows: range) -> list[tuple[IndexArray, FloatArray]]:
-        """Return the neighbours of each row, and their distances."""
-        at, to = np.arange(rows.start, rows.stop), np.arange(self.columns)
-        rough = self.bounds.rough(at, to)
+    def run(self, rows: range, advance: Advance) -> list[tuple[IndexArray, FloatArray]]:
+        """Return the neighbours of each row and their distances, and count finished rows."""
+        rough = self.bounds.rough(rows, self.columns)
         if self.pivots is not None:
             np.maximum(rough, self.pivots.bounds(rows, self.columns), out=rough)
         block = Block(rows, self.columns, rough, self.limits)
@@ -217,7 +219,9 @@ class NeighborSearch:
             if len(loose):
                 block.tighten(loose, self.bounds.tight(loose))
                 self.n_tight += len(loose)
+            before = block.n_open
             pairs = block.next_pairs()
+            advance(before - block.n_open)
             if not len(pairs):
                 return list(block.neighbors())
             self._solve(block, pairs)

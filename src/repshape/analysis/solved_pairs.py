@@ -69,6 +69,11 @@ class SolvedPairs:
         chosen = numbers[:, np.concatenate(places)]
         return np.concatenate(found), chosen[0], chosen[1]
 
+    def count(self, rows: range) -> int:
+        """Return the number of pairs of which at least one network is in ``rows``."""
+        pairs = self.pairs
+        return int(((pairs >= rows.start) & (pairs < rows.stop)).any(axis=1).sum())
+
     @property
     def n_doubtful(self) -> int:
         """Number of pairs whose best alignment was found once only, and is not proven minimal."""

@@ -149,7 +149,12 @@ def neighbors(
         settings: dict[str, Any] = {"radius": radius, "workers": workers, "memory": memory}
         settings["progress"] = False if quiet else None
         more = {"store": store, "shard": shard, "scheduler": scheduler}
-        graph = _search(search, query, of, count, chosen, settings, more)
+        try:
+            graph = _search(search, query, of, count, chosen, settings, more)
+        except KeyboardInterrupt:
+            kept = f" Solved pairs are safe in {store}: repeat the command to resume."
+            typer.echo(f"repshape: interrupted.{kept if store else ''}", err=True)
+            raise typer.Exit(1) from None
         found = _of_graph(graph, target)
     table, summary, lines = found
     _write(table, summary, lines, files, as_json=as_json, quiet=quiet)
