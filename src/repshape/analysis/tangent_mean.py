@@ -15,6 +15,10 @@ from repshape.analysis.tangent_space import Point, ShapeSpace
 FloatArray = npt.NDArray[np.float64]
 # The iteration starts from the most central of this many networks.
 MAX_CANDIDATES = 4
+# A mean is left if a point at this fraction of the way to a network has a smaller variance, by more
+# than this fraction.
+STEP = 0.05
+KINK = 1e-6
 # Squared distances below this fraction of the squared responses are rounding.
 ROUNDING = 1e-14
 
@@ -83,7 +87,32 @@ def mean_point(
         variance = float(share @ distances**2)
         converged = previous - variance <= tol * variance + floor
         previous = variance
+        better = _step_away(space, points, share, mean, transforms, align) if converged else None
+        if better is not None and float(share @ better[0] ** 2) < (1 - KINK) * variance:
+            distances, transforms, mean = better
+            A, previous, converged = flat(mean, np.eye(n)), np.inf, False
     return MeanPoint(mean, distances, transforms, converged, iteration)
+
+
+def _step_away(
+    space: ShapeSpace,
+    points: list[Point],
+    share: FloatArray,
+    mean: Point,
+    transforms: list[FloatArray],
+    align: Any,
+) -> Any:
+    """Return distances, transforms and the best of some points near the mean.
+
+    Averaging may stop where another coupling of the noise is as good as the current one. The mean
+    is then no minimum: the variance is smaller on the way to one of the points.
+    """
+    used = np.flatnonzero(share > 0)
+    tried = []
+    for k in used[:: -(-len(used) // MAX_CANDIDATES)]:
+        near = space.exp(mean, STEP * space.log(mean, points[k], transforms[k].T))
+        tried.append((*align(near), near))
+    return min(tried, key=lambda one: float(share @ one[0] ** 2))
 
 
 def _most_central(points: list[Point], share: FloatArray, align: Any) -> Any:
