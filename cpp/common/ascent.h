@@ -8,7 +8,6 @@
 // An objective F offers n(), k(), single (whether its gradients are single precision) and operator()(full, gradient):
 // value and gradient (n x k) at the first k columns of an n x n orthogonal matrix.
 #pragma once
-#include <numeric>
 
 #include "common/lbfgs.h"
 #include "common/orthogonal.h"
@@ -142,26 +141,6 @@ class Ascent {
     --iterations_;  // the last gradient is evaluated again
     gradient_.clear();
     converged_ = stuck_ = false;
-  }
-
-  // The transform with its k-th weakest direction reversed (two neighbours, to stay a rotation).
-  // Empty where there is no such direction.
-  Matrix reversed(int k, bool paired) {
-    model();
-    std::vector<int> order(k_);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int a, int b) { return curvature_[a] < curvature_[b]; });
-    if (k + int(paired) >= k_) return {};
-    Matrix out = t_;
-    for (int which = k; which <= k + int(paired); ++which) {
-      std::vector<double> v(n_, 0), image(n_, 0);
-      for (int i = 0; i < k_; ++i) v[i] = basis_[std::size_t(i) * n_ + order[which]];
-      for (int i = 0; i < n_; ++i)
-        for (int j = 0; j < n_; ++j) image[i] += out[std::size_t(i) * n_ + j] * v[j];
-      for (int i = 0; i < n_; ++i)
-        for (int j = 0; j < n_; ++j) out[std::size_t(i) * n_ + j] -= 2 * image[i] * v[j];
-    }
-    return out;
   }
 
   // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads on.
@@ -383,20 +362,5 @@ class Ascent {
 };
 
 inline bool higher(const Ascent& a, const Ascent& b) { return a.value() > b.value(); }
-
-inline bool same_maximum(const Ascent& a, const Ascent& b) {
-  return squared_gap(a.transform(), b.transform()) < kSameMaximum;
-}
-
-// The first runs, at most `most` of them; those that have reached the same maximum count once.
-inline void keep_distinct(std::vector<Ascent>& runs, int most) {
-  std::vector<Ascent> kept;
-  for (Ascent& run : runs) {
-    bool fresh = int(kept.size()) < most;
-    for (const Ascent& other : kept) fresh = fresh && !same_maximum(run, other);
-    if (fresh) kept.push_back(std::move(run));
-  }
-  runs = std::move(kept);
-}
 
 }  // namespace repshape

@@ -8,8 +8,6 @@
 
 namespace repshape {
 
-// Two transforms at a smaller squared Frobenius distance than this have reached the same maximum.
-constexpr double kSameMaximum = 1e-4;
 
 inline double squared_gap(const Matrix& a, const Matrix& b) {
   double total = 0;
