@@ -1,6 +1,6 @@
 """The distance matrix at scale: time, memory, overhead, polish and what 1800 networks would take.
 
-    python benchmarks/scale.py [toy] [vae] [memory] [macaque] [model]
+    python -m benchmarks.scale [toy] [vae] [memory] [macaque] [exponents] [estimates] [vae_1800]
 
 Without names all are run. Each result is printed and kept in benchmarks/results/scale.json.
 NETREP_PATH names a checkout of netrep, REPSHAPE_DATA the folder of the recordings; what needs one
@@ -20,19 +20,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import repshape as rs
-from repshape.cli import run
-from repshape.io.cohort import save_networks
-from scale_jobs import (
+from benchmarks.scale_costs import estimates, exponents, vae_1800
+from benchmarks.scale_jobs import (
     Profile,
     command,
     full_covariances,
     macaque,
-    trial_networks,
     vae_like,
 )
+from repshape.cli import run
+from repshape.io.cohort import save_networks
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -124,67 +122,12 @@ def macaque_v1(folder: Path) -> dict[str, Any]:
     return result
 
 
-def model(folder: Path) -> dict[str, Any]:
-    """Fit processor seconds of a pair on small jobs, and check the fit on others.
-
-    log(seconds) = a + b log(M) + c log(n), for diagonal networks, polish included; and seconds of
-    preparing a network of trials, d M L n^2.
-    """
-    metric = rs.GaussianShapeMetric(alpha=1.0)
-
-    def measured(K: int, M: int, n: int) -> float:
-        networks = [network for _, network, _ in vae_like(K, M, n, seed=M + n)]
-        with Profile() as profile:
-            rs.pairwise(networks, metric, workers=1)
-        return profile.cpu / (K * (K - 1) / 2)
-
-    grid = [(M, n) for M in (128, 256, 1024) for n in (5, 8, 16)]
-    seconds = np.array([measured(12, M, n) for M, n in grid])
-    A = np.column_stack([np.ones(len(grid)), np.log(grid)])
-    weights = np.linalg.lstsq(A, np.log(seconds), rcond=None)[0]
-
-    def predicted(M: int, n: int) -> float:
-        return float(np.exp(weights @ [1.0, np.log(M), np.log(n)]))
-
-    checks = {}
-    for K, M, n in ((30, 512, 10), (20, 2048, 10)):
-        found = measured(K, M, n)
-        checks[f"K={K}, M={M}, n={n}"] = {"measured": found, "predicted": predicted(M, n)}
-    pair = checks["K=20, M=2048, n=10"]["measured"]
-    pairs = 1800 * 1799 // 2
-    return {
-        "log_seconds_a_pair": dict(
-            zip(("constant", "log_M", "log_n"), weights.tolist(), strict=True)
-        ),
-        "fitted_on": [
-            {"M": M, "n": n, "seconds": s} for (M, n), s in zip(grid, seconds, strict=True)
-        ],
-        "checked_on": checks,
-        "trials": _preparing(metric),
-        "vae_1800": {
-            "pairs": pairs,
-            "seconds_a_pair_predicted": predicted(2048, 10),
-            "seconds_a_pair_measured": pair,
-            "hours_on_two_cores_predicted": pairs * predicted(2048, 10) / 2 / 3600,
-            "hours_on_two_cores_measured_pair": pairs * pair / 2 / 3600,
-        },
-    }
-
-
-def _preparing(metric: rs.GaussianShapeMetric) -> list[dict[str, float]]:
-    rows = []
-    for M, L, n in ((100, 20, 20), (100, 80, 20), (400, 20, 20), (100, 80, 60)):
-        (one,) = [network for _, network, _ in trial_networks(1, M, n, L)]
-        start = time.process_time()
-        metric.prepare(one)
-        rows.append({"M": M, "L": L, "n": n, "seconds": time.process_time() - start})
-    return rows
-
-
 BENCHMARKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "toy": toy,
     "vae": vae,
-    "model": model,
+    "exponents": exponents,
+    "estimates": estimates,
+    "vae_1800": vae_1800,
     "macaque": macaque_v1,
     "memory": memory,
 }

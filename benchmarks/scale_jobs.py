@@ -86,9 +86,9 @@ class Profile:
         return self
 
     def _timed(self, function: Any, name: str) -> Any:
-        def timed(*arguments: Any) -> Any:
+        def timed(*arguments: Any, **options: Any) -> Any:
             start = time.thread_time()
-            result = function(*arguments)
+            result = function(*arguments, **options)
             with self._lock:
                 setattr(self, name, getattr(self, name) + time.thread_time() - start)
             return result

@@ -35,6 +35,7 @@ def dynamics() -> Figure:
             given.plot(path + shift, color=colour, linewidth=0.7, alpha=0.8)
         given.text(STEPS - 0.5, shift, f"autocorrelation {decay}", va="center", fontsize=7)
     given.set(xlabel="time step", ylabel="response", yticks=[], xlim=(0, STEPS + 4.5))
+    given.set_xticks(range(0, STEPS, 2))  # beside the names there are none
     panels.title(given, "a", "Same mean and variance at every step")
     decays = np.sort(np.append(np.linspace(0, 0.98, 40), 0.5))
     x = stationary(0.5)
@@ -60,7 +61,7 @@ def frame(axis: Axes, network: rs.Gaussians, words: str) -> None:
 
 def geodesic() -> Figure:
     """Draw the shortest path between two toy networks as five frames, and the far end as given."""
-    toy = rs.datasets.toy_networks(n_conditions=4)
+    toy = rs.datasets.toy_networks()
     x, y = toy[8], toy[90]
     metric = rs.GaussianShapeMetric()
     d = metric.distance(x, y)
@@ -88,7 +89,7 @@ def tangent() -> Figure:
     EmbeddingPicture.of(found.scores, D, colour=colour, connect=grid, areas=24.0).draw(plane)
     share = 100 * found.explained_variance_ratio
     plane.set(xlabel=f"component 1 ({share[0]:.0f} %)", ylabel=f"component 2 ({share[1]:.0f} %)")
-    panels.title(plane, "a", "99 toy networks in the tangent plane at their mean")
+    panels.title(plane, "", "99 toy networks in the tangent plane at their mean")
     right.suptitle("Networks along both components", fontsize=7.5)
     axes = right.subplots(2, 3)
     for row, component in enumerate(np.eye(2)):

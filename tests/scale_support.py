@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from repshape import Cohort, GaussianShapeMetric, pairwise
 from repshape._native import PairResults
 from repshape.errors import RepshapeError
+from repshape.pairwise import threads
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.store import Store
 
@@ -52,6 +54,38 @@ def run_logged(cohort: Path, store: Path, log: Path, options: dict[str, Any]) ->
 
     Store.write = write  # type: ignore[method-assign]
     pairwise(Cohort.open(cohort), METRIC, store=store, tile=EDGE, **options)
+
+
+def run_counted(
+    cohort: Path, store: Path, log: Path, last: int | None, options: dict[str, Any]
+) -> None:
+    """Run `pairwise`, log how many pairs are solved from their own starts, and be killed.
+
+    The process kills itself as soon as it has written ``last`` tiles.
+    """
+    write, solve = Store.write, threads.solve_chunk
+    written = 0
+
+    def counting(self: Store, layer: int, tile: Tile, found: PairResults) -> None:
+        nonlocal written
+        write(self, layer, tile, found)
+        written += 1
+        if written == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def logging(metric: Any, prepared: Any, pairs: Any, **given: Any) -> PairResults:
+        with open(log, "a") as handle:
+            handle.write(f"{'whole' if given.get('brief') is None else 'brief'} {len(pairs)}\n")
+        return solve(metric, prepared, pairs, **given)
+
+    Store.write, threads.solve_chunk = counting, logging  # type: ignore[method-assign, assignment]
+    pairwise(Cohort.open(cohort), METRIC, store=store, workers=1, **options)
+
+
+def solved(log: Path, search: str) -> int:
+    """Return how many pairs were searched, briefly or at length."""
+    lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    return sum(int(number) for name, number in lines if name == search)
 
 
 def run_limited(cohort: Path, store: Path, largest: int, answer: Any) -> None:

@@ -27,13 +27,12 @@ void make_network(ProcessNetwork* self, Stack means, Blocks factors, Counts firs
   for (std::size_t b = 0; b < blocks; ++b) self->ranks[b] = double(ranks(b));
   for (const Stack& one : spectra) {
     if (one.shape(0) != conditions) throw nb::value_error("spectra and means disagree in shape");
-    self->spectra.push_back(
-        {int(one.shape(1)), int(one.shape(2)), std::vector<double>(one.data(), one.data() + one.size())});
+    self->add_spectra(one.data(), int(one.shape(1)), int(one.shape(2)));
   }
 }
 
 void make_settings(ProcessSettings* self, int group, double alpha, Array weights, double tolerance, int max_iterations,
-                   Array starts, int n_starts, bool screen, std::uint64_t seed) {
+                   Array starts, int n_starts, bool screen, std::uint64_t seed, int pad_to) {
   new (self) ProcessSettings();
   self->group = Group(group);
   self->alpha = alpha;
@@ -44,6 +43,7 @@ void make_settings(ProcessSettings* self, int group, double alpha, Array weights
   self->n_starts = n_starts;
   self->screen = screen;
   self->seed = seed;
+  self->pad_to = pad_to;
 }
 
 void check(const ProcessSettings& s, const ProcessNetwork& x, const ProcessNetwork& y) {
@@ -91,7 +91,7 @@ nb::object gradient(const ProcessNetwork& x, const ProcessNetwork& y, Array tran
   double value = 0;
   {
     nb::gil_scoped_release release;
-    const ProcessObjective f({&x, &y, alpha, weights.data()});
+    const ProcessObjective f({x, y, alpha, weights.data()});
     value = f.at(Matrix(transform.data(), transform.data() + transform.size()), out);
   }
   return nb::make_tuple(value, matrix(std::move(out), x.neurons, y.neurons));
@@ -108,7 +108,7 @@ void bind_process(nb::module_& m) {
       .def("__lt__", [](const ProcessNetwork& a, const ProcessNetwork& b) { return a < b; });
   nb::class_<ProcessSettings>(m, "ProcessOptions")
       .def("__init__", &make_settings, "group"_a, "alpha"_a, "weights"_a, "tolerance"_a, "max_iterations"_a,
-           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a)
+           "starts"_a, "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0)
       .def("shorten", [](ProcessSettings& s, int starts) { s.exploration.shorten(starts); }, "starts"_a);
   m.def("process_align", &align, "x"_a, "y"_a, "options"_a);
   m.def("process_align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);

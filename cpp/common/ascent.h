@@ -73,7 +73,7 @@ class Ascent {
   template <class F>
   void run(const F& f, int limit) {
     look(f);
-    lowest_ = INFINITY, idle_ = 0;
+    lowest_ = INFINITY, highest_ = -INFINITY, idle_ = 0;
     while (!finished(f.single) && iterations_ < limit) advance(f, limit);
   }
 
@@ -129,6 +129,14 @@ class Ascent {
     converged_ = stuck_ = false;
   }
 
+  // Prepares for an objective that resembles the last: keeps the L-BFGS memory, but no values.
+  void transfer(const AscentSettings& settings) {
+    settings_ = settings;
+    iterations_ = 0;
+    gradient_.clear();
+    converged_ = stuck_ = false;
+  }
+
   // Prepares for the same objective in another precision: keeps the L-BFGS memory, but no values.
   void refresh() {
     --iterations_;  // the last gradient is evaluated again
@@ -156,15 +164,15 @@ class Ascent {
     return out;
   }
 
-  // Single precision can do no more once the gradient is too small for it to resolve, or no longer decreases.
+  // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads on.
   bool finished(bool single) {
     const double norm = std::sqrt(dot(r_, r_));
     converged_ = norm <= settings_.tolerance * settings_.scale;
     if (!single) return converged_ || stuck_;
-    if (norm < 0.9 * lowest_)
-      lowest_ = norm, idle_ = 0;
-    else
-      ++idle_;
+    const bool rises = value_ > highest_ + kSingleGain * settings_.scale;
+    idle_ = norm < 0.9 * lowest_ || rises ? 0 : idle_ + 1;
+    if (norm < 0.9 * lowest_) lowest_ = norm;
+    if (rises) highest_ = value_;
     return stuck_ || norm <= std::max(kSingleTolerance, settings_.tolerance) * settings_.scale || idle_ > kIdleSteps;
   }
 
@@ -355,7 +363,8 @@ class Ascent {
   static constexpr double kLongestStep = 2.0;  // radians, over all planes together
   static constexpr int kLineSearchTries = 6;
   static constexpr double kSingleTolerance = 5e-8;  // gradients are accurate to about 1e-8
-  static constexpr int kIdleSteps = 10;
+  static constexpr double kSingleGain = 5e-7;       // of a value: larger than its rounding
+  static constexpr int kIdleSteps = 15;
   static constexpr double kProbe = 1e-2;        // radians, over all planes together
   static constexpr double kLinearRange = 1e-2;  // by how much the linear model can reduce a gradient
   static constexpr double kFlat = 1e-7;    // curvatures below this share of the largest are rounding
@@ -364,7 +373,7 @@ class Ascent {
   AscentSettings settings_;
   int n_ = 0, k_ = 0, iterations_ = 0, steps_ = 0;
   int idle_ = 0;
-  double value_ = 0, lowest_ = INFINITY;
+  double value_ = 0, lowest_ = INFINITY, highest_ = -INFINITY;
   bool converged_ = false, stuck_ = false, alternating_ = true;
   Matrix t_, gradient_, r_, basis_, curvature_;
   const Curvature* curvature_source_ = nullptr;

@@ -25,7 +25,7 @@ inline double cost_of(const Network& x, const Network& y) {
 // The same on some of the conditions: as many as fix a transform of this size.
 inline Objective on_some_conditions(Objective f) {
   const Network& x = *f.pair.x;
-  constexpr int fewest = 6;  // groups of eight conditions
+  constexpr int fewest = 8;  // groups of eight conditions
   const int total = x.groups();
   const int wanted = std::max(fewest, (2 * x.neurons + kDoubleLanes - 1) / kDoubleLanes);
   if (wanted >= total) return f;

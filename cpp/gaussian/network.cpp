@@ -5,18 +5,13 @@
 #include <cstring>
 #include <functional>
 
+#include "common/units.h"
+
 namespace repshape {
 namespace {
 
 // Lanes are padded to eight conditions. For fewer conditions than that, larger networks than this would waste memory.
 constexpr int kMaxPaddedSize = 32;
-
-// The power of two just below the largest magnitude; one where all are zero.
-double unit_of(const double* values, std::size_t count) {
-  double largest = 0;
-  for (std::size_t e = 0; e < count; ++e) largest = std::max(largest, std::abs(values[e]));
-  return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
-}
 
 // Truncation: from so many neurons on, to this share of the columns at most, without this share of the noise.
 constexpr int kWorthTruncating = 48;

@@ -2,6 +2,7 @@
 #pragma once
 #include <numeric>
 
+#include "common/units.h"
 #include "gaussian/blas_objective.h"
 
 namespace repshape {
@@ -57,17 +58,6 @@ inline double spectral_gap(const Pair& pair) {
     total += pair.weights[m] * sum;
   }
   return total;
-}
-
-// Sets gains and weights from the scales of the two networks.
-inline void set_units(Pair& pair) {
-  const Network &x = *pair.x, &y = *pair.y;
-  const double scale = std::max(x.scale, y.scale), mean_scale = std::max(x.mean_scale, y.mean_scale);
-  pair.gain_x = x.scale / scale, pair.gain_y = y.scale / scale;
-  pair.mean_gain_x = x.mean_scale / mean_scale, pair.mean_gain_y = y.mean_scale / mean_scale;
-  if (pair.alpha == 0 || pair.alpha == 2) return;  // there is only one part
-  const double ratio = (x.scale / x.mean_scale) * (y.scale / y.mean_scale);
-  (ratio > 1 ? pair.mean_weight : pair.covariance_weight) = ratio > 1 ? 1 / ratio : ratio;
 }
 
 // Weighted squared norm of a network: of the means of all conditions, and of the noise of those that take part.

@@ -242,7 +242,7 @@ class PairSolver {
     const double covariance_share = (2 - s_.alpha) * whole_.pair.covariance_weight;
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
     Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost_of(x, y), s_.max_iterations, random);
-    if (2 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
+    if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
@@ -253,7 +253,7 @@ class PairSolver {
       best.demand(s_.tolerance);
       best.refresh();
     } else {
-      best = Ascent(settings_, best.transform());
+      best.transfer(settings_);
     }
     ascend(best);
     return best;

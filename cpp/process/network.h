@@ -19,7 +19,10 @@ struct Spectra {
 
 struct ProcessNetwork {
   int conditions = 0, rows = 0, neurons = 0, blocks = 0, positions = 0, rank = 0;
-  bool reduced = false;         // the responses span fewer dimensions than there are neurons
+  bool reduced = false;  // the responses span fewer dimensions than there are neurons
+  // Means are stored in units of mean_scale, and all that concerns the noise in units of scale: powers of two, and one
+  // unless the numbers are extreme.
+  double scale = 1, mean_scale = 1;
   std::vector<double> means;    // rows x neurons; as many rows for each condition
   std::vector<int> lengths;     // blocks: positions at which the factors are not zero
   std::vector<std::size_t> offsets;  // blocks: where the factors begin
@@ -33,6 +36,10 @@ struct ProcessNetwork {
   // factors: blocks x positions x neurons x rank; first: blocks, the factors are zero before that position.
   ProcessNetwork(const double* mean_values, const double* factor_values, const std::int64_t* first, int conditions,
                  int rows, int neurons, int blocks, int positions, int rank, bool reduced);
+  // values: conditions x groups x size.
+  void add_spectra(const double* values, int groups, int size);
+  // The network with `count` neurons that never respond after its own.
+  ProcessNetwork with_silent_neurons(int count) const;
 
   const double* factor(int block) const { return factors.data() + offsets[block]; }
   // The condition that a row of the means, or a block, belongs to.

@@ -56,7 +56,7 @@ Matrix mean_term(const ProcessPair& pair) {
 }
 
 ProcessObjective::ProcessObjective(const ProcessPair& of) : pair(of), means(mean_term(of)), blocks(of.x->blocks) {
-  for (double& v : means) v *= pair.alpha;
+  for (double& v : means) v *= pair.mean_share();
   std::iota(blocks.begin(), blocks.end(), 0);
 }
 
@@ -86,7 +86,7 @@ double ProcessObjective::at(const Matrix& t, Matrix& gradient) const {
   BlockProducts products(pair, t.data());
   if (products.empty() || pair.alpha == 2) return total;
   for (int b : blocks) {
-    const double weight = (2 - pair.alpha) * boost * pair.weights[x.condition_of_block(b)];
+    const double weight = pair.covariance_share() * boost * pair.weights[x.condition_of_block(b)];
     if (weight == 0) continue;
     products.form(b);
     const int columns = x.lengths[b] * y.rank;
@@ -105,7 +105,7 @@ double mean_residual(const ProcessPair& pair, const Matrix& t) {
     double sum = 0;
     for (int i = 0; i < nx; ++i) {
       const double moved = dot(t.data() + std::size_t(i) * ny, y.means.data() + std::size_t(r) * ny, ny);
-      const double gap = x.means[std::size_t(r) * nx + i] - moved;
+      const double gap = pair.mean_gain_x * x.means[std::size_t(r) * nx + i] - pair.mean_gain_y * moved;
       sum += gap * gap;
     }
     total += pair.weights[x.condition_of_row(r)] * sum;
@@ -118,16 +118,20 @@ double mean_residual(const ProcessPair& pair, const Matrix& t) {
 double covariance_residual(const ProcessPair& pair, const Matrix& t) {
   const ProcessNetwork &x = *pair.x, &y = *pair.y;
   BlockProducts products(pair, t.data());
+  const double gain_x = pair.gain_x, gain_y = pair.gain_y;
   double total = 0;
   for (int b = 0; b < x.blocks; ++b) {
-    double sum = x.variance[b] + y.variance[b];
+    double sum = gain_x * gain_x * x.variance[b] + gain_y * gain_y * y.variance[b];
     if (!products.empty()) {
       products.form(b);
       double gap = 0;
-      for (std::size_t e = 0; e < products.moved.size(); ++e)
-        gap += (products.lifted[e] - products.moved[e]) * (products.lifted[e] - products.moved[e]);
+      for (std::size_t e = 0; e < products.moved.size(); ++e) {
+        const double each = gain_x * products.lifted[e] - gain_y * products.moved[e];
+        gap += each * each;
+      }
       const bool whole = std::abs(dot(products.polar, products.polar) - x.ranks[b]) < 1e-9 * x.rank;
-      sum = gap + (whole ? 0 : std::max(0.0, x.variance[b] - dot(products.lifted, products.lifted)));
+      const double lost = whole ? 0 : std::max(0.0, x.variance[b] - dot(products.lifted, products.lifted));
+      sum = gap + gain_x * gain_x * lost;
     }
     total += pair.weights[x.condition_of_block(b)] * sum;
   }
@@ -144,7 +148,8 @@ double spectral_gap(const ProcessPair& pair) {
       double sum = 0;
       for (int g = 0; g < a.groups; ++g)
         for (int v = 0; v < std::max(a.size, b.size); ++v) {
-          const double gap = (v < a.size ? a.of(m, g)[v] : 0) - (v < b.size ? b.of(m, g)[v] : 0);
+          const double gap = pair.gain_x * (v < a.size ? a.of(m, g)[v] : 0) -
+                             pair.gain_y * (v < b.size ? b.of(m, g)[v] : 0);
           sum += gap * gap;
         }
       best = std::max(best, sum);
@@ -161,7 +166,7 @@ double ProcessObjective::squares(const ProcessNetwork& net) const {
     means += pair.weights[net.condition_of_row(r)] * dot(mean, mean, net.neurons);
   }
   for (int b : blocks) noise += pair.weights[net.condition_of_block(b)] * net.variance[b];
-  return pair.alpha * means + (2 - pair.alpha) * boost * noise;
+  return pair.mean_share() * means + pair.covariance_share() * boost * noise;
 }
 
 double ProcessObjective::operations() const {

@@ -4,6 +4,7 @@
 #pragma once
 #include "common/roots.h"
 #include "common/transforms.h"
+#include "common/units.h"
 #include "process/network.h"
 
 namespace repshape {
@@ -12,6 +13,18 @@ struct ProcessPair {
   const ProcessNetwork *x, *y;
   double alpha = 1;
   const double* weights = nullptr;  // conditions
+  double gain_x = 1, gain_y = 1, mean_gain_x = 1, mean_gain_y = 1;  // see set_units
+  double covariance_weight = 1, mean_weight = 1;
+
+  ProcessPair(const ProcessNetwork& x_, const ProcessNetwork& y_, double alpha_, const double* weights_)
+      : x(&x_), y(&y_), alpha(alpha_), weights(weights_) {
+    set_units(*this);
+  }
+  // The weights of the two parts in the objective.
+  double mean_share() const { return alpha * mean_weight; }
+  double covariance_share() const { return (2 - alpha) * covariance_weight; }
+  double mean_unit() const { return std::max(x->mean_scale, y->mean_scale); }
+  double unit() const { return std::max(x->scale, y->scale); }
 };
 
 // sum w mu_x mu_y' over all rows of the means, n_x x n_y
@@ -21,7 +34,7 @@ struct ProcessObjective {
   static constexpr bool single = false;
 
   ProcessPair pair;
-  Matrix means;             // alpha sum w mu_x mu_y'
+  Matrix means;             // the share of the means in the gradient
   std::vector<int> blocks;  // those that count
   double boost = 1;         // what their sum is multiplied by, so that it stands for all blocks
   mutable long evaluated = 0;
@@ -46,7 +59,8 @@ struct ProcessObjective {
   double squares(const ProcessNetwork& net) const;  // weighted sum of squared responses
 };
 
-// The squared distance at a fixed transform (n_x x n_y), from residuals: accurate where it is small.
+// The squared distance at a fixed transform (n_x x n_y), from residuals: accurate where it is small. In squared units of
+// the pair, as is the next.
 double mean_residual(const ProcessPair& pair, const Matrix& t);
 double covariance_residual(const ProcessPair& pair, const Matrix& t);
 

@@ -45,11 +45,11 @@ Matrix toward(const ProcessObjective& f, const Matrix& t) {
   return out;
 }
 
-// One pair in canonical order. `given` starts (n x k) replace all others.
+// One pair in canonical order. `given` starts (n x k) replace all others. The last `spare` neurons of x are silent.
 class ProcessSolver {
  public:
-  ProcessSolver(const ProcessPair& pair, const ProcessSettings& s, const std::vector<Matrix>& given)
-      : pair_(pair), s_(s), given_(given), f_(pair), random_(s.seed) {
+  ProcessSolver(const ProcessPair& pair, const ProcessSettings& s, const std::vector<Matrix>& given, int spare = 0)
+      : pair_(pair), s_(s), given_(given), spare_(spare), f_(pair), random_(s.seed) {
     const ProcessNetwork &x = *pair.x, &y = *pair.y;
     // A dimension that one network does not use can be reversed at no cost.
     special_ = s.group == Group::rotation && x.neurons == y.neurons && !x.reduced && !y.reduced;
@@ -76,16 +76,19 @@ class ProcessSolver {
   }
 
   void search_permutations() {
-    const PermutationSettings own{0,        s_.max_iterations,  f_.scale(),
+    const PermutationSettings own{spare_,   s_.max_iterations,  f_.scale(),
                                   f_.total(), f_.operations(), s_.screen ? 0 : 1 + s_.n_starts, s_.exploration};
     PermutationSearch<ProcessObjective> search(f_, f_, own, random_);
     if (given_.empty()) {
       const Roots x = roots_of(*pair_.x), y = roots_of(*pair_.y);
-      Suggestions suggestions(x, y, row_weights_.data(), s_.alpha, 2 - s_.alpha, random_);
+      Suggestions suggestions(x, y, row_weights_.data(), pair_.mean_share(), pair_.covariance_share(), random_);
       search.explore({first_gain(pair_)}, [&] { return suggestions.next(); });
     } else {
       std::vector<Matrix> starts;
-      for (const Matrix& t : given_) starts.push_back(toward(f_, t));
+      for (const Matrix& t : given_) {
+        starts.push_back(toward(f_, t));
+        if (starts.back() == t) invite(starts.back(), f_.k(), spare_);
+      }
       search.improve(starts);
     }
     settle(search);
@@ -110,7 +113,8 @@ class ProcessSolver {
     if (starts.empty()) starts = make_starts(pair_, s_, special_);
     if (given_.empty() && s_.screen && s_.alpha < 2 && s_.group != Group::identity && f_.n() * f_.k() > 0) {
       const Roots x = roots_of(*pair_.x), y = roots_of(*pair_.y);
-      Correspondence suggestions(x, y, row_weights_.data(), s_.alpha, 2 - s_.alpha, special_, random_);
+      Correspondence suggestions(x, y, row_weights_.data(), pair_.mean_share(), pair_.covariance_share(), special_,
+                                 random_);
       search.explore(starts[0], suggestions, random_);
     } else {
       search.run(std::move(starts));
@@ -121,13 +125,21 @@ class ProcessSolver {
 
   void measure() {
     const double mean = mean_residual(pair_, out_.transform), covariance = covariance_residual(pair_, out_.transform);
-    out_.mean_distance = std::sqrt(mean);
-    out_.covariance_distance = std::sqrt(covariance);
-    out_.distance = out_.lower_bound = std::sqrt(s_.alpha * mean + (2 - s_.alpha) * covariance);
+    out_.mean_distance = pair_.mean_unit() * std::sqrt(mean);
+    out_.covariance_distance = pair_.unit() * std::sqrt(covariance);
+    out_.distance = out_.lower_bound = combined(mean, covariance);
     out_.evaluations = f_.evaluated;
     if (s_.group == Group::identity) return;
     const double least = mean_residual(pair_, oracle(mean_term(pair_), f_.n(), f_.k(), s_.group, special_));
-    out_.lower_bound = std::min(out_.distance, std::sqrt(s_.alpha * least + (2 - s_.alpha) * spectral_gap(pair_)));
+    out_.lower_bound = std::min(out_.distance, combined(least, spectral_gap(pair_)));
+  }
+
+  // The distance from its squared parts, each in its own unit.
+  double combined(double means, double covariances) const {
+    const double unit = pair_.unit(), mean_unit = pair_.mean_unit();
+    means *= s_.alpha, covariances *= 2 - s_.alpha;
+    if (unit == mean_unit) return unit * std::sqrt(means + covariances);
+    return std::hypot(mean_unit * std::sqrt(means), unit * std::sqrt(covariances));
   }
 
   static constexpr int kMemory = 30;
@@ -135,6 +147,7 @@ class ProcessSolver {
   ProcessPair pair_;
   const ProcessSettings& s_;
   const std::vector<Matrix>& given_;
+  int spare_;
   ProcessObjective f_;
   Random random_;
   bool special_ = false;
@@ -151,11 +164,23 @@ ProcessSolution solve_process(const ProcessNetwork& x, const ProcessNetwork& y, 
   // The solver's transform maps columns of second onto first; the caller's, rows of y onto x.
   const std::size_t count = std::size_t(x.neurons) * y.neurons;
   std::vector<Matrix> starts;
+  // More silent neurons than the other network has neurons make no difference.
+  const int spare =
+      settings.group != Group::permutation ? 0 : std::max(0, std::min(settings.pad_to - first.neurons, second.neurons));
   for (int g = 0; g < n_given; ++g) {
     starts.emplace_back(given + g * count, given + (g + 1) * count);
     if (!swapped) starts.back() = transposed(starts.back(), y.neurons, x.neurons);
+    starts.back().resize(count + std::size_t(spare) * second.neurons, 0);
   }
-  ProcessSolution out = ProcessSolver({&first, &second, settings.alpha, settings.weights.data()}, settings, starts).run();
+  const double* weights = settings.weights.data();
+  ProcessSolution out;
+  if (spare > 0) {
+    const ProcessNetwork larger = first.with_silent_neurons(spare);
+    out = ProcessSolver({larger, second, settings.alpha, weights}, settings, starts, spare).run();
+    out.transform.resize(count);
+  } else {
+    out = ProcessSolver({first, second, settings.alpha, weights}, settings, starts).run();
+  }
   if (!swapped) out.transform = transposed(out.transform, x.neurons, y.neurons);
   return out;
 }

@@ -17,6 +17,7 @@ struct ProcessSettings {
   int n_starts = 0;
   bool screen = true;  // whether the search makes its own starts; else every start is finished
   std::uint64_t seed = 0;
+  int pad_to = 0;  // neurons of the space in which permutations act, if more than the larger network has
   ExplorationSettings exploration;
 };
 

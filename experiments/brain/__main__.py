@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from experiments.brain.figures import draw_all
@@ -70,7 +71,7 @@ def print_claims(console: Console, results: dict[str, Any]) -> None:
     for heading in ("claim", "what it says", "numbers", "verdict"):
         table.add_column(heading)
     for claim in results["claims"]:
-        numbers = "\n".join(map(criterion_words, claim["criteria"]))
+        numbers = escape("\n".join(map(criterion_words, claim["criteria"])))
         colour = COLOURS[claim["verdict"]]
         words = f"[{colour}]{claim['verdict']}"
         table.add_row(claim["name"], claim["sentence"], numbers, words)
@@ -85,13 +86,13 @@ def criterion_words(row: dict[str, Any]) -> str:
 
     >>> row = {"name": "d_2", "value": 0.5, "low": 0.1, "high": 0.9, "above": 0, "n_units": 8}
     >>> criterion_words(row)
-    'd_2: 0.50 [0.10, 0.90], must be above 0 (8 units)'
+    'd_2: 0.50 [0.10, 0.90], must be above 0 (n = 8)'
     """
     if row["value"] is None:
         return f"{row['name']}: not known, must be above {row['above']:.3g}"
     ends = ", ".join("not known" if row[k] is None else f"{row[k]:.2f}" for k in ("low", "high"))
     words = f"{row['name']}: {row['value']:.2f} [{ends}], must be above {row['above']:.3g}"
-    return f"{words} ({row['n_units']} units)" if row["n_units"] else words
+    return f"{words} (n = {row['n_units']})" if row["n_units"] else words
 
 
 if __name__ == "__main__":

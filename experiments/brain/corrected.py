@@ -18,7 +18,7 @@ import numpy as np
 
 import repshape as rs
 from experiments.brain.claims import LEVEL
-from experiments.brain.protocol import Networks
+from experiments.brain.protocol import Networks, search
 from experiments.brain.settings import Settings
 
 COLUMNS = ("estimate", "low", "high", "plug_in", "floor")
@@ -41,9 +41,7 @@ def corrected_metric(settings: Settings, alpha: float, n_components: int) -> Any
     return rs.GaussianShapeMetric(
         alpha,
         preprocess=rs.Preprocess(n_components=n_components),
-        n_starts=settings.n_starts,
-        tol=1e-5,
-        max_iter=200,
+        **search(settings.resampling_starts),
     )
 
 

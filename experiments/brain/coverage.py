@@ -28,7 +28,8 @@ from experiments.common.files import claim_folder, write_json
 
 COVERAGE = "coverage.json"
 # Four animals give six pairs. Pairs within a cohort are not independent; cohorts are.
-SIZE = replace(SMALL, n_animals=4, n_drifting=0)
+# Noise floors are not used here.
+SIZE = replace(SMALL, n_animals=4, n_drifting=0, n_splits=1)
 CLASSES = (GRATINGS, SCENES)
 
 
@@ -92,16 +93,18 @@ def measure_class(settings: Settings, stimulus: Stimulus, workers: int) -> dict[
         "high": high,
         "plug_in": plug_in,
     }
+    out["gamma"] = validation.shrinkage_errors(networks, moments, settings)
     return out
 
 
 def summarise(cohorts: list[dict[str, Any]]) -> dict[str, Any]:
     """Return coverage, with its standard error over cohorts, and bias, by class and distance."""
     out: dict[str, Any] = {"cohorts": len(cohorts), "classes": {}}
-    for key in cohorts[0]:
-        out["classes"][key] = {
-            what: _summary([cohort[key][what] for cohort in cohorts]) for what in cohorts[0][key]
-        }
+    for key, first in cohorts[0].items():
+        found = {what: [cohort[key][what] for cohort in cohorts] for what in first}
+        gamma = found.pop("gamma")
+        out["classes"][key] = {what: _summary(one) for what, one in found.items()}
+        out["classes"][key]["gamma"] = validation.shrinkage_summary(gamma)
     return out
 
 

@@ -19,6 +19,7 @@ from experiments.brain.statistics import (
     draws_interval,
     with_interval,
 )
+from experiments.brain.vaes import DECIDING
 from experiments.common.verdicts import Claim, Criterion, combine, interval_verdict
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +36,6 @@ BOTH_ESTIMATES = (
     "Supplementary Figure 5",
 )
 GROWTH, PRESERVED = "Supplementary Figure 6, growth", "Supplementary Figure 6, ratio"
-VAE_CRITERIA = {"trained": -1.0, "untrained": 1.0}  # with the sign of the criterion
 
 
 def decide(
@@ -76,7 +76,7 @@ def _row(
     if claim.name in (GROWTH, PRESERVED):
         if subsampling is not None:
             measured = subsampling_statistic(claim.name, criterion.name, subsampling)
-    elif criterion.name in VAE_CRITERIA:
+    elif criterion.name in DECIDING:
         measured = vaes.get(criterion.name, NOTHING)
     elif statistic is not None:
         used = relevant(claim.name, criterion.name, found)
@@ -130,17 +130,3 @@ def subsampling_statistic(claim: str, criterion: str, found: Mapping[str, Any]) 
     if criterion.endswith("from below"):
         return change
     return Measured(-change.value, -change.high, -change.low, change.n_units)
-
-
-def read_vaes(results: Mapping[str, Any]) -> dict[str, Measured]:
-    """Return log (d_0 / d_2) of trained and untrained VAEs from the results of their study.
-
-    They are expected as ``{"log_ratios": {"trained": [value, low, high], "untrained": ...}}``, with
-    the sign that each criterion needs applied here.
-    """
-    out = {}
-    for name, sign in VAE_CRITERIA.items():
-        if name in results.get("log_ratios", {}):
-            value, *ends = (sign * float(one) for one in results["log_ratios"][name])
-            out[name] = Measured(value, min(ends), max(ends), 0)
-    return out

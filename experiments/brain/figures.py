@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import repshape as rs
-from experiments.brain import new_figures, paper_figures
+from experiments.brain import headline, new_figures, paper_figures
 from experiments.brain.claims import CLASSES, DRIFTING
 from experiments.brain.results import collect, read_results
 from experiments.brain.settings import Source
@@ -45,7 +45,7 @@ def chosen_figures(study: Study, others: Sequence[dict[str, Any]]) -> dict[str, 
         out["supp5"] = paper_figures.supplement5
     if "natural" in roles:
         out["supp6"] = paper_figures.supplement6
-    out["side-by-side"] = partial(new_figures.side_by_side, others=others)
+    out["side-by-side"] = partial(headline.side_by_side, others=others)
     return out
 
 
@@ -68,7 +68,7 @@ def draw_all(
         Called once, with 0 and the number of figures.
     """
     others = [json.loads(path.read_text()) for path in beside]
-    collect(study, [one for one in others if "log_ratios" in one])
+    collect(study, others)
     results = read_results(study.out)
     figures = chosen_figures(study, others)
     on_start(0, len(figures) + 1)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import repshape as rs
-from experiments.brain.protocol import Networks, distances, estimate, reduce
+from experiments.brain.protocol import Networks, distances, estimate, reduce, search
 from experiments.brain.settings import Settings
 
 FloatArray = npt.NDArray[np.float64]
@@ -113,8 +113,7 @@ def one_matrix(networks: Networks, key: Key, settings: Settings, workers: int) -
     reduced, _ = reduce(networks, key.components, **options)
     moments = estimate(reduced, "mle" if means else key.detail, settings.seed)
     alpha = MEANS if means else COVARIANCES
-    search = {"n_starts": settings.multiverse_starts, "tol": 1e-5, "max_iter": 200}
-    return distances(moments, (alpha,), workers, **search)[alpha].values
+    return distances(moments, (alpha,), workers, **search(settings.few_starts))[alpha].values
 
 
 def match_conditions(networks: Networks, count: int, seed: int) -> dict[str, rs.Trials]:

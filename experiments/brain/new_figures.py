@@ -1,4 +1,4 @@
-"""Figures that the paper does not have: noise, the truth, the multiverse, and side by side."""
+"""Figures that the paper does not have: noise, the truth, and the multiverse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from experiments.brain.paper_figures import COLOURS, UNIT, titles
 from experiments.brain.statistics import signed_square
 from experiments.brain.study import CORRECTED_ALPHAS, Study, corrected_name
 from experiments.toy.panels import FAINT, INK, PALETTE, WIDTH, dress, title
-from repshape.plots.style import SMALL_SIZE
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -99,8 +98,8 @@ def _draw_truth(axis: Axes, study: Study, key: str, alpha: float, exact: Sequenc
         axis.scatter(x, y, s=9, marker=marker, color=colour, alpha=0.7, linewidths=0, label=name)
     axis.plot([0, top], [0, top], color=INK, linewidth=0.6, linestyle=":")
     axis.set(xlim=(0, 1.05 * float(x.max())), ylim=(min(0.0, axis.get_ylim()[0]), 1.05 * top))
-    axis.set_xlabel(f"true squared distance (n = {len(x)} pairs)")
-    axis.set_ylabel("estimated squared distance")
+    axis.set_xlabel(f"true d$^2$ ({UNIT}$^2$, n = {len(x)} pairs)")
+    axis.set_ylabel(f"estimated d$^2$ ({UNIT}$^2$)")
     dress(axis)
 
 
@@ -127,10 +126,15 @@ def multiverse(study: Study, results: dict[str, Any]) -> Figure:
     """Draw log R of both classes under all choices, sorted, with the choices below."""
     found = results["multiverse"]
     rows = sorted(found["rows"], key=_gap)
+    count = max(row["log R, natural"]["n_units"] for row in rows)
     figure = Figure(figsize=(WIDTH, 8.4), layout="constrained")
     mosaic = figure.subplot_mosaic("A\nB\nC", height_ratios=[1.3, 2.0, 0.8])
     _draw_cells(mosaic["A"], study, rows)
-    title(mosaic["A"], "A", f"log (d$_0$ / d$_2$) under {len(rows)} combinations of choices")
+    title(
+        mosaic["A"],
+        "A",
+        f"log (d$_0$ / d$_2$) under {len(rows)} combinations of choices (n = {count} animals)",
+    )
     _draw_choices(mosaic["B"], rows)
     title(mosaic["B"], "B", "The choices, in the same order")
     _draw_shares(mosaic["C"], found["shares"])
@@ -183,7 +187,7 @@ def _draw_choices(axis: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
             continue
         for option in sorted(options):
             taken = [k for k, row in enumerate(rows) if row[choice] == option]
-            axis.scatter(taken, np.full(len(taken), -height), s=3, marker="|", color=INK)
+            axis.scatter(taken, np.full(len(taken), -height), s=10, marker="|", color=INK)
             places.append(-height)
             word = f"{option} components" if choice == "components" else str(option)
             labels.append(CHOICE_WORDS.get(word, word))
@@ -209,57 +213,3 @@ def _draw_shares(axis: Axes, found: Mapping[str, Any]) -> None:
     axis.set_xlabel("share of combinations")
     axis.legend(loc="lower right", fontsize=5.5)
     dress(axis)
-
-
-def side_by_side(
-    study: Study, results: dict[str, Any], others: Sequence[Mapping[str, Any]] = ()
-) -> Figure:
-    """Draw log (d_0 / d_2) of all classes here, of other runs, and of VAEs."""
-    rows = _rows(results)
-    for one in others:
-        rows += _rows(one)
-    missing = not any("VAE" in row[0] for row in rows)
-    figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * (len(rows) + missing)), layout="constrained")
-    axis = figure.subplots()
-    for k, (_, estimate, plug_in) in enumerate(rows):
-        axis.plot([estimate["low"], estimate["high"]], [-k, -k], color=PALETTE[0])
-        axis.scatter(estimate["value"], -k, s=16, color=PALETTE[0], zorder=3)
-        if plug_in is not None:
-            axis.scatter(plug_in["value"], -k, s=14, marker="D", fc="white", ec=PALETTE[1])
-    labels = [row[0] for row in rows]
-    if missing:
-        labels.append("trained and untrained VAEs")
-        words = "not measured: pass the VAE study's results with --beside"
-        axis.text(0.02, -len(rows), words, fontsize=SMALL_SIZE, va="center")
-    axis.set_yticks(-np.arange(len(labels)), labels)
-    axis.set_ylim(-len(labels) + 0.4, 0.6)
-    axis.axvline(0, color=INK, linewidth=0.6, linestyle=":")
-    axis.scatter([], [], s=16, color=PALETTE[0], label="corrected, 90 % interval over animals")
-    axis.scatter(
-        [],
-        [],
-        s=14,
-        marker="D",
-        fc="white",
-        ec=PALETTE[1],
-        label="plug-in with shrinkage, as in the paper",
-    )
-    axis.set_xlabel("log (d$_0$ / d$_2$): above 0, covariances differ more than means")
-    axis.legend(loc="best", fontsize=5.5)
-    dress(axis)
-    return figure
-
-
-def _rows(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
-    """Return name, corrected and plug-in numbers of what a file of results has."""
-    out: list[tuple[str, dict[str, Any], dict[str, Any] | None]] = []
-    for key, one in results.get("classes", {}).items():
-        source = results["settings"]["source"]
-        name = f"{source}: {key} ({one['sessions']} sessions)"
-        numbers = one["log_ratio"]
-        if None in (numbers["value"], numbers["low"]):
-            numbers = {"value": np.nan, "low": np.nan, "high": np.nan}
-        out.append((name, numbers, one["log_ratio, plug-in"]))
-    for name, (value, low, high) in results.get("log_ratios", {}).items():
-        out.append((f"VAEs: {name}", {"value": value, "low": low, "high": high}, None))
-    return out

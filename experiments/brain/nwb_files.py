@@ -107,8 +107,26 @@ def _add_units(file: Any, neurons: list[FloatArray], rng: np.random.Generator, s
     device = file.create_device(name="probe")
     group = file.create_electrode_group("probeC", "simulated", "brain", device)
     file.add_electrode_column("valid_data", "whether the channel works")
-    for name in ("quality", *METRICS, "peak_channel_id"):
-        file.add_unit_column(name, name)
-    for k, times in enumerate(trains):
-        file.add_electrode(id=k, location=areas[k], group=group, valid_data=True)
-        file.add_unit(id=k, spike_times=times, quality=quality[k], peak_channel_id=k, **METRICS)
+    for k, area in enumerate(areas):
+        file.add_electrode(id=k, location=area, group=group, valid_data=True)
+    columns: dict[str, Any] = {"quality": quality, "peak_channel_id": np.arange(len(trains))}
+    columns |= {name: np.full(len(trains), value) for name, value in METRICS.items()}
+    file.units = _units(trains, columns)
+
+
+def _units(trains: list[FloatArray], columns: dict[str, Any]) -> Any:
+    """Return the table of units. It has whole columns: rows are slow with this many spikes."""
+    from hdmf.common import VectorData, VectorIndex
+    from pynwb.misc import Units
+
+    spikes = VectorData(name="spike_times", description="spikes", data=np.concatenate(trains))
+    ends = np.cumsum([len(times) for times in trains])
+    vectors = [spikes, VectorIndex(name="spike_times_index", data=ends, target=spikes)]
+    vectors += [VectorData(name=key, description=key, data=data) for key, data in columns.items()]
+    return Units(
+        name="units",
+        description="simulated units",
+        id=list(range(len(trains))),
+        columns=vectors,
+        colnames=["spike_times", *columns],
+    )

@@ -13,13 +13,17 @@ from typing import Annotated, Any
 import typer
 
 from experiments.brain.__main__ import criterion_words
+from experiments.brain.claims import CLASSES
 from experiments.brain.coverage import COVERAGE
 from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
 from experiments.brain.results import RESULTS, read_results
+from experiments.brain.settings import PAPER
 from experiments.common.files import write_whole
 
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
+# What 90 % intervals and corrected distances of simulated cohorts should reach.
+COVERED, LARGEST_BIAS = (0.80, 0.97), 1 / 3
 ESTIMATES = ("plug-in", "protocol", "corrected")
 
 
@@ -36,7 +40,12 @@ def image_folder(source: str) -> Path:
 def kept(results: Mapping[str, Any], coverage: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the part of the results that goes into the documentation."""
     out = {key: value for key, value in results.items() if key not in LEFT_OUT}
-    out["multiverse"] = {"shares": results["multiverse"].get("shares", {})}
+    rows = [row for row in results["multiverse"].get("rows", ()) if "difference" in row]
+    columns = ("components", "log R, artificial", "log R, natural", "difference")
+    out["multiverse"] = {
+        "shares": results["multiverse"].get("shares", {}),
+        "corrected": [{name: row[name] for name in columns} for row in rows],
+    }
     out["n_sessions"] = len(results["sessions"])
     out["coverage"] = coverage
     return out
@@ -46,16 +55,16 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     """Return the page, in Markdown, from the kept part of the results."""
     source = results["settings"]["source"]
     verdicts = [claim["verdict"] for claim in results["claims"]]
-    counts = {name: verdicts.count(name) for name in ("holds", "does not hold", "cannot be told")}
     parts = [
         f"# {TITLES[source]}\n",
         INTRODUCTIONS[source].format(
             **results["settings"],
             minutes=_minutes(results["time"]),
             n_sessions=results["n_sessions"],
+            scale=_scale(results["settings"]),
         ),
-        f"Of {len(verdicts)} claims, {counts['holds']} hold, {counts['does not hold']} do not "
-        f"hold, and {counts['cannot be told']} cannot be told.\n",
+        _counts(verdicts),
+        _finding(results),
         _classes(results["classes"]),
         _claims(results["claims"]),
         _tests(results["tests"]),
@@ -69,8 +78,39 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _counts(verdicts: Sequence[str]) -> str:
+    names = ("holds", "does not hold", "cannot be told")
+    counts = [f"{name}: **{verdicts.count(name)}**" for name in names]
+    return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+
+
+def _finding(results: Mapping[str, Any]) -> str:
+    """Return claim (c) in a sentence: in how many pairs, and over animals and sessions."""
+    main = results["settings"]["n_components"]
+    found = [r for r in results["multiverse"]["corrected"] if r["components"] == main]
+    if not found:
+        return ""
+    gap = found[0]["difference"]
+    part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
+    verdict = next(c["verdict"] for c in results["claims"] if c["name"] == "Section 3.2 (c)")
+    return (
+        "With corrected distances, d_0 / d_2 is smaller for natural than for artificial stimuli in "
+        f"{part} pairs. The difference of log R between the classes is "
+        f"{_interval(gap['over animals'])} with the interval over animals, and "
+        f"{_interval(gap['over sessions'])} over sessions. Claim (c) of section 3.2: {verdict}.\n"
+    )
+
+
 def _minutes(found: Mapping[str, float]) -> str:
-    return f"{found['cpu_seconds'] / 60:.0f} minutes of processor time"
+    cpu, wall = (found[name] / 60 for name in ("cpu_seconds", "seconds"))
+    return (
+        f"{cpu:.0f} minutes of processor time, and {wall:.0f} minutes on the clock of a machine "
+        "with two cores that had other work to do"
+    )
+
+
+def _scale(settings: Mapping[str, Any]) -> str:
+    return "paper" if settings["n_animals"] == PAPER.n_animals else "small"
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -95,7 +135,7 @@ def _classes(found: Mapping[str, Any]) -> str:
             cells += [f"{numbers['estimate']:.2f}", f"{numbers['above 0']} of {numbers['pairs']}"]
             rows.append([*cells, _interval(one["log_ratio"]) if first else ""])
     words = (
-        "Distances are medians over pairs. *Plug-in* here is without shrinkage; *floor* is what "
+        "Distances are medians over pairs, in spikes. *Plug-in* is without shrinkage, *floor* what "
         "noise alone would give; *above 0* counts pairs whose interval is above 0. *Explained* is "
         "the share of variance that the components keep, and *overlap* how well two halves of the "
         "trials agree about them (1 is identical), for the session where they agree least.\n"
@@ -125,7 +165,8 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
         bold = verdict if verdict == "holds" else f"**{verdict}**"
         rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
     words = (
-        "Numbers are statistics with 90 % intervals over animals (jackknife). Their definitions "
+        "Numbers are statistics with 90 % intervals over animals (jackknife); n is the number of "
+        "animals, and of draws for Supplementary Figure 6. Their definitions "
         "and thresholds were fixed in `experiments/brain/claims.py` before they were computed. "
         'Where a claim says that something is small, the statistic is its negative ("from above").'
     )
@@ -158,10 +199,31 @@ def _details(name: str, results: Mapping[str, Any]) -> str:
             [claim, *(f"{held} of {total}" for held, total in kinds.values())]
             for claim, kinds in results["multiverse"]["shares"].items()
         ]
-        return _table(["claim", "plug-in", "corrected"], rows)
+        table = _table(["claim", "plug-in", "corrected"], rows)
+        return f"{table}\n{_by_components(results['multiverse']['corrected'])}"
     if name == "truth":
         return _truth(results["truth"]) + _coverage(results.get("coverage"))
     return ""
+
+
+def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return the table of claim (c) with corrected distances, by the number of components."""
+    rows = []
+    for row in found:
+        ratios = [_interval(row[f"log R, {role}"]) for role in CLASSES]
+        gap = row["difference"]
+        numbers = [_interval(gap[f"over {unit}"]) for unit in ("animals", "sessions")]
+        part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
+        units = f"{gap['over sessions']['n_units']} ({gap['over animals']['n_units']})"
+        rows.append([row["components"], units, *ratios, *numbers, part])
+    headings = ["components", "sessions (animals)", "log R, artificial", "log R, natural"]
+    headings += ["difference, over animals", "difference, over sessions", "smaller for natural"]
+    return (
+        "Claim (c) with corrected distances, by the number of components; sessions need as many "
+        "units. Intervals (90 %) leave out one animal, or one session. Pairs with a corrected "
+        "square that is not positive are not counted in the last column, the pairs whose ratio is "
+        f"smaller for natural stimuli.\n\n{_table(headings, rows)}"
+    )
 
 
 def _truth(found: Mapping[str, Any]) -> str:
@@ -174,15 +236,20 @@ def _truth(found: Mapping[str, Any]) -> str:
             cells = [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{part:.2f}"]
             rows.append([*cells, f"{numbers['coverage']:.2f}"])
     headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
-    gammas = [
-        [key, *(f"{one['gamma'][name]:.2f}" for name in one["gamma"])] for key, one in found.items()
-    ]
-    names = list(next(iter(found.values()))["gamma"])
     return (
         "Relative error of squared distances (median over pairs), and share of the 90 % intervals "
-        f"that contain the truth:\n\n{_table(headings, rows)}\nShrinkage gamma, means over "
-        f"sessions:\n\n{_table(['class', *names], gammas)}\n"
+        f"that contain the truth:\n\n{_table(headings, rows)}\n{_gammas(found)}"
     )
+
+
+def _gammas(found: Mapping[str, Any]) -> str:
+    names = list(next(iter(found.values()))["gamma"])
+    rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
+    words = (
+        "Shrinkage gamma, means over sessions. Split-half cross-validation finds what is best for "
+        "half of the trials (*best, half*), which is more than is best for all of them (*best*)."
+    )
+    return f"{words}\n\n{_table(['class', *names], rows)}\n"
 
 
 def _coverage(found: Mapping[str, Any] | None) -> str:
@@ -191,17 +258,27 @@ def _coverage(found: Mapping[str, Any] | None) -> str:
     rows = []
     for key, one in found["classes"].items():
         for what, numbers in one.items():
+            if what == "gamma":
+                continue
             error = f" ± {numbers['standard_error']:.2f}" if numbers["standard_error"] else ""
-            bias = f"{numbers['bias, plug-in']:+.0%}", f"{numbers['bias']:+.0%}"
-            rows.append(
-                [key, what, f"{numbers['coverage']:.2f}{error}", numbers["intervals"], *bias]
-            )
-    headings = ["class", "estimate", "coverage ± s.e.", "intervals", "plug-in", "corrected"]
+            bias = [numbers["bias, plug-in"], numbers["bias"]]
+            cells = [key, what, numbers["intervals"], f"{numbers['coverage']:.2f}{error}"]
+            rows.append([*cells, *(f"{one:+.1%}" for one in bias), *_reached(numbers)])
+    headings = ["class", "estimate", "intervals", "coverage ± s.e.", "plug-in", "corrected"]
+    headings += [f"coverage in {COVERED[0]:.2f}-{COVERED[1]:.2f}", "bias below a third"]
     return (
         f"Over {found['cohorts']} other simulated cohorts of four animals "
         "(`python -m experiments.brain.coverage`), with the standard error over cohorts and the "
         f"median relative error of squares:\n\n{_table(headings, rows)}\n"
+        + _gammas(found["classes"])
     )
+
+
+def _reached(numbers: Mapping[str, Any]) -> list[str]:
+    """Return whether coverage is in the range, and bias below a third of that of the plug-in."""
+    covered = COVERED[0] <= numbers["coverage"] <= COVERED[1]
+    small = abs(numbers["bias"]) < LARGEST_BIAS * abs(numbers["bias, plug-in"])
+    return ["yes" if one else "no" for one in (covered, small)]
 
 
 def _chosen(chosen: Mapping[str, str]) -> str:

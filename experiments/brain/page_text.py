@@ -29,10 +29,12 @@ their variance exceeds the mean. The sessions are written as NWB files with the 
 Institute, and read with `rs.io.read_allen`.
 
 ```sh
-python -m experiments.brain --source simulated --scale small --out brain-output
+python -m experiments.brain --source simulated --scale {scale} --out brain-output
 ```
 
-The run of this page took {minutes}, after the files had been written.
+The run of this page took {minutes}, after the files had been written. Corrected distances use
+{n_groups} groups of trials, with {resampling_starts} random start(s) for each alignment besides the
+one of the whole sample. The multiverse has at most {multiverse_sessions} sessions.
 """
     + _COMMON,
     "allen": """
@@ -51,7 +53,7 @@ are several populations per monkey, so intervals are over monkeys, and those ove
 beside them. Distances at 6 and 16 components were known before the claims were written.
 
 ```sh
-python -m experiments.brain --source macaque --scale small --data FOLDER --out macaque-output
+python -m experiments.brain --source macaque --scale {scale} --data FOLDER --out macaque-output
 ```
 
 The run of this page took {minutes}. The recordings are not part of this project.
@@ -81,7 +83,8 @@ CAPTIONS = {
     "noise": (
         "How much of the distances is noise",
         "Corrected distances of all pairs with 90 % intervals, plug-in distances without "
-        "shrinkage, and what the plug-in distance would be if both sessions were the same network.",
+        "shrinkage, and what the plug-in distance would be if both sessions were the same network. "
+        "Values below 0 stand for negative estimates of squares.",
     ),
     "truth": (
         "Against the truth",
@@ -97,6 +100,8 @@ CAPTIONS = {
     ),
     "side-by-side": (
         "Side by side",
-        "log (d_0 / d_2) of all classes, corrected and plug-in.",
+        "log (d_0 / d_2) of all classes of stimuli, corrected and plug-in, and of trained and "
+        "untrained VAEs if their study has been run. The title has the verdict on the claim of the "
+        "abstract. Ratios of VAEs are from means of distances instead of squares.",
     ),
 }

@@ -50,14 +50,14 @@ def figure3(study: Study, results: dict[str, Any]) -> Figure:
         words = _draw_example(axes[letter], axes[letter.lower()], study, role)
         title(axes[letter], letter, f"{names[role]}: {words}")
     found = {role: study.read(f"protocol-{study.key_of(role)}") for role in CLASSES}
-    counts = ", ".join(f"{len(found[r]['names'])}" for r in CLASSES)
+    counts = " and ".join(f"{len(found[r]['names'])}" for r in CLASSES)
     draw_sweeps(axes["C"], study, CLASSES)
-    title(axes["C"], "C", f"Mean distances ({counts} sessions)")
+    title(axes["C"], "C", f"Mean distances (n = {counts} sessions)")
     _draw_session_means(axes["D"], study, found)
-    title(axes["D"], "D", "Means only, by session")
+    title(axes["D"], "D", f"Means only (n = {counts} sessions)")
     _draw_pairs(axes["E"], study, found)
     n_pairs = len(pairs(np.array(found["natural"]["distances"]["2"])))
-    title(axes["E"], "E", f"All pairs ({n_pairs} per class)")
+    title(axes["E"], "E", f"All pairs (n = {n_pairs} per class)")
     return figure
 
 
@@ -77,13 +77,22 @@ def _draw_example(above: Axes, below: Axes, study: Study, role: str) -> str:
     if SHOW_TRIALS[study.source]:
         for colour, cloud in zip(colours, shown.responses, strict=True):
             dots(above, cloud, colour, opacity=0.35)
+    else:
+        _frame(above, moments)
     Ellipses.of(moments.means, moments.covariances).draw(above, colours, fill=0.15)
     _draw_covariances(below, moments, colours)
     above.set_xlabel(f"PC 1 ({UNIT})")
     above.set_ylabel(f"PC 2 ({UNIT})")
     dress(above)
     words = f"{len(chosen)} of {reduced.n_conditions} images, {networks[name].n_neurons} neurons"
-    return f"{words}, {int(shown.n_trials.min())} trials each"
+    return f"{words}, {int(shown.n_trials.min())} trials"
+
+
+def _frame(axis: Axes, moments: rs.Gaussians) -> None:
+    """Set limits that show all ellipses, which do not set any themselves."""
+    reach = 1.15 * np.sqrt(moments.variances)
+    low, high = (moments.means - reach).min(axis=0), (moments.means + reach).max(axis=0)
+    axis.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
 def _draw_covariances(axis: Axes, moments: rs.Gaussians, colours: Sequence[str]) -> None:
@@ -145,6 +154,8 @@ def _draw_pairs(axis: Axes, study: Study, found: dict[str, Any]) -> None:
         largest = max(largest, float(x.max()), float(y.max()))
     axis.plot([0, largest], [0, largest], color=INK, linewidth=0.6, linestyle=":")
     axis.set(xlim=(0, 1.05 * largest), ylim=(0, 1.05 * largest), aspect="equal")
+    axis.set_xticks(axis.get_yticks())
+    axis.set_xlim(0, 1.05 * largest)
     axis.set_xlabel(f"d$_2$, means ({UNIT})")
     axis.set_ylabel(f"d$_0$, covariances ({UNIT})")
     axis.legend(loc="upper left", fontsize=5.5)
@@ -158,7 +169,7 @@ def supplement5(study: Study, results: dict[str, Any]) -> Figure:
     axis = figure.subplots()
     draw_sweeps(axis, study, roles)
     count = len(study.read(f"protocol-{study.key_of(roles[0])}")["names"])
-    title(axis, "", f"Drifting gratings ({count} other sessions)")
+    title(axis, "", f"Drifting gratings (n = {count} other sessions)")
     return figure
 
 
@@ -195,7 +206,7 @@ def _draw_growth(axis: Axes, distances: FloatArray, sizes: Sequence[int]) -> Non
         )
     axis.set_xticks(SUBSAMPLED_ALPHAS)
     axis.set_ylim(bottom=0)
-    axis.set_xlabel("alpha")
+    axis.set_xlabel("alpha (0: covariances, 2: means)")
     axis.set_ylabel(f"plug-in distance ({UNIT}; bars: 1 s.d.)")
     axis.legend(loc="best", ncols=2)
     dress(axis)
@@ -207,6 +218,7 @@ def _draw_ratio(axis: Axes, distances: FloatArray, sizes: Sequence[int]) -> None
     axis.errorbar(sizes, ratios.mean(axis=1), spread, color=PALETTE[0], marker="o", capsize=2)
     axis.axhline(1, color=INK, linewidth=0.6, linestyle=":")
     axis.set_ylim(0, 1.15 * max(1.0, float((ratios.mean(axis=1) + spread).max())))
+    axis.set_xticks(sizes)
     axis.set_xlabel("number of neurons")
     axis.set_ylabel("d$_0$ / d$_2$ (bars: 1 s.d.)")
     dress(axis)

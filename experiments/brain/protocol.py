@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import repshape as rs
 from experiments.brain.claims import ALPHAS, SUBSAMPLED_ALPHAS
 from experiments.brain.settings import Settings
+from repshape.errors import SearchWarning
 
 FloatArray = npt.NDArray[np.float64]
 Networks = Mapping[str, rs.Trials]
@@ -48,12 +50,19 @@ def gamma_of(moments: rs.Gaussians) -> float:
 
 
 def distances(
-    moments: Mapping[str, rs.Gaussians], alphas: Sequence[float], workers: int, **search: Any
+    moments: Mapping[str, rs.Gaussians], alphas: Sequence[float], workers: int, **options: Any
 ) -> dict[float, rs.DistanceMatrix]:
     """Return the matrix of distances between all sessions at each alpha."""
-    metrics = [rs.GaussianShapeMetric(alpha, **search) for alpha in alphas]
-    found = [rs.pairwise(moments, one, workers=workers, progress=False) for one in metrics]
+    metrics = [rs.GaussianShapeMetric(alpha, **options) for alpha in alphas]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchWarning)  # doubtful pairs are counted in the results
+        found = [rs.pairwise(moments, one, workers=workers, progress=False) for one in metrics]
     return dict(zip(alphas, found, strict=True))
+
+
+def search(n_starts: int) -> dict[str, Any]:
+    """Return how alignments are searched, as options of a metric."""
+    return {"n_starts": n_starts, "tol": 1e-5, "max_iter": 200}
 
 
 def session_means(matrix: npt.ArrayLike) -> FloatArray:
@@ -70,7 +79,7 @@ def measure_class(networks: Networks, settings: Settings, workers: int) -> dict[
     """Follow the protocol for one class of stimuli; return everything, ready for JSON."""
     reduced, explained = reduce(networks, settings.n_components)
     moments = estimate(reduced, seed=settings.seed)
-    found = distances(moments, ALPHAS, workers)
+    found = distances(moments, ALPHAS, workers, **search(settings.n_starts))
     test = rs.inference.mantel(found[0.0], found[2.0], random_state=settings.seed)
     return {
         "names": list(networks),
@@ -81,6 +90,7 @@ def measure_class(networks: Networks, settings: Settings, workers: int) -> dict[
         "distances": {f"{alpha:g}": D.values.tolist() for alpha, D in found.items()},
         "mantel": {"correlation": test.correlation, "p_value": test.p_value},
         "unconverged": sum(D.n_unconverged for D in found.values()),
+        "doubtful": sum(D.n_doubtful for D in found.values()),
     }
 
 
@@ -101,7 +111,7 @@ def halves(networks: Networks, settings: Settings, workers: int) -> dict[str, An
         }
         reduced, _ = reduce(part, settings.n_components)
         found = distances(
-            estimate(reduced, seed=settings.seed), (0.0, 2.0), workers, n_starts=settings.n_starts
+            estimate(reduced, seed=settings.seed), (0.0, 2.0), workers, **search(settings.n_starts)
         )
         for alpha, D in found.items():
             out[f"{alpha:g}, half {half + 1}"] = D.values.tolist()
@@ -114,9 +124,7 @@ def subsample(networks: Networks, settings: Settings, workers: int) -> dict[str,
     pair = [networks[name] for name in largest]
     most = min(one.n_neurons for one in pair)
     sizes = [size for size in settings.subsample_sizes if size <= most]
-    metric = rs.GaussianShapeMetric(
-        covariance=SHRINKAGE, n_starts=settings.n_starts, tol=1e-5, max_iter=200
-    )
+    metric = rs.GaussianShapeMetric(covariance=SHRINKAGE, **search(settings.few_starts))
     curves = {
         name: rs.analysis.subsample(
             pair,

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from experiments.brain import multiverse
+from experiments.brain import multiverse, validation
 from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
-from experiments.brain.decide import decide, read_vaes
+from experiments.brain.decide import decide, relevant
 from experiments.brain.paired_tests import run_tests
 from experiments.brain.settings import Source
 from experiments.brain.sources import read_records
 from experiments.brain.statistics import (
+    STATISTICS,
     ClassResults,
     Results,
     correlation,
@@ -37,6 +38,7 @@ from experiments.brain.study import (
     variants,
     without_nan,
 )
+from experiments.brain.vaes import deciding_ratios, read_ratios
 from experiments.common.files import write_json
 from repshape.errors import InputError
 
@@ -44,22 +46,25 @@ RESULTS = "results.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 
 
-def collect(study: Study, vae_results: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Decide all claims and write ``results.json``; return its content."""
+def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Decide all claims and write ``results.json``; return its content.
+
+    ``others`` are results of other runs; ratios of those of the VAE study decide the abstract.
+    """
     if not study.classes or not study.piece(f"protocol-{study.classes[0].key}").exists():
         raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
     found = class_results(study)
-    vaes = {name: each for one in vae_results for name, each in read_vaes(one).items()}
+    vaes = [ratio for one in others for ratio in read_ratios(one)]
     subsampling = _optional(study, "subsampling")
     out = {
         **study.summary(),
         "versions": _versions(),
         "sessions": list(read_records(study.sessions)),
         "classes": {one.key: _class_summary(study, one.key, found) for one in study.classes},
-        "claims": decide(study.source, found, subsampling, vaes),
+        "claims": decide(study.source, found, subsampling, deciding_ratios(vaes)),
         "tests": run_tests(found, study.settings.seed),
         "multiverse": _multiverse(study),
-        "vaes": {name: one.summary() for name, one in vaes.items()},
+        "vaes": [one._asdict() for one in vaes],
         "time": _seconds(study),
     }
     if study.source is Source.SIMULATED:
@@ -212,10 +217,30 @@ def _corrected_rows(study: Study, animals: Mapping[str, str]) -> list[dict[str, 
             key = study.key_of(role)
             names = study.read(corrected_name(key, 0.0, components))["names"]
             squared = corrected_squares(study, key, components)
-            found[role] = ClassResults(tuple(names), tuple(animals[n] for n in names), squared)
+            every = ClassResults(tuple(names), tuple(animals[n] for n in names), squared)
+            found[role] = every.keep([name in study.multiverse_sessions for name in names])
         cell = paper._replace(components=components, covariance="mle")
-        rows.append({**cell._asdict(), "estimate": "corrected", **_cell_row(found)})
+        row = {**cell._asdict(), "estimate": "corrected", **_cell_row(found)}
+        rows.append(row | {"difference": _difference(found)})
     return rows
+
+
+def _difference(found: Results) -> dict[str, Any]:
+    """Return the statistic of claim (c) with its intervals, and how many pairs agree with it."""
+    both = relevant("", "", found)
+    statistic = STATISTICS["Section 3.2 (c)"]["difference"]
+    ratios = {}
+    for role, one in both.items():
+        top, bottom = (pairs(one.squared[alpha]) for alpha in CORRECTED_ALPHAS)
+        known = (top > 0) & (bottom > 0)
+        ratios[role] = np.where(known, top / np.where(known, bottom, 1.0), np.nan)
+    gaps = ratios["artificial"] - ratios["natural"]
+    return {
+        "over animals": with_interval(statistic, both).summary(),
+        "over sessions": with_interval(statistic, both, "names").summary(),
+        "pairs with a smaller ratio for natural stimuli": int(np.sum(gaps > 0)),
+        "pairs": int(np.isfinite(gaps).sum()),
+    }
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -234,10 +259,7 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _truth(study: Study, key: str) -> dict[str, Any]:
     found = study.read(f"truth-{key}")
-    gamma = {name: float(np.mean(values)) for name, values in found["gamma"].items()}
-    for name in ("best", "best, half"):
-        gap = np.abs(np.subtract(found["gamma"]["chosen"], found["gamma"][name]))
-        gamma[f"mean error, {name}"] = float(gap.mean())
+    gamma = validation.shrinkage_summary([found["gamma"]])
     out = {"distances": found["distances"], "gamma": gamma}
     return out | ({"ratios": found["ratios"]} if "ratios" in found else {})
 

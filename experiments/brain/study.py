@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,23 @@ class Study:
             one for one in STIMULI[self.source] if one.role and counts[one.key] >= FEWEST_SESSIONS
         ]
 
+    @cached_property
+    def multiverse_sessions(self) -> set[str]:
+        """Sessions of the multiverse: all that have both classes, or a random choice of them."""
+        keys = [self.key_of(role) for role in CLASSES]
+        names = [
+            record["name"]
+            for record in read_records(self.sessions)
+            if all(key in record["n_neurons"] for key in keys)
+        ]
+        order = np.random.default_rng(self.settings.seed).permutation(len(names))
+        return {names[k] for k in order[: self.settings.multiverse_sessions]}
+
+    def load_some(self, key: str, least: int) -> dict[str, rs.Trials]:
+        """Return those networks of a stimulus that are in the multiverse."""
+        found = self.load(key, least)
+        return {name: one for name, one in found.items() if name in self.multiverse_sessions}
+
     def key_of(self, role: str) -> str:
         """Return the key of the stimulus with a role."""
         return next(one.key for one in STIMULI[self.source] if one.role == role)
@@ -138,6 +155,8 @@ def measure(
     undone = [one for one in todo if not study.piece(one[0]).exists()]
     on_start(len(todo) - len(undone), len(todo))
     for name, function in undone:
+        if study.piece(name).exists():  # another process was faster
+            continue
         start = time.perf_counter(), time.process_time()
         with threadpool_limits(limits=1, user_api="blas"):  # matrices are small
             found = function(workers)
@@ -184,11 +203,12 @@ def corrected_name(key: str, alpha: float, components: int) -> str:
 
 def _corrected_piece(study: Study, key: str, alpha: float, components: int) -> Piece:
     size = study.settings
-    if components != size.n_components:
-        size = Settings(**{**asdict(size), "n_groups": FEW_GROUPS, "n_splits": 1})
+    main = components == size.n_components
+    if not main:
+        size = replace(size, n_groups=FEW_GROUPS, n_splits=1)
 
     def run(workers: int) -> dict[str, Any]:
-        networks = study.load(key, components)
+        networks = study.load(key) if main else study.load_some(key, components)
         return corrected.measure_class(networks, size, alpha, components, workers)
 
     return corrected_name(key, alpha, components), run
@@ -232,7 +252,7 @@ def _multiverse_pieces(study: Study) -> list[Piece]:
 
 def _multiverse(study: Study, keys: list[multiverse.Key], workers: int) -> dict[str, Any]:
     n_matched = next(iter(study.load(study.key_of("artificial")).values())).n_conditions
-    found = multiverse.measure(keys, study.load, study.settings, n_matched, workers)
+    found = multiverse.measure(keys, study.load_some, study.settings, n_matched, workers)
     return {key.text: {"names": names, "distances": pairs(D).tolist()} for key, names, D in found}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 import repshape as rs
-from experiments.brain.protocol import SHRINKAGE, Networks, gamma_of
+from experiments.brain.protocol import SHRINKAGE, Networks, distances, gamma_of, search
 from experiments.brain.settings import Settings
 from experiments.brain.simulate import Animal, Table, animals_of
 from experiments.brain.sources import MICE, Stimulus
@@ -19,6 +19,7 @@ from experiments.brain.statistics import pairs, signed_square
 FloatArray = npt.NDArray[np.float64]
 
 VALIDATED_ALPHAS = (0.0, 2.0)
+TRUTH_STARTS = 6  # true distances are computed once, so they can be searched longer
 
 
 def shown(table: Table, stimulus: Stimulus) -> npt.NDArray[np.bool_]:
@@ -50,12 +51,9 @@ def true_distances(
     moments: Mapping[str, rs.Gaussians], n_components: int, workers: int
 ) -> dict[str, list[float]]:
     """Return the distances that infinitely many trials would give, by alpha and pair."""
-    out = {}
-    for alpha in VALIDATED_ALPHAS:
-        metric = rs.GaussianShapeMetric(alpha, preprocess=rs.Preprocess(n_components=n_components))
-        D = rs.pairwise(moments, metric, workers=workers, progress=False)
-        out[f"{alpha:g}"] = pairs(D.values).tolist()
-    return out
+    options = {"preprocess": rs.Preprocess(n_components=n_components), **search(TRUTH_STARTS)}
+    found = distances(moments, VALIDATED_ALPHAS, workers, **options)
+    return {f"{alpha:g}": pairs(D.values).tolist() for alpha, D in found.items()}
 
 
 def compare(
@@ -119,6 +117,21 @@ def shrinkage_errors(
         out["chosen"].append(gamma_of(found))
         out["best"].append(best_shrinkage(rs.estimate_moments(reduced, "mle"), exact))
         out["best, half"].append(best_shrinkage(rs.estimate_moments(half, "mle"), exact))
+    return out
+
+
+def shrinkage_summary(found: Sequence[Mapping[str, list[float]]]) -> dict[str, float]:
+    """Return means over sessions of the chosen and the best gamma, and of their difference.
+
+    >>> one = {"chosen": [0.25, 0.5], "best": [0.5, 0.25], "best, half": [0.25, 0.5]}
+    >>> shrinkage_summary([one])["mean error, best"]
+    0.25
+    """
+    names = ("chosen", "best", "best, half")
+    values = {name: np.concatenate([one[name] for one in found]) for name in names}
+    out = {name: float(one.mean()) for name, one in values.items()}
+    for name in names[1:]:
+        out[f"mean error, {name}"] = float(np.abs(values["chosen"] - values[name]).mean())
     return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from repshape.errors import RepshapeError
 
@@ -63,6 +64,17 @@ def follow(console: Console, what: str, steps: Steps, workers: int | None) -> No
     except RepshapeError as error:
         console.print(str(error), highlight=False)
         raise typer.Exit(1) from None
+
+
+def print_claims(console: Console, results: Mapping[str, Any]) -> None:
+    """Print every claim with its verdict."""
+    table = Table()
+    for heading in ("claim", "what it says", "verdict"):
+        table.add_column(heading)
+    for claim in results["claims"]:
+        note = f" ({claim['note']})" if claim["note"] else ""
+        table.add_row(claim["name"], claim["sentence"], claim["verdict"] + note)
+    console.print(table)
 
 
 def available_cores() -> int:

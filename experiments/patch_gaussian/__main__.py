@@ -1,41 +1,106 @@
-"""Command line: ``python -m experiments.patch_gaussian train --scale small --out DIR``."""
+"""Command line: ``python -m experiments.patch_gaussian train --scale small --out DIR``.
+
+The steps are ``train``, ``collect``, ``measure`` and ``figures``; ``all`` takes them in turn.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Scale, ScaleOption, Workers, follow
+from experiments.common.command import Images, Out, Workers, follow, print_claims
+from experiments.common.results import read_results
 from experiments.patch_gaussian.claims import MANIPULATION
+from experiments.patch_gaussian.draw import draw_all
 from experiments.patch_gaussian.manipulation import check_manipulation
+from experiments.patch_gaussian.results import collect_responses, measure_all
 from experiments.patch_gaussian.run import Study, train_all
-from experiments.patch_gaussian.settings import SCALES, plan_networks
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    help="The paper's study of Patch-Gaussian augmentation.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 
-@app.callback()
-def describe() -> None:
-    """Run the paper's study of Patch-Gaussian augmentation."""
+class Scale(StrEnum):
+    """Sizes of the study."""
+
+    TINY = "tiny"
+    SMALL = "small"
+    WIDE = "wide"
+    PAPER = "paper"
+
+
+ScaleOption = Annotated[
+    Scale,
+    typer.Option(
+        help="A test of the programs, two cores, wider networks at the corners of the grid, or the "
+        "sizes of the paper."
+    ),
+]
 
 
 @app.command()
 def train(
     out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
 ) -> None:
-    """Train all networks that are not finished yet, and measure their responses."""
-    study = Study(out, SCALES[scale], images)
+    """Train all networks that are not finished yet."""
+    study = Study.of_scale(scale.value, out, images)
     console = Console(stderr=True)
     follow(console, "networks trained", partial(train_all, study), workers)
     records = list(study.records())
     print_accuracy(console, records)
-    if len(records) == len(plan_networks(study.settings)):
+    if len(records) == len(study.plans()):
         print_manipulation(console, records)
+
+
+@app.command()
+def collect(out: Out, scale: ScaleOption = Scale.SMALL, images: Images = None) -> None:
+    """Collect responses alone, into cohorts on disk, for distances on a cluster."""
+    study = Study.of_scale(scale.value, out, images)
+    follow(Console(stderr=True), "networks", partial(collect_responses, study), 1)
+
+
+@app.command()
+def measure(
+    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+) -> None:
+    """Collect responses, compute the distances between the networks, and decide the claims."""
+    study = Study.of_scale(scale.value, out, images)
+    console = Console(stderr=True)
+    follow(console, "steps", partial(measure_all, study), workers)
+    print_claims(console, read_results(out)[0])
+
+
+@app.command()
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the report.")],
+    results: Annotated[
+        Path | None, typer.Option(help="Folder of the stored results; by default the same.")
+    ] = None,
+) -> None:
+    """Draw all figures and write the report, from stored results alone."""
+    console = Console(stderr=True)
+    follow(console, "figures", partial(draw_all, results or out, out), 1)
+    print_claims(console, read_results(results or out)[0])
+
+
+@app.command(name="all")
+def everything(
+    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+) -> None:
+    """Train, measure and draw; repeat the command to continue."""
+    train(out, scale, workers, images)
+    measure(out, scale, workers, images)
+    figures(out)
 
 
 def print_accuracy(console: Console, records: list[dict[str, Any]]) -> None:

@@ -17,18 +17,24 @@ Shared definitions
 ------------------
 - ``d(alpha, tau)`` is the matrix of Gaussian shape distances (orthogonal group, no scaling) between
   all networks, with the responses to test images under noise tau: a condition is an image, a trial
-  is a pass. Covariances are sample covariances; nothing is added to their diagonal.
+  is a pass. Covariances are unbiased sample covariances; nothing is added to their diagonal, except
+  at the paper's scale. Networks are not centred. Centred networks are reported, and decide nothing.
 - A *cell* is a combination of W and sigma; networks without patches form one more cell, ``none``.
   *Robust* cells have W of at least half the side of the image and sigma of at least 0.3.
-- Networks of one seed share initial weights and the order of the data. **Folds** keep seeds apart,
-  and a criterion is decided by the statistic in each fold, never by its mean alone:
+- Networks of one seed share initial weights and the order of the data, so seeds are the independent
+  units. **Folds** keep them apart:
 
   - *seeds*: networks of one seed only;
   - *pairs of seeds*: distances between networks of one seed and networks of another;
   - *seeds left out*: networks of one seed are predicted from those of all other seeds.
 
-- With three seeds there are three folds of each kind. A range over three folds is not a confidence
-  interval. Permutation tests (`PERMUTATIONS` permutations, statistic averaged over the folds) guard
+- The estimate of a statistic is its mean over the folds. Its 95 % **interval** comes from leaving
+  out one seed at a time, with every fold that contains it (jackknife; Student's t with one degree
+  of freedom less than there are seeds). For *seeds* it is the usual t interval. For *pairs of
+  seeds* it is too wide rather than too narrow. For *seeds left out* it neglects that folds share
+  networks that they predict from. A claim is decided by the intervals of its criteria. The
+  manipulation check is decided seed by seed: a criterion holds if it holds for every seed.
+- Permutation tests (`settings.PERMUTATIONS` permutations, statistic averaged over the folds) guard
   against chance where a claim says that there is structure at all.
 - *k-NN accuracy* of W or of sigma: majority of the `NEIGHBOURS` nearest patched networks in *seeds
   left out*; among equals the label of the nearest one.
@@ -61,7 +67,6 @@ HALVED_TAUS = (0.01, 0.1, 0.5)
 GRID_TAU = 0.01
 SPREAD_TAU = 0.1
 NEIGHBOURS = 3
-PERMUTATIONS = 999
 LARGEST_P = 0.01
 LARGEST_FAILED = 0.1
 SMALLEST_RELIABILITY = 0.3

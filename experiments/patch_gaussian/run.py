@@ -1,7 +1,7 @@
 """Train the networks of the study, and keep what is finished whenever a run is stopped.
 
-The folder of a network has ``weights.npz``, ``record.json`` and, for each tau,
-``responses-TAU.npz``. An interrupted run resumes when the command is repeated (`common.files`).
+The folder of a network has ``weights.npz`` and ``record.json``. An interrupted run resumes when the
+command is repeated (`common.files`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from experiments.common.images import TrainTest
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
 from experiments.patch_gaussian.data import load_data
-from experiments.patch_gaussian.settings import CHOSEN, NetworkPlan, Settings, plan_networks
+from experiments.patch_gaussian.settings import (
+    CHOSEN,
+    MEASURE_SCALES,
+    SCALES,
+    MeasureSettings,
+    NetworkPlan,
+    Settings,
+    plan_networks,
+)
 
 if TYPE_CHECKING:
     from experiments.patch_gaussian.training import Trained
@@ -32,27 +40,37 @@ class Study:
     Attributes
     ----------
     out : Path
-        Records, responses and weights; about 16 MB for each network of the small scale.
+        Records and weights, later also responses and distances.
     settings : Settings
+    measure : MeasureSettings
     images : Path or None
         Folder of CIFAR-10 (`data.load_data`).
+    scale : str
+        Name of the settings.
     """
 
     out: Path
     settings: Settings
+    measure: MeasureSettings
     images: Path | None = None
+    scale: str = "small"
+
+    @classmethod
+    def of_scale(cls, scale: str, out: Path, images: Path | None = None) -> Study:
+        """Return a study with the settings of a scale."""
+        return cls(out, SCALES[scale], MEASURE_SCALES[scale], images, scale)
+
+    def plans(self) -> list[NetworkPlan]:
+        """Return all networks."""
+        return plan_networks(self.settings)
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
         return self.out / files.NETWORKS / plan.name
 
-    def responses(self, plan: NetworkPlan, tau: float) -> Path:
-        """Return the file of a network's responses at one tau."""
-        return self.folder(plan) / f"responses-{tau:g}.npz"
-
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
-        return files.read_records(map(self.folder, plan_networks(self.settings)))
+        return files.read_records(map(self.folder, self.plans()))
 
     def data(self) -> TrainTest:
         """Load the images."""
@@ -79,7 +97,7 @@ def train_all(
     """
     require_torch()
     files.claim_folder(study.out, study.summary(), "settings")
-    plans = plan_networks(study.settings)
+    plans = study.plans()
     jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
     if jobs:
         study.data()  # missing files are reported before anything is trained
@@ -88,8 +106,8 @@ def train_all(
 
 
 def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
-    """Train and measure one network, and write its files, the record last."""
-    from experiments.patch_gaussian import networks, responses, training
+    """Train one network, and write its files, the record last."""
+    from experiments.patch_gaussian import accuracy, networks, training
 
     data, folder = study.data(), study.folder(plan)
     files.prepare_network_folder(folder)
@@ -97,14 +115,12 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     with deterministic():
         trained = training.train_network(plan, data, study.settings)
         network = trained.network.eval()
-        accuracy = responses.measure_accuracy(network, data.test, study.settings)
-        for tau, arrays in responses.measure_responses(network, plan, data, study.settings):
-            files.write_arrays(study.responses(plan, tau), arrays)
+        shares = accuracy.measure_accuracy(network, data.test, study.settings)
     weights = networks.get_weights(network)
     files.write_arrays(folder / files.WEIGHTS, weights)
     record = _describe(study.settings, plan, trained) | {
-        "accuracy": accuracy,
-        "failed": not accuracy[responses.CLEAN] >= responses.SMALLEST_ACCURACY,
+        "accuracy": shares,
+        "failed": not shares[accuracy.CLEAN] >= accuracy.SMALLEST_ACCURACY,
         "weights_sha256": weights_hash(weights),
         "versions": versions(),
         **watch.read(),

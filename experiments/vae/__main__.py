@@ -5,7 +5,6 @@ The steps are ``train``, ``score``, ``measure`` and ``figures``; ``all`` takes t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Workers, follow
+from experiments.common.command import Images, Out, Workers, follow, print_claims
+from experiments.common.results import read_results
 from experiments.vae.draw import draw_all
-from experiments.vae.results import measure_all, read_results
+from experiments.vae.results import measure_all
 from experiments.vae.run import Study, check_scores, score_all, train_all
 from experiments.vae.settings import UNTRAINED
 
@@ -130,17 +130,6 @@ def print_training(console: Console, records: list[dict[str, Any]]) -> None:
         means = [mean_text(members, field) for field in ("explained", "kl")]
         failed = sum(record["failed"] for record in members)
         table.add_row(*key, str(len(members)), str(failed), *means)
-    console.print(table)
-
-
-def print_claims(console: Console, results: Mapping[str, Any]) -> None:
-    """Print every claim with its verdict."""
-    table = Table()
-    for heading in ("claim", "what it says", "verdict"):
-        table.add_column(heading)
-    for claim in results["claims"]:
-        note = f" ({claim['note']})" if claim["note"] else ""
-        table.add_row(claim["name"], claim["sentence"], claim["verdict"] + note)
     console.print(table)
 
 

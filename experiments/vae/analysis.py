@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 import repshape as rs
+from experiments.common.results import Arrays
+from experiments.common.samples import Sample, jackknife, store_sample
+from experiments.common.stores import CENTRED, alpha_name
 from experiments.vae import statistics as st
 from experiments.vae.claims import ALPHAS, DIMENSIONS, FAMILY_LEVEL
-from experiments.vae.measure import CENTRED, ENERGY, alpha_name
-from experiments.vae.samples import Sample, jackknife
+from experiments.vae.measure import ENERGY
 from experiments.vae.scores import NAMES
 
-Arrays = dict[str, npt.NDArray[Any]]
 # As in the paper's figure of distortions: the median and the middle 50 % and 80 %.
 PERCENTILES = (10.0, 25.0, 50.0, 75.0, 90.0)
 EMBEDDED = 15  # dimensions of the embeddings before their principal components are drawn
@@ -157,36 +157,13 @@ def distortions(sample: Sample) -> Arrays:
 
 def stored_arrays(samples: Mapping[str, Sample]) -> Arrays:
     """Return all distances, and the metadata that figures and the report use."""
+    words = ("objective", "cell", "initialisation")
+    numbers = ["strength", "seed", "reconstruction", "training_reconstruction", "kl"]
+    numbers += ["active_latents", "failed", *NAMES]
     found: Arrays = {}
     for group, sample in samples.items():
-        for name, D in sample.distances.items():
-            found[f"{group}/{name}"] = st.upper(D).astype(np.float32)
-        for column in ("objective", "cell", "initialisation"):
-            found[f"{group}/column/{column}"] = sample.column(column).astype(str)
-        numbers = ["strength", "seed", "reconstruction", "training_reconstruction", "kl"]
-        for column in [*numbers, "active_latents", "failed", *NAMES]:
-            found[f"{group}/column/{column}"] = sample.column(column).astype(np.float32)
-        found[f"{group}/labels"] = np.array(sample.metadata.index, dtype=str)
+        found |= store_sample(group, sample, words, numbers)
     return found
-
-
-def read_sample(arrays: Mapping[str, npt.NDArray[Any]], group: str) -> Sample:
-    """Return the networks that `stored_arrays` described."""
-    from scipy.spatial.distance import squareform
-
-    prefix = f"{group}/"
-    own = {name.removeprefix(prefix): name for name in arrays if name.startswith(prefix)}
-    columns = {name: arrays[key] for name, key in own.items() if name.startswith("column/")}
-    frame = pd.DataFrame(
-        {name.removeprefix("column/"): values for name, values in columns.items()},
-        index=arrays[own["labels"]],
-    )
-    distances = {
-        name: squareform(arrays[key].astype(np.float64))
-        for name, key in own.items()
-        if name != "labels" and not name.startswith("column/")
-    }
-    return Sample(distances, frame)
 
 
 def sprite_analysis(sample: Sample, permutations: int) -> tuple[dict[str, Any], Arrays]:

@@ -11,10 +11,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from experiments.common.results import read_results
+from experiments.common.stores import alpha_name
 from experiments.vae.cohorts import SPRITES, Group, complete_plans, metadata_of, read_networks
 from experiments.vae.data import load_data
-from experiments.vae.measure import alpha_name
-from experiments.vae.results import read_results
 from experiments.vae.run import Study
 from experiments.vae.settings import INITIALISATIONS
 from experiments.vae.sprites import SHAPES, factors_of

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.common.samples import Sample, Statistic, jackknife
+from experiments.common.stores import alpha_name
 from experiments.common.verdicts import Claim, Criterion, Verdict, combine, interval_verdict
 from experiments.vae import statistics as st
 from experiments.vae.claims import CLAIMS, LARGEST_FAILED, interval_level
 from experiments.vae.cohorts import SPRITES, Group
-from experiments.vae.measure import ENERGY, alpha_name
-from experiments.vae.samples import Sample, Statistic, jackknife
+from experiments.vae.measure import ENERGY
 
 DATASETS = {"dSprites": "dsprites", "MNIST": "mnist", "CIFAR-10": "cifar10"}
 TOO_MANY_FAILED = "too many networks failed to train"

@@ -9,12 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.common.results import Arrays
+from experiments.common.samples import Sample, read_sample
+from experiments.common.stores import alpha_name
 from experiments.vae import panels
-from experiments.vae.analysis import Arrays, read_sample
 from experiments.vae.claims import ALPHAS
 from experiments.vae.cohorts import SPRITES, Group
-from experiments.vae.measure import ENERGY, alpha_name
-from experiments.vae.samples import Sample
+from experiments.vae.measure import ENERGY
 from experiments.vae.scores import NAMES
 
 MATRICES = tuple(map(alpha_name, ALPHAS))

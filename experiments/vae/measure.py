@@ -6,17 +6,19 @@ networks, so that a study that has grown is measured anew.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import repshape as rs
-from experiments.common import files
+from experiments.common.stores import (
+    DISTANCES,
+    DistanceStores,
+    gaussian_metrics,
+    raw_and_centred,
+)
 from experiments.vae.claims import ALPHAS
 from experiments.vae.cohorts import (
     SPRITES,
@@ -31,29 +33,8 @@ from experiments.vae.run import Study
 from experiments.vae.settings import NetworkPlan, checkpoint_steps
 from repshape.errors import InputError
 
-DISTANCES = "distances"
 ENERGY = "energy"
-CENTRED = "centred"
-SECONDS = "seconds.json"
 EXTREMES = (0.0, 2.0)
-
-
-def alpha_name(alpha: float) -> str:
-    """Return the name of a matrix.
-
-    >>> alpha_name(0.5), alpha_name(2.0)
-    ('alpha-0.5', 'alpha-2')
-    """
-    return f"alpha-{alpha:g}"
-
-
-def gaussian_metrics(
-    alphas: tuple[float, ...], *, centred: bool
-) -> dict[str, rs.GaussianShapeMetric]:
-    """Return Gaussian metrics by the names of their matrices."""
-    phi = rs.Preprocess(center=True) if centred else None
-    prefix = f"{CENTRED}-" if centred else ""
-    return {f"{prefix}{alpha_name(a)}": rs.GaussianShapeMetric(a, preprocess=phi) for a in alphas}
 
 
 class Measurement:
@@ -61,7 +42,7 @@ class Measurement:
 
     def __init__(self, study: Study, workers: int) -> None:
         self.study, self.workers, self.size = study, workers, study.measure
-        self.seconds: dict[str, float] = {}
+        self.stores = DistanceStores(study.out / DISTANCES, workers)
 
     @cached_property
     def groups(self) -> dict[str, list[NetworkPlan]]:
@@ -81,12 +62,7 @@ class Measurement:
         for name in self.groups:
             full = name == SPRITES.name
             alphas = ALPHAS if full else EXTREMES
-            # At alpha 0 means do not matter: centring changes nothing.
-            centred = gaussian_metrics(tuple(a for a in alphas if a > 0), centred=True)
-            for metric_name, metric in {
-                **gaussian_metrics(alphas, centred=False),
-                **centred,
-            }.items():
+            for metric_name, metric in raw_and_centred(alphas).items():
                 yield f"{name}/{metric_name}", partial(self.distances, name, metric_name, metric)
             if full:
                 yield (
@@ -103,35 +79,12 @@ class Measurement:
                 draw_trials(plan.name, network, self.size.n_trials)
                 for plan, network in zip(plans, networks, strict=True)
             ]
-        return self._pairwise(networks, plans, metric, self.folder(group) / name)
-
-    def folder(self, group: str) -> Path:
-        """Return the folder of the stores of a group; it names the number of networks."""
-        return self.study.out / DISTANCES / f"{group}-{len(self.groups[group])}"
+        return self._pairwise(networks, plans, metric, f"{group}-{len(plans)}/{name}")
 
     def _pairwise(
-        self, networks: list[Any], plans: list[NetworkPlan], metric: Any, store: Path
+        self, networks: list[Any], plans: list[NetworkPlan], metric: Any, store: str
     ) -> rs.DistanceMatrix:
-        start = time.perf_counter()
-        store.parent.mkdir(parents=True, exist_ok=True)
-        found = rs.pairwise(
-            networks,
-            metric,
-            labels=[plan.name for plan in plans],
-            metadata=metadata_of(self.study, plans),
-            workers=self.workers,
-            store=store,
-            progress=False,
-        )
-        self._add_seconds(f"{store.parent.name}/{store.name}", time.perf_counter() - start)
-        return found
-
-    def _add_seconds(self, name: str, seconds: float) -> None:
-        """Add to the wall time of a matrix, over all runs that worked on it."""
-        path = self.study.out / DISTANCES / SECONDS
-        known = json.loads(path.read_text()) if path.exists() else {}
-        self.seconds = known | {name: round(known.get(name, 0.0) + seconds, 2)}
-        files.write_json(path, self.seconds)
+        return self.stores.pairwise(store, networks, metric, metadata_of(self.study, plans))
 
     # Samples of energy distances
 
@@ -162,8 +115,7 @@ class Measurement:
                 rs.Trials([one[:count] for one in draw_trials(plan.name, network, most).responses])
                 for plan, network in zip(plans, networks, strict=True)
             ]
-        store = self.study.out / DISTANCES / f"sweep-{len(plans)}" / name
-        return self._pairwise(networks, plans, metric, store)
+        return self._pairwise(networks, plans, metric, f"sweep-{len(plans)}/{name}")
 
     # Checkpoints
 

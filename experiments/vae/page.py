@@ -12,10 +12,18 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.common.verdicts import Verdict
+from experiments.common.pages import (
+    claims_table,
+    count_verdicts,
+    criteria_table,
+    differences_text,
+    figure_texts,
+    write_page,
+)
+from experiments.common.results import TINY, read_results
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
-from experiments.vae.draw import FIGURES, draw_one, drawable
+from experiments.vae.draw import FIGURES
 from experiments.vae.page_text import (
     CAPTIONS,
     COST_TEXT,
@@ -25,15 +33,12 @@ from experiments.vae.page_text import (
     PARTIAL,
     READING,
 )
-from experiments.vae.results import read_results
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN
-from repshape.io.writing import open_output
 
 PAGE = Path("experiments") / "vae.md"
 IMAGES = Path("images") / "vae"
 RESULTS_FOLDER = Path(__file__).with_name("results")
-TINY = "tiny"
 
 
 def page_text(results: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
@@ -41,12 +46,12 @@ def page_text(results: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
     tiny = results["scale"] == TINY
     parts = [INTRODUCTION, NOT_YET if tiny else measured_text(results), READING]
     parts.append("## Claims\n")
-    parts.append(criteria_table() if tiny else claims_table(results["claims"]))
+    parts.append(criteria_table(CLAIMS) if tiny else claims_table(results["claims"]))
     if not tiny:
         parts.append(training_text(results["numbers"].get("training", [])))
-        parts += figure_texts(results)
+        parts += figure_texts(FIGURES, results, CAPTIONS, IMAGES)
         parts.append(full_scores_text(results["numbers"].get("full_scores", {})))
-    parts.append(differences_text())
+    parts.append(differences_text(DIFFERENCES, CHOSEN))
     parts.append(cost_text(cost))
     return "\n".join(parts)
 
@@ -57,73 +62,15 @@ def measured_text(results: Mapping[str, Any]) -> str:
     measured = sum(one["measured"] for one in networks.values())
     planned = sum(one["planned"] for one in networks.values())
     failed = sum(one["failed"] for one in networks.values())
-    verdicts = [claim["verdict"] for claim in results["claims"]]
-    counts = ", ".join(f"{verdicts.count(one.value)} {_plural(one)}" for one in Verdict)
     hours = sum(results["seconds"].values()) / 3600
     lines = [
         f"{measured} networks are compared here, of which {failed} failed to train. Measuring took "
-        f"{hours:.1f} hours. **Of {len(verdicts)} claims, {counts}.**",
+        f"{hours:.1f} hours. {count_verdicts(results['claims'])}",
         "",
     ]
     if measured < planned:
         lines += [PARTIAL.format(missing=planned - measured), ""]
     return "\n".join(lines)
-
-
-def _plural(verdict: Verdict) -> str:
-    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "cannot be told"}
-    return words[verdict]
-
-
-def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return the claims with numbers and verdicts."""
-    lines = ["| claim | numbers | verdict |", "|---|---|---|"]
-    for claim in claims:
-        numbers = "<br>".join(map(criterion_words, claim["criteria"]))
-        verdict = claim["verdict"]
-        verdict = verdict if verdict == Verdict.HOLDS else f"**{verdict}**"
-        note = f"<br>*{claim['note']}*" if claim["note"] else ""
-        lines.append(f"| {claim_words(claim)} | {numbers} | {verdict}{note} |")
-    return "\n".join([*lines, ""])
-
-
-def criteria_table() -> str:
-    """Return the claims with what will decide them."""
-    lines = ["| claim | it holds if all of these are above, and does not hold if one is below |"]
-    lines.append("|---|---|")
-    for claim in CLAIMS:
-        first = claim.criteria[0]
-        others = len(claim.criteria) - 1
-        more = f"<br>*and {others} more of this kind*" if others else ""
-        words = f"{first.statistic}: {first.above:g} and {first.refuted_below:g}"
-        if first.largest_p is not None:
-            words += f", and p at most {first.largest_p:g}"
-        known = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
-        lines.append(f"| {claim_words(known)} | {words}{more} |")
-    return "\n".join([*lines, ""])
-
-
-def claim_words(claim: Mapping[str, Any]) -> str:
-    """Return name, sentence and source of a claim."""
-    return f"**{claim['name']}.** {claim['sentence']} *({claim['source']})*"
-
-
-def criterion_words(criterion: Mapping[str, Any]) -> str:
-    """Return a criterion in words.
-
-    >>> numbers = {"estimate": 0.512, "lower": 0.4, "upper": 0.6, "p_value": 0.001}
-    >>> criterion_words({"name": "alpha = 1", "above": 0.0, "verdict": "holds"} | numbers)
-    'alpha = 1: 0.512 [0.4, 0.6], p = 0.001'
-    """
-    if criterion["estimate"] is None:
-        return f"{criterion['name']}: not measured"
-    words = f"{criterion['name']}: {criterion['estimate']:.3g}"
-    if criterion["lower"] is not None:
-        words += f" [{criterion['lower']:.3g}, {criterion['upper']:.3g}]"
-    if criterion["p_value"] is not None:
-        words += f", p = {criterion['p_value']:.3g}"
-    verdict = criterion["verdict"]
-    return words if verdict == Verdict.HOLDS else f"{words}: {verdict}"
 
 
 def training_text(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -143,16 +90,6 @@ def training_text(rows: Iterable[Mapping[str, Any]]) -> str:
         known = [str(row[name]) for name in ("cell", "networks", "failed")]
         lines.append(f"| {' | '.join([*known, *cells])} |")
     return "\n".join([*lines, ""])
-
-
-def figure_texts(results: Mapping[str, Any]) -> list[str]:
-    """Return a section for each figure that the results allow."""
-    return [
-        f"## {FIGURES[name].title}\n\n![{FIGURES[name].title}](../{IMAGES.as_posix()}/{name}.png)"
-        "\n\n"
-        f"{CAPTIONS[name]}\n"
-        for name in drawable(results)
-    ]
 
 
 def full_scores_text(found: Mapping[str, Any]) -> str:
@@ -176,15 +113,6 @@ def full_scores_text(found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def differences_text() -> str:
-    """Return what differs from the paper, and what was chosen where it is silent."""
-    lines = ["## What differs from the paper", "", "| | the paper | here |", "|---|---|---|"]
-    lines += [f"| {name} | {theirs} | {ours} |" for name, (theirs, ours) in DIFFERENCES.items()]
-    lines += ["", "Where the papers are silent, or both scales differ:", "", "| | chosen here |"]
-    lines += ["|---|---|", *(f"| {name} | {words} |" for name, words in CHOSEN.items()), ""]
-    return "\n".join(lines)
-
-
 def cost_text(cost: Mapping[str, Any]) -> str:
     """Return how long the paper's networks would take."""
     rows = [
@@ -204,18 +132,12 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     )
 
 
-def write_page(results_folder: Path, docs: Path) -> list[Path]:
+def write_vae_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
     results, arrays = read_results(results_folder)
     cost = json.loads((results_folder / COST).read_text(encoding="utf-8"))
-    with open_output(docs / PAGE) as handle:
-        handle.write(page_text(results, cost).encode())
-    if results["scale"] == TINY:
-        return [docs / PAGE]
-    (docs / IMAGES).mkdir(parents=True, exist_ok=True)
-    for name in drawable(results):
-        draw_one(name, results, arrays, docs / IMAGES, ("png",))
-    return [docs / PAGE, *(docs / IMAGES / f"{name}.png" for name in drawable(results))]
+    text = page_text(results, cost)
+    return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 
 
 def main(
@@ -223,7 +145,7 @@ def main(
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
 ) -> None:
     """Write the page of the study and draw its figures."""
-    for file in write_page(results, docs):
+    for file in write_vae_page(results, docs):
         typer.echo(f"wrote {file}", err=True)
 
 

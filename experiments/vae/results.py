@@ -1,38 +1,25 @@
-"""Measure a study, and read what was stored of it.
-
-The results of a study are two files: ``results.json`` has the verdicts and all numbers, and
-``arrays.npz`` the distances and whatever else the figures need.
-"""
+"""Measure a study: all matrices that are missing, then the verdicts and all numbers."""
 
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import repshape as rs
 from experiments.common import files
+from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, analysis_versions
+from experiments.common.samples import Sample
 from experiments.vae import analysis
-from experiments.vae.analysis import Arrays
 from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
 from experiments.vae.decide import decide_all
 from experiments.vae.measure import ENERGY, Measurement, repaired
 from experiments.vae.run import FULL_SCORES, SCORES, Study
-from experiments.vae.samples import Sample
 from experiments.vae.scores import NAMES
-from repshape.errors import InputError
-
-PACKAGES = ("numpy", "scipy", "scikit-learn")
-RESULTS = "results.json"
-ARRAYS = "arrays.npz"
-TINY_NOTE = "A test of the programs with networks that are hardly trained. It decides no claim."
 
 
 def measure_all(
@@ -74,14 +61,14 @@ def write_results(
         numbers["sweep"] = analysis.sweep_table(sweep, size.sweep_trials)
     found: dict[str, Any] = {
         "scale": study.scale,
-        "note": TINY_NOTE if study.scale == "tiny" else "",
+        "note": TINY_NOTE if study.scale == TINY else "",
         "measure": asdict(size),
         "scores": asdict(study.scores),
         "networks": {group.name: count_networks(study, group) for group in groups_of(study)},
-        "versions": versions(),
+        "versions": analysis_versions(),
         "claims": decide_all(samples, size.permutations),
         "numbers": numbers,
-        "seconds": measurement.seconds,
+        "seconds": measurement.stores.seconds,
     }
     found["seconds"]["analysis"] = round(time.perf_counter() - start, 2)
     files.write_arrays(study.out / ARRAYS, arrays)
@@ -103,12 +90,6 @@ def make_samples(
     return {
         group: Sample(found, metadata_of(study, plans[group])) for group, found in distances.items()
     }, repairs
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that decide the results."""
-    found = {"repshape": rs.__version__, "python": platform.python_version()}
-    return found | {name: version(name) for name in PACKAGES}
 
 
 def full_score_differences(study: Study) -> dict[str, Any]:
@@ -145,14 +126,3 @@ def count_networks(study: Study, group: Group) -> dict[str, Any]:
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
     }
-
-
-def read_results(folder: Path) -> tuple[dict[str, Any], Arrays]:
-    """Return the numbers and arrays of a study, from the two files of its results."""
-    try:
-        numbers = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
-        with np.load(folder / ARRAYS, allow_pickle=False) as stored:
-            return numbers, dict(stored)
-    except FileNotFoundError as error:
-        name = Path(str(error.filename)).name
-        raise InputError(f"{folder} has no {name}. Run the step 'measure' first.") from None

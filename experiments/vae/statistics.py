@@ -13,9 +13,10 @@ import numpy.typing as npt
 from scipy.stats import spearmanr, wasserstein_distance
 
 import repshape as rs
+from experiments.common.samples import FloatArray, Sample
+from experiments.common.stores import alpha_name
 from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, K_CHOICES
-from experiments.vae.measure import ENERGY, alpha_name
-from experiments.vae.samples import FloatArray, Sample
+from experiments.vae.measure import ENERGY
 from experiments.vae.scores import NAMES
 
 # A k-NN score needs this many groups: one to predict, and two to choose k.

@@ -156,6 +156,7 @@ class ProcessOptions:
         n_starts: int,
         screen: bool,
         seed: int,
+        pad_to: int = 0,
     ) -> None: ...
     def shorten(self, starts: int) -> None: ...
 

@@ -68,6 +68,7 @@ def make_options(search: Search, alpha: float) -> ProcessOptions:
         n_starts=len(search.starts),
         screen=search.screen,
         seed=search.seed,
+        pad_to=search.pad_to,
     )
 
 

@@ -181,6 +181,18 @@ def test_a_trajectory_follows_the_number():
     shuffled = trajectory(networks, times[[3, 0, 5, 1, 4, 2]])
     assert shuffled.r_squared < 0.8
     assert shuffled.p_value > 0.05
+    expected = found.speed * (times - times.mean())
+    np.testing.assert_allclose(found.scores, expected, atol=0.05 * d)
+
+
+def test_a_trajectory_exchanges_values_within_blocks_only():
+    """Three blocks of two networks have eight assignments, of which the observed one is best."""
+    scales = [1.0, 1.2, 2.0, 2.2, 3.0, 3.2]
+    networks = [rs.Gaussians([[1.0, 0.0]], [[s**2, s**2]]) for s in scales]
+    found = trajectory(networks, scales, blocks=list("aabbcc"), n_permutations=1999)
+    assert found.p_value == pytest.approx(1 / 8, abs=4 * np.sqrt(1 / 8 * 7 / 8 / 1999))
+    assert trajectory(networks, scales, n_permutations=1999).p_value < 0.02
+    assert found.speed == pytest.approx(np.sqrt(2))
 
 
 def test_a_trajectory_reads_a_column():
@@ -216,6 +228,8 @@ def test_a_trajectory_reads_a_column():
         (lambda x: trajectory([x, x], [1.0, 1.0]), "at least 2 different values", InputError),
         (lambda x: trajectory([x, x], [1.0]), "2 finite numbers, one per network", InputError),
         (lambda x: trajectory([x, x], "scale"), "which is no column", InputError),
+        (lambda x: trajectory([x, x], [1, 2], blocks=[0]), "must be 2 labels", InputError),
+        (lambda x: trajectory([x, x], [1, 2], blocks=[0, 1]), "something to permute", InputError),
         (
             lambda x: trajectory([x, x], [1.0, 2.0]).network_at(np.inf),
             "a finite number",

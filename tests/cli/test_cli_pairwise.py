@@ -134,3 +134,50 @@ def test_what_is_wrong_with_the_data_exits_1(capsys: pytest.CaptureFixture[str])
     assert not Path("d.zarr").exists()
     assert run(["pairwise", "c.zarr", "-o", "d.zarr", "--transform", "sqrt", "--quiet"]) == 1
     assert "In network 'n0': The transform 'sqrt' needs responses" in capsys.readouterr().err
+
+
+def test_estimate_writes_nothing(cohort: Cohort, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(Path().rglob("*"))
+    command = ["pairwise", "c.zarr", "-o", "d.zarr", "--workers", "2", "--estimate"]
+    assert run(command) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "6 pairs"
+    assert [line.partition(":")[0] for line in told[1:5]] == [
+        "time",
+        "processor time",
+        "memory",
+        "disk",
+    ]
+    assert run([*command, "--alpha", "0", "--alpha", "1", "--json", "--quiet"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["n_pairs"], data["n_known"], data["n_sampled_pairs"]) == (12, 0, 12)
+    assert data["seconds"] == data["cpu_seconds"] / 2 > 0
+    assert data["disk"] > 0
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_networks_are_added_replaced_and_removed(
+    cohort: Cohort, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["pairwise", "c.zarr", "-o", "d.zarr"]
+    assert run(command) == 0
+    assert "known already" not in capsys.readouterr().err
+    cohort.add("n4", np.random.default_rng(4).normal(size=(5, 8, 3)), day=4)
+    assert run(command) == 0
+    assert "6 of 10 pairs are known already; 4 are left to solve." in capsys.readouterr().err
+    cohort.replace("n1", np.random.default_rng(9).normal(size=(5, 8, 3)))
+    cohort.remove("n2")
+    assert run(command) == 1
+    assert "the responses of network 'n1' have changed" in capsys.readouterr().err
+    assert run([*command, "--replace", "n1"]) == 1
+    assert "it has a network 'n2', which the cohort lacks" in capsys.readouterr().err
+    assert run([*command, "--replace", "n1", "--remove", "n2", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "3 of 6 pairs are known already; 3 are left to solve." in captured.err
+    assert json.loads(captured.out)["known_pairs"] == 3
+    D = DistanceMatrix.load("d.zarr")
+    assert D.labels == ("n0", "n1", "n3", "n4")
+    expected = pairwise(Cohort.open("c.zarr"), GaussianShapeMetric())
+    np.testing.assert_allclose(D.values, expected.values, rtol=1e-6)
+    assert run(["pairwise", "c.zarr", "-o", "d.npz", "--replace", "n1"]) == 1
+    assert "need a store" in capsys.readouterr().err

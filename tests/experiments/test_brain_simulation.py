@@ -137,9 +137,12 @@ def test_coverage_over_cohorts_is_resumable(tmp_path: Path) -> None:
 def test_coverage_is_the_mean_over_cohorts() -> None:
     def cohort(high: float) -> dict[str, dict[str, dict[str, list[float]]]]:
         numbers = {"truth": [1.0], "estimate": [1.0], "low": [0.0], "plug_in": [2.0]}
-        return {"scenes": {"d_0": {**numbers, "high": [high]}}}
+        gamma = {"chosen": [0.5], "best": [0.25], "best, half": [high]}
+        return {"scenes": {"d_0": {**numbers, "high": [high]}, "gamma": gamma}}
 
-    out = coverage.summarise([cohort(0.5), cohort(2.0)])["classes"]["scenes"]["d_0"]
+    found = coverage.summarise([cohort(0.5), cohort(2.0)])["classes"]["scenes"]
+    assert found["gamma"]["mean error, best, half"] == 0.75
+    out = found["d_0"]
     assert (out["coverage"], out["intervals"]) == (0.5, 2)
     assert out["standard_error"] == pytest.approx(0.5)
     assert (out["bias"], out["bias, plug-in"]) == (0.0, 3.0)

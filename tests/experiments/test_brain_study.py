@@ -1,4 +1,4 @@
-"""The brain study runs from NWB files to verdicts, and its statistics are what they say."""
+"""The brain study runs from NWB files to verdicts, figures and pages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.brain import figures, protocol, study, validation
-from experiments.brain.claims import ALPHAS, CLAIMS, CLASSES
-from experiments.brain.decide import decide, read_vaes, relevant, subsampling_statistic
+from experiments.brain import figures, validation
+from experiments.brain.claims import ALPHAS, CLAIMS
 from experiments.brain.figures import REPORT, draw_all
-from experiments.brain.multiverse import cells, keys_of, match_conditions, needed_keys
-from experiments.brain.page import image_folder, kept, page_file, write_page
-from experiments.brain.paired_tests import run_tests
-from experiments.brain.results import read_results, shares
+from experiments.brain.headline import side_by_side
+from experiments.brain.page import image_folder, kept, page_file, page_text, write_page
+from experiments.brain.page_text import CAPTIONS
+from experiments.brain.results import RESULTS, collect, read_results
 from experiments.brain.settings import SMALL, Source, settings_of
 from experiments.brain.sources import GRATINGS, SCENES, read_records
-from experiments.brain.statistics import (
-    STATISTICS,
-    ClassResults,
-    agreement,
-    jackknife_interval,
-    log_ratio,
-    with_interval,
-)
 from experiments.brain.study import Study, measure, pieces
 
 import repshape as rs
@@ -41,8 +32,8 @@ TINY = replace(
     fewest_neurons=5,
     most_neurons=8,
     n_scenes=7,
-    n_repeats=8,
-    n_drifting_repeats=8,
+    n_repeats=20,
+    n_drifting_repeats=20,
     spatial_frequencies=(0.04, 0.08),
     phases=(0.0,),
     n_components=3,
@@ -81,17 +72,36 @@ def test_a_run_from_nwb_files_measures_everything_and_decides_every_claim(
     assert len(list((tiny.out / "nwb").glob("*.nwb"))) == 8
     assert [claim["name"] for claim in results["claims"]] == [claim.name for claim in CLAIMS]
     assert set(results["classes"]) == {"gratings", "scenes", "drifting-0.1", "drifting-0.8"}
-    decided = 0
-    for claim in results["claims"]:
-        assert len(claim["criteria"]) >= 1
-        known = [row for row in claim["criteria"] if row["value"] is not None]
-        decided += bool(known)
-    # So few sessions may have no agreement between distances, and few corrected distances.
-    assert decided > len(CLAIMS) / 2
+    unknown = {
+        (claim["name"], row["name"])
+        for claim in results["claims"]
+        for row in claim["criteria"]
+        if row["value"] is None
+    }
+    assert unknown == {("Abstract", "trained"), ("Abstract", "untrained")}  # no VAEs were given
     # Two numbers of components, two windows, two transforms, two centrings, two readings of the
     # gratings, all scenes or as many as gratings; and corrected distances.
     assert len(results["multiverse"]["rows"]) == 2**6 + 2
     assert results["truth"]["scenes"]["distances"]["0"]["n_pairs"] == 6
+
+
+def test_the_abstract_is_decided_with_results_of_the_vae_study(
+    tiny: Study, results: dict[str, Any], tmp_path: Path
+) -> None:
+    """Results beside a run add rows to the figure, and numbers to the claim."""
+    rows = {
+        name: {"name": f"{name} dSprites networks, Kaiming initialisation", "level": 0.98}
+        | {"estimate": 0.5, "lower": 0.4, "upper": 0.6}
+        for name in ("trained", "untrained")
+    }
+    vaes = {"claims": [{"name": "ratio", "criteria": list(rows.values())}]}
+    figure = side_by_side(tiny, results, [vaes])
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert len(labels) == len(results["classes"]) + 2
+    found = collect(tiny, [vaes])
+    numbers = {row["name"]: row["value"] for row in found["claims"][-1]["criteria"]}
+    assert numbers["trained"] == numbers["untrained"] == pytest.approx(0.5 * np.log(2))
+    (tiny.out / RESULTS).write_text(json.dumps(results))  # as it was
 
 
 def test_all_figures_and_the_report_are_written(tiny: Study) -> None:
@@ -210,156 +220,17 @@ def test_the_protocol_is_the_sum_of_its_steps(tiny: Study) -> None:
         moments.append(rs.Gaussians(means, np.array(shrunk)))
     for alpha in ALPHAS:
         expected = rs.GaussianShapeMetric(alpha).distance(*moments)
-        assert found["distances"][f"{alpha:g}"][0][1] == pytest.approx(expected, rel=1e-6)
+        assert found["distances"][f"{alpha:g}"][0][1] == pytest.approx(expected, rel=1e-4)
 
 
-def test_halves_of_the_trials_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    monkeypatch.setattr(protocol, "reduce", lambda part, k: (seen.append(part), (part, []))[1])
-    monkeypatch.setattr(protocol, "distances", lambda *a, **k: {})
-    values = np.arange(2 * 5 * 3.0).reshape(2, 5, 3)
-    protocol.halves({"a": rs.Trials(values)}, TINY, 1)
-    parts = [set(one["a"].pooled.ravel().tolist()) for one in seen]
-    assert not parts[0] & parts[1]
-    assert parts[0] | parts[1] == set(values.ravel().tolist())
-
-
-# Statistics
-
-
-def example(count: int = 6, animals: tuple[str, ...] | None = None) -> ClassResults:
-    rng = np.random.default_rng(count)
-    matrices = []
-    for _ in range(2):
-        points = rng.normal(size=(count, 4))
-        matrices.append(np.linalg.norm(points[:, None] - points, axis=2))
-    names = tuple(f"s{k}" for k in range(count))
-    squared = {0.0: matrices[0] ** 2, 2.0: matrices[1] ** 2}
-    plug_in = {alpha: np.sqrt(D) for alpha, D in squared.items()}
-    return ClassResults(names, animals or names, squared, plug_in)
-
-
-def test_log_ratio_of_equal_and_scaled_distances() -> None:
-    one = example()
-    doubled = replace(one, squared={0.0: 4 * one.squared[2.0], 2.0: one.squared[2.0]})
-    assert log_ratio(doubled) == pytest.approx(np.log(2))
-    negative = replace(one, squared={0.0: -one.squared[2.0], 2.0: one.squared[2.0]})
-    assert np.isnan(log_ratio(negative))
-
-
-def test_the_jackknife_over_animals_is_that_of_the_library() -> None:
-    """For a mean of differences, `repshape.inference.paired` has the same interval."""
-    one = example(7, ("a", "a", "b", "b", "c", "d", "d"))
-
-    def mean_gap(found: Any) -> float:
-        D = found["natural"].plug_in
-        upper = np.triu_indices(len(D[0.0]), 1)
-        return float(np.mean((D[0.0] - D[2.0])[upper]))
-
-    expected = rs.inference.paired(one.plug_in[0.0], one.plug_in[2.0], list(one.animals))
-    found = with_interval(mean_gap, {"natural": one})
-    assert found.value == pytest.approx(expected.estimate)
-    assert (found.low, found.high) == pytest.approx(expected.interval)
-    assert found.n_units == 4
-    assert with_interval(mean_gap, {"natural": one}, "names").n_units == 7
-
-
-def test_the_jackknife_interval_of_a_mean_is_students() -> None:
-    values = np.array([1.0, 4.0, 2.0, 7.0])
-    left = [float(np.delete(values, k).mean()) for k in range(4)]
-    low, high = jackknife_interval(float(values.mean()), left)
-    half = 2.353363 * values.std(ddof=1) / 2  # t with 3 degrees of freedom, 95 %
-    assert (low, high) == pytest.approx((3.5 - half, 3.5 + half), rel=1e-5)
-    assert np.isnan(jackknife_interval(0.0, [0.0, float("nan"), 1.0])).all()
-
-
-def test_agreement_is_one_for_equal_distances_and_not_known_for_noise() -> None:
-    A, B = example().squared[0.0], example().squared[2.0]
-    halves = {f"{a}, half {k}": A for a in (0, 2) for k in (1, 2)}
-    assert agreement(replace(example(), halves=halves)) == pytest.approx(1)
-    halves["0, half 2"] = -B - A
-    assert np.isnan(agreement(replace(example(), halves=halves)))
-
-
-def test_every_criterion_has_a_statistic() -> None:
-    for claim in CLAIMS:
-        if claim.name.startswith("Supplementary Figure 6"):
-            continue
-        for criterion in claim.criteria:
-            if criterion.name not in ("trained", "untrained"):
-                assert criterion.name in STATISTICS[claim.name]
-
-
-def test_claims_are_decided_by_their_intervals() -> None:
-    """Covariance distances larger for one class and smaller for the other: a reversal."""
-    one = example()
-    scaled = {
-        "artificial": replace(one, squared={0.0: 9 * one.squared[2.0], 2.0: one.squared[2.0]}),
-        "natural": replace(one, squared={0.0: one.squared[2.0], 2.0: 2 * one.squared[2.0]}),
-    }
-    vaes = read_vaes({"log_ratios": {"trained": [-0.5, -0.6, -0.4], "untrained": [0.3, 0.2, 0.4]}})
-    verdicts = {c["name"]: c["verdict"] for c in decide(Source.ALLEN, scaled, None, vaes)}
-    assert verdicts["Section 3.2, reversal"] == verdicts["Section 3.2 (c)"] == "holds"
-    assert verdicts["Abstract"] == verdicts["Figure 3 D"] == verdicts["Figure 3 E"] == "holds"
-    assert verdicts["Section 3.2 (a)"] == "does not hold"  # three times as large
-    assert verdicts["Supplementary Figure 5"] == "cannot be told"
-    turned = {"artificial": scaled["natural"], "natural": scaled["artificial"]}
-    verdicts = {c["name"]: c["verdict"] for c in decide(Source.MACAQUE, turned, None, {})}
-    assert verdicts["Section 3.2, reversal"] == verdicts["Abstract"] == "does not hold"
-    assert "Appendix B.2" not in verdicts
-
-
-def test_comparisons_of_classes_use_the_sessions_of_both() -> None:
-    one = example()
-    found = {"artificial": one, "natural": one.keep([True] * 4 + [False] * 2)}
-    both = relevant("Section 3.2 (c)", "difference", found)
-    assert [len(both[role].names) for role in CLASSES] == [4, 4]
-    assert list(relevant("Figure 3 E", "artificial", found)) == ["artificial"]
-
-
-def test_paired_tests_are_about_the_sessions_of_both_classes() -> None:
-    """The ratio is halved for natural stimuli in all pairs, so all animals agree."""
-    one = example(6)
-    natural = replace(one, squared={0.0: one.squared[0.0] / 4, 2.0: one.squared[2.0]})
-    natural = replace(natural, plug_in={a: np.sqrt(D) for a, D in natural.squared.items()})
-    rows = run_tests({"artificial": one, "natural": natural}, 0)
-    assert len(rows) == 10
-    found = next(row for row in rows if row["comparison"].endswith("natural over artificial"))
-    assert found["estimate"] == pytest.approx(-np.log(2))
-    assert found["p_value"] == found["smallest_p_value"] == 2 / 2**6
-    assert (found["below 0"], found["pairs"], found["animals"]) == (15, 15, 6)
-    negative = replace(one, squared={0.0: one.squared[0.0] - 100, 2.0: one.squared[2.0]})
-    rows = run_tests({"artificial": negative, "natural": natural}, 0)
-    assert sum(row["distances"] == "corrected" for row in rows) == 2
-
-
-def test_subsampling_slopes_and_ratios() -> None:
-    sizes, draws = np.array([10, 20, 40]), 3
-    distances = np.empty((3, draws, 3))
-    distances[:, :, 0] = sizes[:, None] ** 0.5
-    distances[:, :, 1] = sizes[:, None] ** 0.6
-    distances[:, :, 2] = 2 * sizes[:, None] ** 0.5
-    found = {"sizes": sizes.tolist(), "distances": {"without": distances.tolist()}}
-    growth = "Supplementary Figure 6, growth"
-    for alpha, slope in (("0", 0.5), ("1", 0.6), ("2", 0.5)):
-        measured = subsampling_statistic(growth, f"alpha = {alpha}", found)
-        assert measured.value == pytest.approx(slope)
-    ratio = subsampling_statistic("Supplementary Figure 6, ratio", "ratio, from below", found)
-    assert ratio.value == pytest.approx(0, abs=1e-12)
-
-
-# The multiverse
-
-
-def test_the_multiverse_shares_matrices_where_a_choice_does_not_matter() -> None:
-    variants = {"artificial": ["a"], "natural": ["b", "b-matched"], "window": ["", "-late"]}
-    found = cells(TINY, variants)
-    assert len(found) == 2 * 2 * 2 * 2 * 2
-    # Stimuli a, a-late, b, b-late and both matched; two components, two transforms; one
-    # estimator for covariances and two centrings for means.
-    assert len(needed_keys(found)) == 6 * 2 * 2 * 3
-    late = next(cell for cell in found if cell.window and cell.natural == "b-matched")
-    assert keys_of(late)["natural", 0.0].stimulus == "b-late-matched"
+def test_a_large_cohort_has_a_random_choice_of_sessions_in_the_multiverse(tiny: Study) -> None:
+    some = Study(tiny.out, Source.SIMULATED, replace(TINY, multiverse_sessions=3))
+    every = tiny.load_some("gratings", 3)
+    assert list(every) == list(tiny.load("gratings"))
+    chosen = [list(some.load_some(key, 3)) for key in ("gratings", "scenes-late")]
+    assert chosen[0] == chosen[1]
+    assert len(chosen[0]) == 3
+    assert set(chosen[0]) < set(every)
 
 
 def test_centring_and_estimators_do_not_change_what_the_multiverse_assumes(tiny: Study) -> None:
@@ -375,22 +246,6 @@ def test_centring_and_estimators_do_not_change_what_the_multiverse_assumes(tiny:
     assert d_2[0] == pytest.approx(d_2[1], rel=1e-6)
 
 
-def test_matched_conditions_are_the_same_in_all_networks() -> None:
-    x = rs.Trials(np.arange(5)[:, None, None] * np.ones((5, 2, 1)))
-    found = match_conditions({"a": x, "b": x}, 3, 0)
-    assert found["a"].n_conditions == 3
-    assert np.array_equal(found["a"].means, found["b"].means)
-
-
-def test_shares_count_claims() -> None:
-    rows = [
-        {"estimate": "plug-in", "claims": {"x": [0.1, True]}},
-        {"estimate": "plug-in", "claims": {"x": [-0.1, False]}},
-        {"estimate": "corrected", "claims": {"x": [0.2, True]}},
-    ]
-    assert shares(rows) == {"x": {"plug-in": [1, 2], "corrected": [1, 1]}}
-
-
 # Pages
 
 
@@ -403,13 +258,19 @@ def test_the_page_of_a_run_has_its_figures_and_claims(tiny: Study, tmp_path: Pat
     assert all(file.exists() for file in files)
 
 
+@pytest.mark.parametrize("source", ["simulated", "macaque"])
+def test_the_pages_in_the_documentation_are_current(source: str) -> None:
+    folder = ROOT / "docs" / image_folder(source)
+    stored = json.loads((folder / RESULTS).read_text())
+    figures = [name for name in CAPTIONS if (folder / f"{name}.png").exists()]
+    assert (ROOT / "docs" / page_file(source)).read_text() == page_text(stored, figures)
+
+
 def test_kept_results_have_no_recordings(results: dict[str, Any]) -> None:
     assert "sessions" not in kept(results, None)
-    assert list(kept(results, None)["multiverse"]) == ["shares"]
-
-
-def test_without_nan() -> None:
-    assert study.without_nan([float("nan"), (1.0, {"a": float("inf")})]) == [
-        None,
-        [1.0, {"a": None}],
-    ]
+    found = kept(results, None)["multiverse"]
+    assert list(found) == ["shares", "corrected"]
+    assert [row["components"] for row in found["corrected"]] == [2, 3]
+    gap = found["corrected"][1]
+    difference = gap["log R, artificial"]["value"] - gap["log R, natural"]["value"]
+    assert gap["difference"]["over animals"]["value"] == pytest.approx(difference)

@@ -22,7 +22,15 @@ from experiments.patch_gaussian.manipulation import (
     is_robust,
     order_of_widths,
 )
-from experiments.patch_gaussian.settings import PAPER, SCALES, SMALL, TAUS, plan_networks
+from experiments.patch_gaussian.settings import (
+    MEASURE_SCALES,
+    PAPER,
+    SCALES,
+    SMALL,
+    TAUS,
+    MeasureSettings,
+    plan_networks,
+)
 
 Accuracy = Callable[[int | None, float | None, int], dict[str, float]]
 
@@ -140,7 +148,7 @@ def test_paper_scale_is_that_of_the_appendix() -> None:
     assert (PAPER.momentum, PAPER.weight_decay, PAPER.batch_size) == (0.9, 1e-4, 128)
     assert (PAPER.share, PAPER.side, PAPER.seeds, PAPER.padding) == (1.0, 32, 3, 4)
     assert PAPER.taus == (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
-    assert (PAPER.sampling.n_images, PAPER.sampling.n_passes) == (2000, 1000)
+    assert MEASURE_SCALES["paper"] == MeasureSettings(2000, 1000, keep_trials=False, ridge=1e-4)
 
 
 @pytest.mark.parametrize(("scale", "total"), [("small", 48), ("paper", 339)])

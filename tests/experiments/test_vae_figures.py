@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from experiments.common.pages import criterion_words
+from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.vae import cohort
 from experiments.vae.__main__ import app
-from experiments.vae.page import (
-    criterion_words,
-)
-from experiments.vae.results import ARRAYS, RESULTS, measure_all, read_results
+from experiments.vae.results import measure_all
 from experiments.vae.run import Study
 from typer.testing import CliRunner
 from vae_support import drawn_study

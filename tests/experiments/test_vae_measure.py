@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.common import files
+from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.vae import measure as measure_module
 from experiments.vae.cohorts import (
     SPRITES,
@@ -21,7 +22,7 @@ from experiments.vae.cohorts import (
     read_networks,
 )
 from experiments.vae.measure import Measurement, repaired
-from experiments.vae.results import ARRAYS, RESULTS, measure_all, read_results
+from experiments.vae.results import measure_all
 from experiments.vae.run import Study
 from vae_support import MEASURE, drawn_study
 

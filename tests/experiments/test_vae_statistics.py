@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.common.samples import Sample, jackknife, read_sample
 from experiments.common.verdicts import Verdict
 from experiments.vae import decide
 from experiments.vae import statistics as st
-from experiments.vae.analysis import read_sample, stored_arrays
+from experiments.vae.analysis import stored_arrays
 from experiments.vae.claims import ALPHAS, CLAIMS, K_CHOICES, interval_level
 from experiments.vae.cohorts import SPRITES
-from experiments.vae.samples import Sample, jackknife
 from experiments.vae.scores import NAMES
 from scipy.stats import t as student
 

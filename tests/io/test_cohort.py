@@ -299,3 +299,65 @@ def test_info_of_each_kind(files: Path, capsys: pytest.CaptureFixture[str]) -> N
     (files / "empty").mkdir()
     for name in ("x.txt", "empty", "nothing"):
         assert run(["info", str(files / name)]) == 1
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_a_replaced_network_keeps_its_place_and_nothing_of_its_data(
+    tmp_path: Path, disk: bool
+) -> None:
+    cohort = Cohort.from_networks(toy_networks(2, 2))
+    cohort = cohort.save(tmp_path / "c") if disk else cohort
+    before, new = cohort.fingerprints, np.ones((5, 4, 3))
+    old = [record.metadata for record in cohort.records]
+    cohort.replace("c0s1", new)
+    cohort.replace("c1s0", new, day=2)
+    cohort.replace("c1s0", 2 * new)
+    back = Cohort.open(tmp_path / "c") if disk else cohort
+    assert back.labels == ("c0s0", "c0s1", "c1s0", "c1s1")
+    same = [a == b for a, b in zip(back.fingerprints, before, strict=True)]
+    assert same == [True, False, False, True]
+    assert back.verify() == back.fingerprints
+    np.testing.assert_array_equal(back["c1s0"].stacked, 2 * new)
+    rows = [record.metadata for record in back.records]
+    assert rows == [old[0], old[1], {"day": 2}, old[3]]
+    with pytest.raises(InputError, match="Got 5 in 'c0s0' and 2 in 'c1s1'"):
+        cohort.replace("c1s1", np.ones((2, 4, 3)))
+    with pytest.raises(InputError, match="no network named 'c9'"):
+        cohort.replace("c9", new)
+    assert back.labels == cohort.labels
+    if disk:
+        assert len([one for one in (tmp_path / "c").iterdir() if one.is_dir()]) == 4
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_a_removed_network_is_gone(tmp_path: Path, disk: bool) -> None:
+    cohort = Cohort.from_networks(toy_networks(2, 2))
+    cohort = cohort.save(tmp_path / "c") if disk else cohort
+    cohort.remove("c0s1")
+    with pytest.raises(InputError, match="no network named 'c0s1'"):
+        cohort.remove("c0s1")
+    cohort.add("c0s1", np.ones((5, 4, 3)))
+    back = Cohort.open(tmp_path / "c") if disk else cohort
+    assert back.labels == ("c0s0", "c1s0", "c1s1", "c0s1")
+    np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
+    if disk:
+        with pytest.raises(InputError, match="cannot be removed from a selection"):
+            back[["c0s0"]].remove("c0s0")
+        with pytest.raises(InputError, match="cannot be replaced in a selection"):
+            back[["c0s0"]].replace("c0s0", np.ones((5, 4, 3)))
+
+
+def test_a_replacement_that_was_interrupted_counts_once_it_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the old responses are deleted; later removed, they do not come back."""
+    cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+    with monkeypatch.context() as patch:
+        patch.setattr("repshape.io.cohort.discard_network", lambda *given, **options: None)
+        cohort.replace("c0s1", np.ones((5, 4, 3)))
+    assert (tmp_path / "c" / "c0s1").is_dir()
+    back = Cohort.open(tmp_path / "c")
+    assert back.labels == cohort.labels
+    np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
+    back.remove("c0s1")
+    assert Cohort.open(tmp_path / "c").labels == ("c0s0", "c1s0", "c1s1")

@@ -57,7 +57,7 @@ def test_the_best_shift_is_that_of_brute_force(mode, group):
 def test_bounds_of_the_screen_hold_for_every_shift():
     metric = rs.ConvShapeMetric(mode="joint", shifts=True)
     x, y = maps(4), maps(5)
-    bounds = metric._shift_bounds(metric.prepare(x), metric.prepare(y))
+    bounds = metric._shift_bounds(metric.prepare(x), metric.prepare(y), 1.0)
     plain = rs.ConvShapeMetric(mode="joint")
     for i, j in np.ndindex(3, 4):
         assert bounds[i, j] <= plain.distance(x, roll(y, (i, j))) ** 2 + 1e-9

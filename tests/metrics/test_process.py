@@ -223,7 +223,11 @@ def test_a_cohort_keeps_positions_on_disk(tmp_path):
 
 
 def test_inference_corrects_the_bias_and_warns_of_few_trials():
-    """Two samples of one process: the plug-in is far above 0, the estimate is not."""
+    """Two samples of one process: the plug-in is far above 0, the estimate is not.
+
+    All true means are equal, so that a single start, the alignment of the means, would be random
+    and end in other optima in other halves.
+    """
     rng = np.random.default_rng(5)
     S = var1(0.7 * np.eye(2), np.eye(2), 3, np.eye(2))
     x, y = (

@@ -10,7 +10,7 @@ import pytest
 import repshape as rs
 from repshape.analysis import match_neurons
 from repshape.errors import InputError
-from repshape.metrics.soft import best_plan
+from repshape.solvers.soft import best_plan
 
 
 def gaussians(rng, n, M=3):

@@ -96,6 +96,12 @@ def test_scheduler_and_two_workers_then_one_of_them_killed(
         )
         assert_same_bits(D, expected)
 
+        some = cohort[list(cohort.labels[4:16])]  # and eight more: as on threads
+        for name in ("dask", "threads"):
+            pairwise(some, METRIC, store=tmp_path / name, tile=EDGE)
+        grown = pairwise(cohort, METRIC, store=tmp_path / "dask", scheduler=client, engine="dask")
+        assert_same_bits(grown, pairwise(cohort, METRIC, store=tmp_path / "threads"))
+
         victim = cluster.processes[-1]
         client.run(kill_at_second_tile, pid=victim.pid)
         E = pairwise(

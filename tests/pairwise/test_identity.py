@@ -15,7 +15,8 @@ import zarr
 from repshape import Cohort, DistanceMatrix, pairwise, pairwise_many
 from repshape.baselines import cka, rsa
 from repshape.errors import InputError, InputTypeError, StorageError
-from repshape.pairwise.store import FORMAT_VERSION, Store
+from repshape.pairwise.identity import Identity
+from repshape.pairwise.store import VERSIONS, Store
 from scale_support import EDGE, METRIC, contents, make_cohort
 
 # Some pairs of these small networks are found once only.
@@ -136,11 +137,15 @@ def test_a_store_of_an_older_version_is_refused(cohort: Cohort, tmp_path: Path) 
     store = tmp_path / "s"
     pairwise(cohort, METRIC, store=store)
     header = json.loads((store / "zarr.json").read_text())
-    assert header["attributes"]["version"] == FORMAT_VERSION == 3
+    assert header["attributes"]["version"] == VERSIONS[0] == 3
     header["attributes"]["version"] = 2
     (store / "zarr.json").write_text(json.dumps(header))
-    refused("has format version 2; this repshape reads version 3", cohort, METRIC, store=store)
-    with pytest.raises(StorageError, match="has format version 2; this repshape reads version 3"):
+    refused(
+        "has format version 2; this repshape reads versions 3 to 4", cohort, METRIC, store=store
+    )
+    with pytest.raises(
+        StorageError, match="has format version 2; this repshape reads versions 3 to 4"
+    ):
         DistanceMatrix.load(store)
 
 
@@ -198,3 +203,30 @@ def test_a_tile_is_at_most_the_whole_matrix(cohort: Cohort, tmp_path: Path) -> N
     np.testing.assert_array_equal(
         D.values, pairwise(cohort, METRIC, store=tmp_path / "t", tile=EDGE).values
     )
+
+
+def test_identities_differ_in_their_metric_and_in_their_networks() -> None:
+    description = {"metric": "gap", "parameters": {"power": 1}, "repshape": "1"}
+    one = Identity(description, ("a", "b"), ("1", "2"))
+    assert one.difference(one) is None
+    for other, words in [
+        (
+            Identity(description | {"metric": "sum"}, ("a",), ("1",)),
+            "the metric was gap and is sum",
+        ),
+        (
+            Identity(description | {"parameters": {"power": 2}}, ("a", "b"), ("1", "2")),
+            "the metric's 'power' was 1 and is 2",
+        ),
+        (Identity(description | {"repshape": "2"}, ("a", "b"), ("1", "2")), "made by repshape 1"),
+    ]:
+        assert words in str(one.metric_difference(other))
+        assert words in str(one.difference(other))
+    for labels, fingerprints, words in [
+        (("a",), ("1",), "there were 2 networks and are 1"),
+        (("a", "c"), ("1", "2"), "network 1 was 'b' and is 'c'"),
+        (("a", "b"), ("1", "3"), "the responses of network 'b' have changed"),
+    ]:
+        other = Identity(description, labels, fingerprints)
+        assert one.metric_difference(other) is None
+        assert one.difference(other) == words

@@ -14,7 +14,7 @@ import pytest
 from repshape import GaussianShapeMetric, ProcrustesShapeMetric, pairwise
 from repshape.datasets import toy_networks
 from repshape.errors import InputError
-from repshape.pairwise import run
+from repshape.pairwise import job
 from repshape.pairwise.plan import Plan
 from repshape.pairwise.polish import can_polish, count_violations, shortest_detours, summarise
 from repshape.pairwise.store import Store
@@ -148,7 +148,7 @@ def test_a_polish_that_does_not_fit_says_so(
     """Too many alignments for a store, or for half of the memory."""
     networks = noisy_copies(4, (3,), seed=0)
     metric = GaussianShapeMetric(n_starts=1)
-    monkeypatch.setattr(run, "LARGEST_STORE", 100)
+    monkeypatch.setattr(job, "LARGEST_STORE", 100)
     with pytest.warns(
         UserWarning, match=r"The polish is left out: its alignments would take"
     ) as caught:

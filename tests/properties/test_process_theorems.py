@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 import repshape as rs
 from process_support import covariances, moments, orthogonal, same_marginals, turned, var1
@@ -62,6 +63,16 @@ def test_joint_is_the_bures_distance_of_whole_sequences():
     whole = np.kron(np.eye(4), T)
     expected = bures_squared(S[0], whole @ R[0] @ whole.T)
     assert gap("joint", S, R, T, 3) == pytest.approx(expected, rel=1e-10)
+
+
+def test_conditions_are_independent_parts_of_one_sequence():
+    """Joint mode: M conditions one after the other, with a block diagonal covariance, are one
+    sequence at sqrt(M) times the distance. So metrics of one condition compare several."""
+    rng = np.random.default_rng(12)
+    x, y = moments(rng, 3, 2, 2), moments(rng, 3, 2, 2)
+    whole = [(mu.reshape(1, 6, 2), block_diag(*S)[None]) for mu, S in (x, y)]
+    metric = rs.ProcessShapeMetric(0.8)
+    assert metric.distance(*whole) == pytest.approx(np.sqrt(3) * metric.distance(x, y), rel=1e-9)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -19,7 +19,7 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.registry import restore
 from repshape.pairwise.cross import cross
-from repshape.pairwise.run import as_sequence
+from repshape.pairwise.inputs import as_sequence
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from repshape import _native
 from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_real
-from repshape.matrix.distances import check_labels
+from repshape.matrix.checks import check_labels
 from repshape.metrics.base import check_same_conditions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.native import PreparedNative

@@ -23,8 +23,8 @@ from repshape.errors import InputError, check_integer
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, check_identity
+from repshape.pairwise.inputs import as_sequence
 from repshape.pairwise.plan import Settings
-from repshape.pairwise.run import as_sequence
 from repshape.pairwise.store import check_store_path
 from repshape.pairwise.threads import Metric
 

@@ -19,13 +19,13 @@ from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.solved_pairs import PairStore, SolvedPairs
 from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort
-from repshape.matrix.distances import check_labels, check_metadata
+from repshape.matrix.checks import check_labels, check_metadata
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
 from repshape.pairwise.cross import _Chain
+from repshape.pairwise.identity import Identity
+from repshape.pairwise.inputs import records_of
 from repshape.pairwise.plan import Settings
-from repshape.pairwise.run import records_of
-from repshape.pairwise.store import Identity
 from repshape.pairwise.threads import Metric
 
 # Bytes of a block of rows for each of its pairs: bounds, distances, masks and temporaries.

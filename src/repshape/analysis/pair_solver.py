@@ -15,8 +15,8 @@ from repshape._native import PairResults
 from repshape._parallel import thread_pool
 from repshape.io.cohort import Cohort
 from repshape.pairwise import dask
+from repshape.pairwise.inputs import records_of
 from repshape.pairwise.plan import Settings, Sizes
-from repshape.pairwise.run import records_of
 from repshape.pairwise.threads import Metric, PreparedCache, check_finite, join, solve_chunk
 
 IndexArray = npt.NDArray[np.intp]

@@ -13,7 +13,8 @@ from repshape._native import PairResults
 from repshape.errors import PROVEN, TELLING_STARTS, StorageError
 from repshape.io.writing import open_output, writable
 from repshape.io.zarr import new_group, read_attributes, readable
-from repshape.pairwise.store import Identity, check_store_path
+from repshape.pairwise.identity import Identity
+from repshape.pairwise.store import check_store_path
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

@@ -33,6 +33,9 @@ class Trajectory:
         explain at least as much. NaN without permutations.
     speed : float
         Length of the path per unit of the number, at the mean of the values.
+    scores : ndarray, shape (K,)
+        Coordinate of each network along the direction of the path at the mean of the values, in
+        units of distance. The place on a straight path is ``speed * (values - values.mean())``.
     residuals : ndarray, shape (K,)
         Distance of each network to its place on the path, in the tangent space.
     mean : Gaussians or PositionNetwork
@@ -43,6 +46,7 @@ class Trajectory:
     r_squared: float
     p_value: float
     speed: float
+    scores: FloatArray
     residuals: FloatArray
     mean: Any
     _cloud: TangentCloud
@@ -63,6 +67,7 @@ def trajectory(
     metric: Any = None,
     *,
     degree: int = 1,
+    blocks: npt.ArrayLike | None = None,
     n_permutations: int = 999,
     random_state: int = 0,
     workers: int | None = None,
@@ -82,6 +87,10 @@ def trajectory(
         By default ``GaussianShapeMetric()``.
     degree : int
         Degree of the polynomial; 1 is a straight path through the tangent space.
+    blocks : array of K labels, optional
+        Permutations exchange values only between networks of the same block. Pass what else varies
+        between the networks: with two hyperparameters and several seeds, the combinations of the
+        other hyperparameter and the seed.
     n_permutations : int
         Number of random assignments of the values to the networks for the p value.
     random_state : int
@@ -104,6 +113,7 @@ def trajectory(
     check_integer("n_permutations", n_permutations, 0)
     given = list(networks)
     numbers = _read_values(networks, values, len(given), degree)
+    members = _read_blocks(blocks, numbers)
     cloud = TangentCloud.of(given, metric, workers)
     X = _powers(numbers, numbers, degree)
     coefficients: FloatArray = np.linalg.pinv(X) @ cloud.vectors
@@ -112,13 +122,16 @@ def trajectory(
     gram = centred @ centred.T
     observed = _explained(gram, X)
     rng = np.random.default_rng(random_state)
-    drawn = [_explained(gram, X[rng.permutation(len(X))]) for _ in range(n_permutations)]
+    drawn = [_explained(gram, X[_permuted(members, rng)]) for _ in range(n_permutations)]
     beaten = sum(one >= observed * (1 - 1e-12) for one in drawn)
+    along = float(np.linalg.norm(coefficients[1]))
+    direction = coefficients[1] / along if along > 0 else coefficients[1]
     return Trajectory(
         values=numbers,
         r_squared=observed,
         p_value=(1 + beaten) / (1 + n_permutations) if n_permutations else float("nan"),
-        speed=float(np.linalg.norm(coefficients[1])) / float(numbers.std()),
+        speed=along / float(numbers.std()),
+        scores=centred @ direction,
         residuals=np.linalg.norm(residuals, axis=1),
         mean=cloud.mean.network,
         _cloud=cloud,
@@ -147,6 +160,33 @@ def _read_values(networks: Any, values: Any, count: int, degree: int) -> FloatAr
             f"Got {len(np.unique(numbers))}."
         )
     return numbers
+
+
+def _read_blocks(blocks: npt.ArrayLike | None, numbers: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """Return the networks of each block."""
+    labels = np.zeros(len(numbers), dtype=int) if blocks is None else np.asarray(blocks)
+    if labels.shape != numbers.shape:
+        raise InputError(
+            f"The 'blocks' parameter must be {len(numbers)} labels, one per network. "
+            f"Got shape {labels.shape} instead."
+        )
+    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    if all(len(np.unique(numbers[one])) == 1 for one in members):
+        raise InputError(
+            "The 'blocks' parameter must leave something to permute: in every block, all networks "
+            "have the same value."
+        )
+    return members
+
+
+def _permuted(
+    members: list[npt.NDArray[np.intp]], rng: np.random.Generator
+) -> npt.NDArray[np.intp]:
+    """Return a random order of all networks that exchanges members of the same block only."""
+    order = np.arange(sum(map(len, members)))
+    for one in members:
+        order[one] = rng.permutation(one)
+    return order
 
 
 def _powers(numbers: FloatArray, of: FloatArray, degree: int) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
     from repshape.metrics.base import ShapeMetric
+    from repshape.pairwise.job import Run
+    from repshape.pairwise.plan import Settings
 
 FILES = (".npz", ".csv")  # a name with another ending is that of a store
 Text = str | None
@@ -49,23 +52,57 @@ def pairwise(
         ),
     ],
     metric: Annotated[
-        str, option("NAME", "Metric: gaussian, energy, wasserstein or procrustes.")
+        str,
+        option(
+            "NAME",
+            "Metric: gaussian, energy, wasserstein, procrustes or covariance; process for time "
+            "series, or conv for maps.",
+        ),
     ] = "gaussian",
     alpha: Annotated[
         list[float] | None,
         number(
-            "Weight of the means in the gaussian metric, from 0 (covariances only) to 2 (means "
-            "only); 1 by default. Repeat the option to compute several matrices."
+            "Weight of the means in the gaussian, covariance, process and conv metrics, from 0 "
+            "(covariances only) to 2 (means only); 1 by default. Repeat the option to compute "
+            "several matrices."
         ),
     ] = None,
     q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None,
     p: Annotated[float | None, number("Exponent of the wasserstein metric; 2 by default.")] = None,
+    mode: Annotated[
+        Text,
+        option(
+            "NAME",
+            "How the process and conv metrics compare noise: marginal (within time steps or "
+            "pixels), joint (over all of them), or causal (process only). The default is joint for "
+            "process, and marginal for conv.",
+        ),
+    ] = None,
+    order: Annotated[
+        int | None,
+        number(
+            "Number of past time steps that predict the next one in the causal mode; all by "
+            "default.",
+            min=1,
+        ),
+    ] = None,
+    shifts: Annotated[
+        bool, typer.Option("--shifts", help="Minimise the conv metric over circular shifts, too.")
+    ] = False,
+    ground: Annotated[
+        Text,
+        option(
+            "NAME",
+            "Distance between covariances in the covariance metric: root-frobenius (the default), "
+            "log-euclidean or affine-invariant.",
+        ),
+    ] = None,
     group: Annotated[
         Text,
         option(
             "NAME",
-            "Transforms to minimise over: orthogonal (the default), rotation, permutation or "
-            "identity.",
+            "Transforms to minimise over: orthogonal (the default), rotation, permutation, "
+            "identity or soft.",
         ),
     ] = None,
     covariance: Annotated[
@@ -120,13 +157,30 @@ def pairwise(
     tile: Annotated[
         int | None, number("Number of networks along each side of a stored tile.", min=1)
     ] = None,
+    replace: Annotated[
+        list[str] | None,
+        option("NAME", "A network of the output whose responses have changed. Repeatable."),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        option("NAME", "A network of the output that the cohort no longer has. Repeatable."),
+    ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate",
+            help="Only solve a few pairs, and say how much time, disk and memory all would take.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compute the distances between all networks of a cohort.
 
     If the output is a directory, an interrupted run resumes when you repeat the command, and
-    several shards can work on it at the same time; a final run without --shard completes it.
+    several shards can work on it at the same time; a final run without --shard completes it. If
+    networks were added to the cohort, only the new pairs are computed. Networks of the output that
+    were replaced or removed must be named with --replace and --remove.
 
     The steps of preprocessing are --transform, --center, --components, --whitening and --scale, in
     this order, for each network by itself.
@@ -136,12 +190,16 @@ def pairwise(
       repshape pairwise mice.zarr -o d.zarr --covariance ledoit-wolf --components 20
       repshape pairwise mice.zarr -o d.npz --transform sqrt --no-center
       repshape pairwise mice.zarr -o sweep --alpha 0 --alpha 1 --alpha 2
+      repshape pairwise series.zarr -o d.zarr --metric process --mode causal --order 1
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
+      repshape pairwise mice.zarr -o d.zarr --estimate
+      repshape pairwise mice.zarr -o d.zarr --replace "mouse 7" --remove "mouse 3"
     """  # noqa: D301 (click reads the backspace)
     from repshape.io.cohort import Cohort
 
     parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
+    parameters |= {"mode": mode, "order": order, "shifts": shifts or None, "ground": ground}
     parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
     settings = {"workers": workers, "memory": memory, "shard": shard, "alignments": alignments}
     settings |= {"tile": tile, "polish": polish, "scheduler": scheduler}
@@ -153,12 +211,17 @@ def pairwise(
     with usage():
         parameters["preprocess"] = _preprocess(transform, center, components, whitening, scale)
         metrics = _metrics(metric, alpha or [], parameters)
-        _check_settings(out, len(metrics), settings)
+        checked = _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
     with _resumable(out), warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
-        found = _compute(networks, metrics, out, settings)
-    _tell_matrices(found, out, as_json=as_json, quiet=quiet)
+        run = _plan(networks, metrics, out, checked, replace=replace, remove=remove)
+        if estimate:
+            _tell_estimate(run, out, as_json=as_json, quiet=quiet)
+            return
+        known = _tell_known(run, quiet=quiet)
+        found = _compute(run, out)
+    _tell_matrices(found, out, known, as_json=as_json, quiet=quiet)
 
 
 def _starts(text: str | None) -> int | str | None:
@@ -202,34 +265,63 @@ def _digits(number: float) -> str:
     return short if float(short) == number else repr(number)
 
 
-def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> None:
-    """Raise if the options cannot be used together, before anything is read."""
+def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> Settings:
+    """Return the settings, or raise if options cannot be used together, before anything is read."""
     from repshape.pairwise.plan import Settings
 
-    Settings.checked(**settings)
+    checked = Settings.checked(**settings)
     if out.suffix not in FILES:
-        return
+        return checked
     if n_metrics > 1:
         raise InputError(f"Several matrices need a folder. Got {out} instead.")
     if settings["engine"] == "dask" or settings["shard"]:
         raise InputError(f"Shards and Dask need a store, a folder. Got {out} instead.")
+    return checked
 
 
-def _compute(
-    cohort: Cohort, metrics: dict[str, ShapeMetric[Any]], out: Path, settings: dict[str, Any]
-) -> dict[Path, DistanceMatrix]:
+def _plan(
+    cohort: Cohort,
+    metrics: dict[str, ShapeMetric[Any]],
+    out: Path,
+    settings: Settings,
+    **changes: Any,
+) -> Run:
+    """Return what is to be done."""
+    from repshape.pairwise.run import plan_pairwise
+
+    if len(metrics) == 1:  # whatever its name, the matrix is the output itself
+        metrics = {"": next(iter(metrics.values()))}
+    names = dict.fromkeys(metrics)
+    store = None if out.suffix in FILES else out
+    return plan_pairwise(cohort, metrics, names, None, None, store, settings, **changes)
+
+
+def _compute(run: Run, out: Path) -> dict[Path, DistanceMatrix]:
     """Compute the matrices and return them by where they are."""
-    from repshape.pairwise.run import pairwise, pairwise_many
-
-    if len(metrics) > 1:
-        found = pairwise_many(cohort, metrics, store=out, **settings)
-        return {out / name: D for name, D in found.items()}
-    (metric,) = metrics.values()
+    found = run.run()
     if out.suffix not in FILES:
-        return {out: pairwise(cohort, metric, store=out, **settings)}
-    D = pairwise(cohort, metric, **settings)
+        return {out / name: D for name, D in found.items()}
+    (D,) = found.values()
     D.save(out)
     return {out: D}
+
+
+def _tell_known(run: Run, *, quiet: bool) -> int:
+    """Say before the run how many pairs are known already, and return it."""
+    known, total = run.count_pairs()
+    if known and not quiet:
+        left = f"{total - known} are left to solve" if known < total else "none are left to solve"
+        typer.echo(f"{known} of {total} pairs are known already; {left}.", err=True)
+    return known
+
+
+def _tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
+    from repshape.pairwise.estimate import estimate_cost
+
+    found = estimate_cost(run)
+    data = {"out": str(out), "seconds": found.seconds, "cpu_seconds": found.cpu_seconds}
+    data |= asdict(found)
+    tell(found.lines(), data, as_json=as_json, quiet=quiet)
 
 
 @contextmanager
@@ -250,7 +342,7 @@ def _resumable(out: Path) -> Iterator[None]:
 
 
 def _tell_matrices(
-    found: dict[Path, DistanceMatrix], out: Path, *, as_json: bool, quiet: bool
+    found: dict[Path, DistanceMatrix], out: Path, known: int, *, as_json: bool, quiet: bool
 ) -> None:
     from repshape.report.info import describe_matrix, polish_words, search_words
 
@@ -262,4 +354,4 @@ def _tell_matrices(
         lines.extend(filter(None, [search_words(D)]))
     described = [describe_matrix(D, str(path)).data for path, D in found.items()]
     data = described[0] if len(described) == 1 else {"out": str(out), "matrices": described}
-    tell(lines, data, as_json=as_json, quiet=quiet)
+    tell(lines, data | {"known_pairs": known}, as_json=as_json, quiet=quiet)

@@ -32,6 +32,8 @@ FULL_RANK = 1e-8
 # If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
 # factor loses at most four digits.
 SAFE_GRAM = 1e-4
+# Numbers with at most this many binary digits before or after the point are not extreme.
+ORDINARY_DIGITS = 128
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,20 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
     return Gaussians.from_factors(R[:, :M].T, columns), lift
 
 
+def extreme_unit(*arrays: FloatArray) -> float:
+    """Return a power of two to divide numbers by, whose squares would overflow or vanish.
+
+    It is 1 unless the largest number is extreme.
+
+    >>> extreme_unit(np.array([3.0, -1e30])), extreme_unit(np.array([-1e-200])) < 2e-200
+    (1.0, True)
+    """
+    ends = [(one.max(initial=0.0), -one.min(initial=0.0)) for one in arrays]
+    largest = float(max(map(max, ends), default=0.0))
+    exponent = int(np.frexp(largest)[1]) - 1
+    return 1.0 if abs(exponent) <= ORDINARY_DIGITS or largest == 0 else float(2.0**exponent)
+
+
 def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:
     """Return the same network in coordinates along its principal axes of noise.
 
@@ -168,7 +184,13 @@ def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = Fal
     and its rotated copy become the same numbers up to rounding. With ``oriented``, the change is a
     rotation if no dimension is dropped, so that rotations remain rotations.
     """
-    basis = _neuron_order(net, weights) if net.diagonal else _axes_of_span(net, weights)
+    unit = extreme_unit(net.means, net.factors)  # which changes no direction
+    near_one = net
+    if unit != 1:
+        means, factors, spectrum = net.means / unit, net.factors / unit, net.spectrum / unit
+        near_one = Factors(means, factors, spectrum, net.diagonal)
+    find = _neuron_order if net.diagonal else _axes_of_span
+    basis = find(near_one, weights)
     if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
         basis[:, -1] *= -1
     means = net.means @ basis

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import count, name_condition, symmetrized
-from repshape.coordinates.factors import Factors, factorise, in_principal_axes
+from repshape.coordinates.factors import Factors, extreme_unit, factorise, in_principal_axes
 from repshape.errors import InputError
 from repshape.groups import FREE_COORDINATES
 from repshape.moments import CovarianceEstimator, estimate_moments, estimate_without_warning
@@ -53,6 +53,13 @@ class Blocks:
     def per_condition(self) -> int:
         """Number of blocks of each condition."""
         return len(self.factors) // len(self.means)
+
+    def with_silent_neurons(self, n_neurons: int) -> Blocks:
+        """Return the blocks of a network with neurons that never respond after its own."""
+        more = (0, n_neurons - self.means.shape[2])
+        none = (0, 0)
+        means, factors = (none, none, more), (none, none, more, none)
+        return replace(self, means=np.pad(self.means, means), factors=np.pad(self.factors, factors))
 
 
 def make_blocks(
@@ -218,7 +225,8 @@ def _markov_columns(Z: FloatArray, width: int, order: int) -> FloatArray:
 def _innovation(step: FloatArray, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return orthonormal noise U (r, k) and loads (n, k) with step = U loads', of full rank."""
     U, s, Vt = np.linalg.svd(step, full_matrices=False)
-    kept = s > INNOVATION_TOLERANCE * np.linalg.norm(raw)
+    unit = extreme_unit(raw)
+    kept = s > INNOVATION_TOLERANCE * unit * np.linalg.norm(raw / unit)
     return U[:, kept], Vt[kept].T * s[kept]
 
 

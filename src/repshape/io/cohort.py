@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, overload
@@ -22,15 +23,22 @@ from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.records import (
     Network,
     Record,
+    already_there,
+    check_header,
+    check_new,
     check_same_conditions,
+    discard_network,
     load_network,
-    network_folders,
-    read_record,
+    metadata_table,
+    network_rows,
+    read_records,
     save_network,
+    save_network_whole,
+    sizes_in_words,
     stored_checksum,
 )
 from repshape.io.writing import atomic_folder, writable
-from repshape.io.zarr import create_group, read_attributes, readable
+from repshape.io.zarr import create_group, readable
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network
 
@@ -74,8 +82,8 @@ class Cohort(Sequence[Network]):
         self.path: Path | None = None
         self._records: list[Record] = []
         self._networks: dict[str, Network] = {}
-        self._is_selection = False
         self.dropped: dict[str, tuple[str, ...]] = {}
+        self._is_selection = False
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Cohort:
@@ -109,7 +117,7 @@ class Cohort(Sequence[Network]):
             A row for each network.
         """
         cohort = cls()
-        for name, network, row in _rows(networks, labels, metadata):
+        for name, network, row in network_rows(networks, labels, metadata):
             cohort.add(name, network, **row)
         return cohort
 
@@ -142,7 +150,7 @@ class Cohort(Sequence[Network]):
             return self._selected(range(len(self)))
         rows = [
             (name, as_any_network(network, f"network {name!r}"), row)
-            for name, network, row in _rows(self, None, None)
+            for name, network, row in network_rows(self, None, None)
         ]
         own = {name: network.conditions for name, network, _ in rows}
         common = shared_labels(own)
@@ -169,7 +177,60 @@ class Cohort(Sequence[Network]):
         **metadata : number, str, bool or None
             Its row of the table.
         """
-        self._add(name, responses, metadata, _write_atomically)
+        self._add(name, responses, metadata, save_network_whole)
+
+    def replace(self, name: str, responses: NetworkLike, /, **metadata: Any) -> None:
+        """Give a network other responses, all of it or nothing; it keeps its place.
+
+        A store of distances refuses the new responses unless the name is in the ``replace`` of
+        `repshape.pairwise`.
+
+        Parameters
+        ----------
+        name : str
+            A network of the cohort.
+        responses
+            As in `add`.
+        **metadata
+            Its new row of the table; without any, the old row is kept.
+
+        Examples
+        --------
+        >>> cohort = Cohort.from_networks({"mouse": [[1.0]], "vae": [[2.0]]})
+        >>> cohort.replace("mouse", [[3.0]], day=2)
+        >>> cohort["mouse"].means.item(), cohort.labels
+        (3.0, ('mouse', 'vae'))
+        """
+        self._check_whole("replaced in")
+        index = find_label(name, self.labels, "network")
+        old = self._records[index]
+        network = as_any_network(responses, f"network {name!r}")
+        row = dict(metadata) or old.metadata
+        record = replace(Record.of(name, network, row, old.order), revision=old.revision + 1)
+        for other in [one for one in self._records if one is not old][:1]:
+            check_same_conditions(other, record)
+        self._records[index] = self._keep(network, record, save_network_whole)
+        if self.path is not None:
+            discard_network(self.path, name, before=record.revision)
+
+    def remove(self, name: str) -> None:
+        """Remove a network.
+
+        A store of distances keeps it until its name is in the ``remove`` of `repshape.pairwise`.
+        """
+        self._check_whole("removed from")
+        record = self._records[find_label(name, self.labels, "network")]
+        if self.path is not None:
+            discard_network(self.path, name, before=record.revision + 1)
+        self._records.remove(record)
+        self._networks.pop(name, None)
+
+    def _check_whole(self, change: str) -> None:
+        if self._is_selection and self.path is not None:
+            raise InputError(
+                f"A network cannot be {change} a selection of a cohort on disk. Use the cohort "
+                "itself, or save the selection first."
+            )
 
     def _add(
         self,
@@ -180,39 +241,30 @@ class Cohort(Sequence[Network]):
     ) -> None:
         if not isinstance(name, str) or not name:
             raise InputTypeError(f"The name of a network must be text. Got {name!r} instead.")
-        if self._is_selection and self.path is not None:
-            raise InputError(
-                "A network cannot be added to a selection of a cohort on disk. Add it to the "
-                "cohort, or save the selection first."
-            )
+        self._check_whole("added to")
         if name in self.labels:
-            raise InputError(f"The cohort already has a network named {name!r}.")
+            raise InputError(
+                f"The cohort already has a network named {name!r}: see Cohort.replace."
+            )
         network = as_any_network(responses, f"network {name!r}")
         order = self._records[-1].order + 1 if self._records else 0
         record = Record.of(name, network, dict(metadata), order)
         for other in self._records[:1]:
             check_same_conditions(other, record)
-        if self.path is None:
-            self._networks[name] = network
-        else:
-            record = write(self.path / record.key, network, record)
-        self._records.append(record)
+        self._records.append(self._keep(network, record, write))
+
+    def _keep(
+        self, network: Network, record: Record, write: Callable[[Path, Network, Record], Record]
+    ) -> Record:
+        if self.path is not None:
+            return write(self.path / record.key, network, record)
+        self._networks[record.name] = network
+        return record
 
     def _refresh(self) -> None:
-        """Read the records of all networks on disk."""
         assert self.path is not None
-        if not self.path.exists():
-            raise StorageError(f"There is no cohort at {self.path}.")
-        header = read_attributes(self.path) or {}
-        if header.get("format") != FORMAT:
-            raise StorageError(f"{self.path} is not a repshape cohort.")
-        if header.get("version") != FORMAT_VERSION:
-            raise StorageError(
-                f"{self.path} has format version {header.get('version')}; "
-                f"this repshape reads version {FORMAT_VERSION}."
-            )
-        records = [read_record(folder) for folder in network_folders(self.path)]
-        self._records = sorted(records, key=lambda record: (record.order, record.name))
+        check_header(self.path, FORMAT, FORMAT_VERSION)
+        self._records = read_records(self.path)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -227,14 +279,7 @@ class Cohort(Sequence[Network]):
     @property
     def metadata(self) -> pd.DataFrame:
         """A row for each network, a column for each piece of metadata."""
-        columns = list(dict.fromkeys(key for record in self._records for key in record.metadata))
-        rows: list[Mapping[str, Any]] = [record.metadata for record in self._records]
-        frame = pd.DataFrame(index=list(self.labels))
-        for column in columns:
-            cells = [row.get(column) for row in rows]
-            words = any(isinstance(cell, str) for cell in cells)  # what is absent stays None
-            frame[column] = pd.Series(cells, index=frame.index, dtype=object if words else None)
-        return frame
+        return metadata_table(self._records)
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
@@ -320,12 +365,7 @@ class Cohort(Sequence[Network]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        parts = [count(len(self), "network")]
-        if self._records:
-            sizes = [record.n_neurons for record in self._records]
-            low, high = min(sizes), max(sizes)
-            neurons = count(low, "neuron") if low == high else f"{low}-{high} neurons"
-            parts += [count(self.n_conditions, "condition"), neurons]
+        parts = sizes_in_words(self._records)
         parts.append("in memory" if self.path is None else str(self.path))
         if self.dropped:
             dropped = {one for left_out in self.dropped.values() for one in left_out}
@@ -335,19 +375,6 @@ class Cohort(Sequence[Network]):
     def _repr_html_(self) -> str:
         table = self.metadata.to_html(max_rows=12, max_cols=12)
         return f"<p>{escape(repr(self))}</p>{table}"
-
-
-def _rows(
-    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | None
-) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Yield name, network and metadata of each network."""
-    items = list(networks.values() if isinstance(networks, Mapping) else networks)
-    own = networks if isinstance(networks, Mapping) else getattr(networks, "labels", None)
-    names = next((one for one in (labels, own) if one is not None), range(len(items)))
-    frame = metadata if metadata is not None else getattr(networks, "metadata", None)
-    for k, (name, network) in enumerate(zip(names, items, strict=True)):
-        row = {} if frame is None else {str(c): frame[c].iloc[k] for c in frame.columns}
-        yield str(name), network, row
 
 
 def save_networks(
@@ -367,30 +394,6 @@ def save_networks(
                 growing._add(name, network, metadata, save_network)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
-            raise _exists(target) from None
+            raise already_there(target) from None
         raise
     return Cohort.open(target)
-
-
-def check_new(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a cohort to make, or raise if there is something already."""
-    target = Path(path)
-    if target.exists():
-        raise _exists(target)
-    return target
-
-
-def _exists(target: Path) -> StorageError:
-    return StorageError(f"{target} exists already; choose another name for the cohort.")
-
-
-def _write_atomically(target: Path, network: Network, record: Record) -> Record:
-    try:
-        with writable(target.parent), atomic_folder(target) as folder:
-            return save_network(folder, network, record)
-    except StorageError as error:
-        if isinstance(error.__cause__, FileExistsError):
-            raise InputError(
-                f"{target.parent} already has a network named {record.name!r}."
-            ) from None
-        raise

@@ -13,12 +13,14 @@ import pandas as pd
 from repshape._labels import left_out, shared_labels
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, check_boolean
 from repshape.io.allen import count_allen
-from repshape.io.cohort import Cohort, check_new, save_networks
+from repshape.io.cohort import Cohort, save_networks
 from repshape.io.mat import read_mat
 from repshape.io.nwb_recording import Recording, SpikeCounts
 from repshape.io.paths import check_input_file, open_file, read_text
+from repshape.io.records import check_new
 from repshape.io.tables import parse_csv
-from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses import Gaussians, Trials
+from repshape.responses.positions import PositionNetwork, as_any_network, has_positions
 
 PathLike = str | os.PathLike[str]
 HDF5 = (".h5", ".hdf5")
@@ -27,9 +29,10 @@ NWB = ".nwb"
 SUFFIXES = (".npz", ".npy", *HDF5, MATLAB)
 LABELS = ("conditions", "neurons")
 COVARIANCES = ("covariances", "variances", "factors")
+AnyNetwork = Trials | Gaussians | PositionNetwork
 
 
-def read_network(path: PathLike) -> Trials | Gaussians:
+def read_network(path: PathLike) -> AnyNetwork:
     """Read one network from a file.
 
     Parameters
@@ -43,9 +46,14 @@ def read_network(path: PathLike) -> Trials | Gaussians:
         may be a cell array with a matrix (trials, neurons) for each condition. What follows ``#``
         names an array, a group or a struct inside the file, as in ``mice.h5#mouse3``.
 
+        Time series and maps have the same names: ``trials`` of shape (conditions, trials, time,
+        neurons) or (conditions, trials, height, width, channels), or ``means`` without the axis of
+        trials. Their ``covariances`` have time * neurons rows and columns. An array of any name is
+        read as ``trials`` if it has four or five dimensions.
+
     Returns
     -------
-    Trials or Gaussians
+    Trials, Gaussians or PositionNetwork
 
     Examples
     --------
@@ -69,7 +77,7 @@ def read_network(path: PathLike) -> Trials | Gaussians:
     try:
         read = read_mat if suffix == MATLAB else _read_hdf5 if suffix in HDF5 else _read_numpy
         arrays = read(file, inside)
-        return as_network(_interpret(arrays, str(path)))
+        return as_any_network(_interpret(arrays, str(path)))  # type: ignore[no-any-return]
     except RepshapeError as error:
         if isinstance(error, MissingDependencyError) or name in str(error):
             raise
@@ -195,7 +203,7 @@ def _all_rows(
 
 def _save_rows(
     rows: Sequence[tuple[str, str, dict[str, Any]]],
-    read: Callable[[str], tuple[Trials | Gaussians, Mapping[str, Any]]],
+    read: Callable[[str], tuple[Any, Mapping[str, Any]]],  # a network, and what its file says
     out: PathLike,
     common_conditions: bool,
 ) -> Cohort:
@@ -246,21 +254,18 @@ def _metadata(row: pd.Series[Any], columns: Sequence[str]) -> dict[str, Any]:
     return {column: None if pd.isna(cell) else cell for column, cell in cells.items()}
 
 
-def _interpret(arrays: Mapping[str, Any], path: str) -> NetworkLike:
+def _interpret(arrays: Mapping[str, Any], path: str) -> Any:
     """Return the network that named arrays describe."""
     labels = {noun: _labels(arrays.get(noun), noun) for noun in LABELS}
     if "trials" in arrays:
         trials = arrays["trials"]
         if "n_trials" in arrays:
             trials = _split(np.asarray(trials), arrays["n_trials"])
-        return Trials(trials if isinstance(trials, list) else np.asarray(trials), **labels)
+        trials = trials if isinstance(trials, list) else np.asarray(trials)
+        return (PositionNetwork if has_positions(trials) else Trials)(trials, **labels)
     found = [name for name in COVARIANCES if name in arrays]
-    if "means" in arrays and not found:
-        return Gaussians.points(arrays["means"], **labels)
-    if "means" in arrays and found[0] == "factors":
-        return Gaussians.from_factors(arrays["means"], arrays["factors"], **labels)
     if "means" in arrays:
-        return Gaussians(arrays["means"], arrays[found[0]], **labels)
+        return _from_moments(arrays["means"], found, arrays, labels)
     if len(arrays) == 1:
         only = next(iter(arrays.values()))
         return only if isinstance(only, list) else np.asarray(only)
@@ -271,12 +276,27 @@ def _interpret(arrays: Mapping[str, Any], path: str) -> NetworkLike:
     )
 
 
+def _from_moments(
+    means: Any, found: Sequence[str], arrays: Mapping[str, Any], labels: Mapping[str, Any]
+) -> Gaussians | PositionNetwork:
+    """Return the network of means, and of the first kind of covariances that was found."""
+    kind: Any = PositionNetwork if np.ndim(means) in (3, 4) else Gaussians
+    if not found:
+        return kind.points(means, **labels)  # type: ignore[no-any-return]
+    if found[0] == "factors":
+        return kind.from_factors(means, arrays["factors"], **labels)  # type: ignore[no-any-return]
+    make = kind.from_moments if kind is PositionNetwork else kind
+    return make(means, arrays[found[0]], **labels)
+
+
 def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, Any]]:
     """Return the trials of each condition, from all of them one below the other."""
     numbers = np.asarray(counts)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or trials.ndim < 2:
         raise InputError("'n_trials' must be a list of integers, and 'trials' (trials, neurons).")
     rows = trials.reshape(-1, trials.shape[-1])
+    if trials.ndim in (3, 4) and numbers.sum() == len(trials) < len(rows):
+        rows = trials  # sequences or maps
     if (numbers < 0).any() or numbers.sum() != len(rows):
         raise InputError(
             f"'n_trials' must sum to the {len(rows)} rows of 'trials'. Got {numbers.sum()}."

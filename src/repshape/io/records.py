@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -14,13 +16,14 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 import zarr
 
-from repshape._arrays import frozen
+from repshape._arrays import count, frozen
 from repshape._compact import compact_repr
 from repshape._labels import find_difference
-from repshape.errors import InputError, InputTypeError
-from repshape.io.writing import TEMPORARY_SUFFIX
+from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder, writable
 from repshape.io.zarr import add_array, create_group, read_array, read_attributes, readable
 from repshape.responses import Gaussians, Kind, Trials
 from repshape.responses.positions import PositionNetwork
@@ -34,6 +37,8 @@ COVARIANCES: dict[Kind, str] = {
 }
 # Characters that the name of a folder may have, besides letters, digits and "_.-~".
 SAFE = " +,=()@"
+# Precedes the number of a revision in the name of a folder; no name of a network has it there.
+REVISION = "#"
 # A temporary folder that nobody touched for a day belongs to a process that was killed.
 STALE_SECONDS = 86400.0
 # Every chunk on disk ends in its CRC-32C, of this many bytes.
@@ -46,7 +51,8 @@ class Record:
     """What a cohort knows about a network without reading its responses.
 
     ``fingerprint`` is a hash of the responses. ``checksum`` is a hash of the files that hold them,
-    None in memory: it is cheaper to compare, but may differ for the same responses.
+    None in memory: it is cheaper to compare, but may differ for the same responses. ``revision``
+    counts how often the network was replaced.
     """
 
     name: str
@@ -61,6 +67,7 @@ class Record:
     order: int = 0
     checksum: str | None = None
     positions: tuple[int, ...] | None = None
+    revision: int = 0
 
     @classmethod
     def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
@@ -85,7 +92,8 @@ class Record:
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        fields = {"checksum": None, "neurons": None, "positions": None} | attributes
+        absent = {"checksum": None, "neurons": None, "positions": None, "revision": 0}
+        fields = absent | attributes
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
         for noun in ("conditions", "neurons", "positions"):
             fields[noun] = None if fields[noun] is None else tuple(fields[noun])
@@ -95,7 +103,8 @@ class Record:
     def key(self) -> str:
         """The name of its folder."""
         quoted = quote(self.name, safe=SAFE)
-        return quoted if not quoted.startswith(".") else "%2E" + quoted[1:]
+        quoted = quoted if not quoted.startswith(".") else "%2E" + quoted[1:]
+        return quoted if not self.revision else f"{quoted}{REVISION}{self.revision}"
 
     def attributes(self) -> dict[str, Any]:
         """Return the record as JSON can hold it."""
@@ -197,10 +206,106 @@ def read_record(folder: Path) -> Record:
         return Record.from_attributes(read_attributes(folder) or {})
 
 
+def read_records(path: Path) -> list[Record]:
+    """Read the records of all networks of a cohort, in their order.
+
+    Of a network that was being replaced when its process was killed, the latest revision counts.
+    """
+    found = sorted(map(read_record, network_folders(path)), key=lambda record: record.revision)
+    latest = {record.name: record for record in found}
+    return sorted(latest.values(), key=lambda record: (record.order, record.name))
+
+
+def save_network_whole(folder: Path, network: Network, record: Record) -> Record:
+    """Write one network into a folder that takes its name once it is complete."""
+    try:
+        with writable(folder.parent), atomic_folder(folder) as temporary:
+            return save_network(temporary, network, record)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise InputError(
+                f"{folder.parent} already has a network named {record.name!r}."
+            ) from None
+        raise
+
+
+def discard_network(path: Path, name: str, *, before: int) -> None:
+    """Delete the revisions of a network before a given one, the earliest first."""
+    found = [(read_record(folder), folder) for folder in network_folders(path)]
+    earlier = [pair for pair in found if pair[0].name == name and pair[0].revision < before]
+    for _, folder in sorted(earlier, key=lambda pair: pair[0].revision):
+        hidden = folder.with_name(f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
+        with writable(path):
+            folder.rename(hidden)  # in one step; what follows may be interrupted
+            shutil.rmtree(hidden)
+
+
 def check_same_conditions(first: Record, second: Record) -> None:
     """Raise unless two networks have the same conditions, by number and by name."""
     difference = find_difference(first, second, (repr(first.name), repr(second.name)))
     if difference is not None:
         raise InputError(
             f"All networks must have the same conditions in the same order. {difference}"
+        )
+
+
+def metadata_table(records: Sequence[Record]) -> pd.DataFrame:
+    """Return the metadata of networks, a row for each of them."""
+    columns = list(dict.fromkeys(key for record in records for key in record.metadata))
+    frame = pd.DataFrame(index=[record.name for record in records])
+    for column in columns:
+        cells = [record.metadata.get(column) for record in records]
+        words = any(isinstance(cell, str) for cell in cells)  # what is absent stays None
+        frame[column] = pd.Series(cells, index=frame.index, dtype=object if words else None)
+    return frame
+
+
+def network_rows(
+    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | None
+) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield name, network and metadata of each network."""
+    items = list(networks.values() if isinstance(networks, Mapping) else networks)
+    own = networks if isinstance(networks, Mapping) else getattr(networks, "labels", None)
+    names = next((one for one in (labels, own) if one is not None), range(len(items)))
+    frame = metadata if metadata is not None else getattr(networks, "metadata", None)
+    for k, (name, network) in enumerate(zip(names, items, strict=True)):
+        row = {} if frame is None else {str(c): frame[c].iloc[k] for c in frame.columns}
+        yield str(name), network, row
+
+
+def sizes_in_words(records: Sequence[Record]) -> list[str]:
+    """Say how many networks, conditions and neurons there are."""
+    parts = [count(len(records), "network")]
+    if records:
+        sizes = [record.n_neurons for record in records]
+        low, high = min(sizes), max(sizes)
+        neurons = count(low, "neuron") if low == high else f"{low}-{high} neurons"
+        parts += [count(records[0].n_conditions, "condition"), neurons]
+    return parts
+
+
+def check_new(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a cohort to make, or raise if there is something already."""
+    target = Path(path)
+    if target.exists():
+        raise already_there(target)
+    return target
+
+
+def already_there(target: Path) -> StorageError:
+    """Return the error that there is something where a cohort should be."""
+    return StorageError(f"{target} exists already; choose another name for the cohort.")
+
+
+def check_header(path: Path, form: str, version: int) -> None:
+    """Raise one clear sentence unless a folder is a cohort of the given format."""
+    if not path.exists():
+        raise StorageError(f"There is no cohort at {path}.")
+    header = read_attributes(path) or {}
+    if header.get("format") != form:
+        raise StorageError(f"{path} is not a repshape cohort.")
+    if header.get("version") != version:
+        raise StorageError(
+            f"{path} has format version {header.get('version')}; "
+            f"this repshape reads version {version}."
         )

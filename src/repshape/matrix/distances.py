@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,11 @@ import pandas as pd
 
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import PROVEN, TELLING_STARTS, InputError
+from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.summary import summarise
+
+__all__ = ["DistanceMatrix", "as_complete", "check_labels", "check_metadata"]
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -24,8 +26,6 @@ IntArray = npt.NDArray[np.int64]
 
 # What may be known of each pair besides its distance.
 PAIR_FIELDS = ("lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
-# Two halves of a matrix that were computed separately may differ by rounding errors.
-SYMMETRY_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -101,20 +101,20 @@ class DistanceMatrix:
         n_composed: npt.ArrayLike | None = None,
         missing: bool = False,
     ) -> None:
-        distances = _check_distances(values, missing)
+        distances = check_distances(values, missing)
         count = len(distances)
         names = check_labels(labels, count)
         fields = {
             "values": distances,
             "labels": names,
             "metadata": check_metadata(metadata, names),
-            "lower_bounds": _square(lower_bounds, "lower_bounds", count, np.float64),
-            "converged": _square(converged, "converged", count, np.bool_),
+            "lower_bounds": check_square(lower_bounds, "lower_bounds", count, np.float64),
+            "converged": check_square(converged, "converged", count, np.bool_),
             "description": dict(description or {}),
             "error_bars": check_error_bars(error_bars, count),
-            "n_starts": _square(n_starts, "n_starts", count, np.int64),
-            "n_agreeing": _square(n_agreeing, "n_agreeing", count, np.int64),
-            "n_composed": _square(n_composed, "n_composed", count, np.int64),
+            "n_starts": check_square(n_starts, "n_starts", count, np.int64),
+            "n_agreeing": check_square(n_agreeing, "n_agreeing", count, np.int64),
+            "n_composed": check_square(n_composed, "n_composed", count, np.int64),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)  # the class is frozen
@@ -350,63 +350,3 @@ def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
             "are not computed yet."
         )
     return matrix
-
-
-def check_labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """Return ``count`` unique labels, or raise one clear sentence."""
-    if labels is None:
-        return tuple(str(k) for k in range(count))
-    names = tuple(str(label) for label in labels)
-    if len(names) != count:
-        raise InputError(f"There must be a label for each of {count} networks. Got {len(names)}.")
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise InputError(f"Labels must be unique. Got {repeated[0]!r} more than once.")
-    return names
-
-
-def check_metadata(metadata: pd.DataFrame | None, labels: tuple[str, ...]) -> pd.DataFrame:
-    """Return a copy of the metadata indexed by label, or raise one clear sentence."""
-    if metadata is None:
-        return pd.DataFrame(index=list(labels))
-    frame = pd.DataFrame(metadata).copy()
-    if len(frame) != len(labels):
-        raise InputError(
-            f"The metadata must have a row for each of {len(labels)} networks. Got {len(frame)}."
-        )
-    frame.index = pd.Index(list(labels))
-    return frame
-
-
-def _check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
-    distances = np.array(values, dtype=np.float64)
-    if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not distances.size:
-        raise InputError(f"Distances must form a square matrix. Got shape {distances.shape}.")
-    absent = np.isnan(distances)
-    if np.isinf(distances).any() or (absent.any() and not missing):
-        raise InputError("Distances must be finite. Got NaN or infinity.")
-    scale = np.abs(distances[~absent]).max(initial=0.0)
-    gaps = np.abs(distances - distances.T)[~absent & ~absent.T]
-    if gaps.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
-        raise InputError("Distances must be symmetric.")
-    if (absent != absent.T).any():
-        raise InputError("Missing distances must be symmetric.")
-    if np.abs(np.diag(distances)).max() > SYMMETRY_TOLERANCE * scale:
-        raise InputError("The distance of a network to itself must be zero.")
-    lower = np.tril_indices(len(distances), -1)
-    distances[lower] = distances.T[lower]  # from here on, symmetric to the bit
-    np.fill_diagonal(distances, 0.0)
-    distances.setflags(write=False)
-    return distances
-
-
-def _square(
-    values: npt.ArrayLike | None, name: str, count: int, dtype: npt.DTypeLike
-) -> npt.NDArray[Any] | None:
-    if values is None:
-        return None
-    array = np.array(values, dtype=dtype)
-    if array.shape != (count, count):
-        raise InputError(f"'{name}' must have shape ({count}, {count}). Got {array.shape}.")
-    array.setflags(write=False)
-    return array

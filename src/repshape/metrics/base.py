@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -26,25 +25,20 @@ from repshape.errors import (
     InputTypeError,
     Rule,
     SearchWarning,
-    check_choice,
-    check_integer,
-    check_integer_or_auto,
     check_parameters,
-    check_real,
 )
 from repshape.groups import (
     FREE_COORDINATES,
-    GROUPS,
     PADDED_GROUPS,
     Group,
     Transform,
-    check_group,
     nearest_orthogonal,
     oracle,
 )
 from repshape.metrics.registry import describe
-from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
+from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses.silent import with_silent_neurons
 
 FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound="Prepared")
@@ -249,7 +243,7 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
             x, y, fixed = y, x, fixed.reversed()
         whole = fixed.with_silent_neurons()
-        return self._compare(_padded(x, whole.shape[1]), y, whole)
+        return self._compare(with_silent_neurons(x, whole.shape[1]), y, whole)
 
     def _read(self, network: Any, name: str = "network") -> Any:
         """Return any description of a network as what the metric compares."""
@@ -341,7 +335,7 @@ def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
     for network in networks:
         with suppress(InputError, InputTypeError):
             known = getattr(network, "n_neurons", None)
-            sizes.append(as_network(network).n_neurons if known is None else int(known))
+            sizes.append(metric._read(network).n_neurons if known is None else int(known))
     return metric.for_sizes(sizes) if sizes else metric
 
 
@@ -379,21 +373,6 @@ def warm_start(known: Transform, x: Prepared, y: Prepared, group: str | Group) -
     return np.where(matched, oracle(group)(core), 0.0)
 
 
-def _padded(network: Trials | Gaussians, n_neurons: int) -> Trials | Gaussians:
-    """Return the network with silent neurons after its own."""
-    more = n_neurons - network.n_neurons
-    if more == 0:
-        return network
-    if isinstance(network, Trials):
-        rows = np.pad(network.pooled, ((0, 0), (0, more)))
-        return Trials._trusted(rows, network.n_trials, network.n_dropped, network.conditions)
-    means = np.pad(network.means, ((0, 0), (0, more)))
-    sides = {"full": 2, "diagonal": 1, "factors": 1}[network.kind]
-    widths = [(0, 0)] + sides * [(0, more)] + (network.stored.ndim - 1 - sides) * [(0, 0)]
-    stored = np.pad(network.stored, widths)
-    return Gaussians._trusted(means, stored, network.kind, network.conditions)
-
-
 def check_same_conditions(
     x: Prepared | Trials | Gaussians, y: Prepared | Trials | Gaussians
 ) -> None:
@@ -412,27 +391,3 @@ def signed_root(squared: float) -> float:
     (2.0, -2.0)
     """
     return float(np.copysign(np.sqrt(abs(squared)), squared))
-
-
-def _check_pad_to(name: str, value: Any, *, owner: str) -> None:
-    if value is not None:
-        check_integer(name, value, 1, owner=owner)
-
-
-PREPROCESS_RULE: Rule = check_preprocess
-PADDING_RULE: Rule = _check_pad_to
-# Rules of the parameters that every search has.
-SEARCH_RULES: Mapping[str, Rule] = {
-    "group": check_group,
-    "tol": partial(check_real, low=0, high=1, closed="neither"),
-    "max_iter": partial(check_integer, low=1),
-    "random_state": partial(check_integer, low=0),
-    "n_starts": partial(check_integer_or_auto, low=1),
-    "preprocess": PREPROCESS_RULE,
-    "pad_to": PADDING_RULE,
-}
-# The same for metrics that take the groups with a name only, and no silent neurons.
-NAMED_GROUP_RULES: Mapping[str, Rule] = {
-    **{name: rule for name, rule in SEARCH_RULES.items() if name != "pad_to"},
-    "group": partial(check_choice, choices=GROUPS),
-}

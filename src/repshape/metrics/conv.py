@@ -12,17 +12,14 @@ import numpy.typing as npt
 
 from repshape import _native
 from repshape._arrays import condition_weights
+from repshape.coordinates.factors import extreme_unit
 from repshape.coordinates.positions import Blocks, spectra
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
-from repshape.groups import FREE_COORDINATES, GROUPS
-from repshape.metrics.base import (
-    NAMED_GROUP_RULES,
-    Alignment,
-    pair_results,
-    prepared_transform,
-)
+from repshape.groups import FREE_COORDINATES, GROUPS, spare_neurons
+from repshape.metrics.base import Alignment, pair_results, prepared_transform
 from repshape.metrics.native import PreparedNative
 from repshape.metrics.process import PositionShapeMetric, PreparedPositions
+from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
 from repshape.responses import Trials
@@ -69,7 +66,7 @@ class ConvShapeMetric(PositionShapeMetric):
         Whether noise is compared within pixels, or jointly over all pixels.
     shifts : bool
         Whether to minimise over circular shifts.
-    group, covariance, preprocess, weights, n_starts, tol, max_iter, random_state
+    group, covariance, preprocess, weights, pad_to, n_starts, tol, max_iter, random_state
         As in `ProcessShapeMetric`.
 
     Notes
@@ -126,6 +123,7 @@ class ConvShapeMetric(PositionShapeMetric):
         covariance: str | CovarianceEstimator = "mle",
         preprocess: Preprocess | None = None,
         weights: npt.ArrayLike | None = None,
+        pad_to: int | None = None,
         n_starts: int | str = "auto",
         tol: float = 1e-9,
         max_iter: int = 500,
@@ -138,6 +136,7 @@ class ConvShapeMetric(PositionShapeMetric):
         self.covariance = covariance
         self.preprocess = preprocess
         self.weights = weights
+        self.pad_to = pad_to
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
@@ -203,19 +202,20 @@ class ConvShapeMetric(PositionShapeMetric):
     def _align_shifted(self, x: Any, y: Any, starts: FloatArray | None) -> ShiftedAlignment:
         swapped = y.native < x.native  # so that both orders solve the same problems
         still, moving = (y, x) if swapped else (x, y)
-        bounds = self._shift_bounds(still, moving)
+        unit = self._unit(still, moving)
+        bounds = self._shift_bounds(still, moving, unit)
 
         def solve(shift: Shift) -> Alignment:
             moved = self._shifted(moving, shift)
             first, second = (moved, still) if swapped else (still, moved)
             return self._solve_one(first, second, starts)
 
-        total = self._total(still) + self._total(moving)
-        found, shift, least = search_shifts(bounds, solve, ROUNDING * total)
+        slack = ROUNDING * (self._total(still, unit) + self._total(moving, unit))
+        found, shift, least = search_shifts(bounds, solve, slack, unit)
         if swapped:  # a shift of one network is the opposite shift of the other
             shift = (-shift[0]) % bounds.shape[0], (-shift[1]) % bounds.shape[1]
         given = {one.name: getattr(found, one.name) for one in fields(Alignment)}
-        given["lower_bound"] = min(found.distance, float(np.sqrt(max(least, 0.0))))
+        given["lower_bound"] = min(found.distance, unit * float(np.sqrt(max(least, 0.0))))
         return ShiftedAlignment(**given, shift=shift)
 
     def _solve_one(self, x: Any, y: Any, starts: FloatArray | None) -> Alignment:
@@ -241,45 +241,65 @@ class ConvShapeMetric(PositionShapeMetric):
         if shift == (0, 0):
             return prepared
         net = roll_blocks(prepared.net, prepared.positions, shift)
-        return replace(prepared, net=net, native=self._handle(net))
+        return replace(prepared, net=net, native=self._handle(net, prepared.padded))
 
-    def _total(self, prepared: PreparedPositions) -> float:
-        """Return the weighted sum of squared responses."""
+    def _unit(self, x: PreparedPositions, y: PreparedPositions) -> float:
+        """Return the unit in which responses that have weight can be squared."""
+        used = [one.net.means for one in (x, y) if self.alpha > 0]
+        used += [one.net.factors for one in (x, y) if self.alpha < 2]
+        return extreme_unit(*used)
+
+    def _total(self, prepared: PreparedPositions, unit: float) -> float:
+        """Return the weighted sum of squared responses, in squared units."""
         net = prepared.net
         weights = condition_weights(self.weights, len(net.means))
-        means = float(weights @ (net.means**2).sum(axis=(1, 2)))
-        each = np.repeat(weights, net.per_condition)
-        noise = float(each @ (net.factors**2).sum(axis=(1, 2, 3)))
-        return float(self.alpha * means + (2 - self.alpha) * noise)
+        total = 0.0
+        if self.alpha > 0:
+            total += self.alpha * float(weights @ ((net.means / unit) ** 2).sum(axis=(1, 2)))
+        if self.alpha < 2:
+            each = np.repeat(weights, net.per_condition)
+            noise = float(each @ ((net.factors / unit) ** 2).sum(axis=(1, 2, 3)))
+            total += (2 - self.alpha) * noise
+        return total
 
-    def _shift_bounds(self, x: PreparedPositions, y: PreparedPositions) -> FloatArray:
-        """Return a lower bound of the squared distance for every shift of y, (height, width)."""
+    def _shift_bounds(self, x: PreparedPositions, y: PreparedPositions, unit: float) -> FloatArray:
+        """Return lower bounds of the squared distance, in squared units, for all shifts of y.
+
+        They have the shape (height, width).
+        """
         M = len(x.net.means)
         root = np.sqrt(condition_weights(self.weights, M))[:, None, None, None]
         shape = (M, *x.positions, -1)
-        means = (root * one.net.means.reshape(shape) for one in (x, y))
-        cross = correlate(*means)
-        noise = [root * _pixel_spectra(one.net, self.mode).reshape(shape) for one in (x, y)]
-        size = min(one.shape[3] for one in noise)
-        overlap = np.zeros(x.positions)
-        if size:
-            overlap = correlate_sum(*(one[..., :size] for one in noise))
-        gain = self.alpha * self._best_gain(cross) + (2 - self.alpha) * overlap
-        return np.asarray(self._total(x) + self._total(y) - 2 * gain)
+        means = (root * (one.net.means.reshape(shape) / unit) for one in (x, y))
+        gain = np.zeros(x.positions)
+        if self.alpha > 0:
+            gain += self.alpha * self._best_gain(correlate(*means))
+        if self.alpha < 2:
+            values = (_pixel_spectra(one.net, self.mode).reshape(shape) for one in (x, y))
+            noise = [root * (one / unit) for one in values]
+            size = min(one.shape[3] for one in noise)
+            if size:
+                gain += (2 - self.alpha) * correlate_sum(*(one[..., :size] for one in noise))
+        return np.asarray(self._total(x, unit) + self._total(y, unit) - 2 * gain)
 
     def _best_gain(self, cross: FloatArray) -> FloatArray:
         """Return max over the group of <T, R_s>, for every shift s, or an upper bound of it."""
         if self.group in FREE_COORDINATES:
             return np.asarray(np.linalg.svd(cross, compute_uv=False).sum(axis=-1))
         oracle = GROUPS[self.group]
+        sizes = cross.shape[2:]
+        spare = spare_neurons(self.pad_to, max(sizes), min(sizes))
         out = np.empty(cross.shape[:2])
         for place in np.ndindex(out.shape):
-            out[place] = np.sum(oracle(cross[place]) * cross[place])
+            R = cross[place]
+            if self.group == "permutation" and spare:  # leave out what would cost
+                R = np.maximum(R, 0.0)
+            out[place] = np.sum(oracle(R) * R)
         return out
 
 
 def search_shifts(
-    bounds: FloatArray, solve: Callable[[Shift], Alignment], slack: float
+    bounds: FloatArray, solve: Callable[[Shift], Alignment], slack: float, unit: float = 1.0
 ) -> tuple[Alignment, Shift, float]:
     """Solve shifts in the order of their bounds until no other one can be better.
 
@@ -291,6 +311,8 @@ def search_shifts(
         Maps a shift to its alignment.
     slack : float
         Squared distances that differ by less are equal.
+    unit : float
+        The bounds, the slack and the returned bound are in squares of this unit.
 
     Returns
     -------
@@ -300,14 +322,14 @@ def search_shifts(
     least = np.inf
     for solved, place in enumerate(np.argsort(bounds, axis=None, kind="stable").tolist()):
         limit = float(bounds.flat[place])
-        enough = best is not None and limit >= best[0].distance ** 2 - slack
+        enough = best is not None and limit >= (best[0].distance / unit) ** 2 - slack
         if enough or solved == SOLVED_SHIFTS:
             least = min(least, limit)
             break
         row, column = np.unravel_index(place, bounds.shape)
         shift = int(row), int(column)
         found = solve(shift)
-        least = min(least, max(found.lower_bound**2, limit))
+        least = min(least, max((found.lower_bound / unit) ** 2, limit))
         if best is None or found.distance < best[0].distance:
             best = found, shift
     assert best is not None

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from repshape._arrays import condition_weights, digest, name_condition
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
-from repshape.metrics.base import NAMED_GROUP_RULES, Alignment, Prepared, ShapeMetric
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.reference.alternation import alternate
@@ -109,7 +110,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         "alpha": partial(check_real, low=0, high=2),
         "ground": partial(check_choice, choices=GROUND_METRICS),
         "covariance": check_covariance,
-        **NAMED_GROUP_RULES,
+        **{name: rule for name, rule in NAMED_GROUP_RULES.items() if name != "pad_to"},
     }
 
     def __init__(

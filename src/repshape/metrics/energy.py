@@ -15,8 +15,9 @@ from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import EnergyObjective, Statistics
-from repshape.metrics.base import SEARCH_RULES, signed_root
+from repshape.metrics.base import signed_root
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
     EnergySoftProblem,

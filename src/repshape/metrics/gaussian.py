@@ -14,8 +14,8 @@ from repshape.coordinates.factors import coordinates_for, factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GaussianObjective, Statistics
-from repshape.metrics.base import SEARCH_RULES
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
     GaussianSoftProblem,

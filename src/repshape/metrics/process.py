@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from repshape import _native, _native_process
 from repshape._arrays import condition_weights
+from repshape.coordinates.factors import extreme_unit
 from repshape.coordinates.positions import (
     MODES,
     Blocks,
@@ -20,11 +21,12 @@ from repshape.coordinates.positions import (
     make_blocks,
     spectra,
 )
-from repshape.errors import InputError, Rule, check_choice, check_integer, check_real
+from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Transform
 from repshape.metrics.alternating import Objective
-from repshape.metrics.base import NAMED_GROUP_RULES, Alignment
+from repshape.metrics.base import Alignment
 from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.metrics.rules import NAMED_GROUP_RULES, check_integer_or_none
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
 from repshape.reference import process as reference
@@ -71,8 +73,8 @@ class PositionShapeMetric(NativeShapeMetric):
     def is_metric(self) -> bool:
         """Whether it is a metric between networks up to transforms of the group (Prop. 1).
 
-        Under "permutation" and "rotation" it is one between networks of the same size only, and
-        this is False.
+        The group must act on one space: under "permutation" and "rotation", ``pad_to`` must be
+        given unless all networks have the same number of neurons.
         """
         return self._has_one_space
 
@@ -120,16 +122,24 @@ class PositionShapeMetric(NativeShapeMetric):
             n_conditions = M * P
             names = names and tuple(f"{name}, {p}" for name in names for p in range(P))
         sizes = n_conditions, network.n_neurons
+        padded = self._is_padded(network.n_neurons)
         return PreparedPositions(
-            phi, *sizes, names, self._handle(net), network.positions, net, basis=net.basis
+            phi,
+            *sizes,
+            names,
+            self._handle(net, padded),
+            network.positions,
+            net,
+            basis=net.basis,
+            padded=padded,
         )
 
-    def _handle(self, net: Blocks) -> Any:
+    def _handle(self, net: Blocks, padded: bool) -> Any:
         """Return the handle of the core: of the Gaussian solver in the marginal mode.
 
         Its weights sum to 1 over positions too, hence the root of P that multiplies responses.
         """
-        reduced = net.basis is not None and net.basis.shape[0] != net.basis.shape[1]
+        reduced = padded or (net.basis is not None and net.basis.shape[0] != net.basis.shape[1])
         values = spectra(net, self.mode)
         if self.mode != "marginal":
             return _native_process.make_network(
@@ -193,21 +203,21 @@ class PositionShapeMetric(NativeShapeMetric):
         return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
 
     def _evaluate(self, x: Any, y: Any, fixed: Transform) -> float:
-        first, second = self._blocks(x), self._blocks(y)
+        if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
+            x, y, fixed = y, x, fixed.reversed()
+        T = fixed.with_silent_neurons().matrix.T
+        first, second = self._blocks(x).with_silent_neurons(len(T)), self._blocks(y)
         weights = condition_weights(self.weights, x.n_conditions)
-        T = fixed.matrix.T
-        sizes = [(-1, one.means.shape[2]) for one in (first, second)]
-        rows = first.means.reshape(sizes[0]), second.means.reshape(sizes[1])
-        gap = mean_gap(*rows, T, np.repeat(weights, x.n_positions))
+        mu, nu = (one.means.reshape(-1, one.means.shape[2]) for one in (first, second))
+        A, C = first.factors, second.factors
+        units = extreme_unit(mu, nu), extreme_unit(A, C)
+        gap = mean_gap(mu / units[0], nu / units[0], T, np.repeat(weights, x.n_positions))
         each = np.repeat(weights, first.per_condition)
-        noise = reference.covariance_gap(first.factors, second.factors, T, each)
-        return float(np.sqrt(self.alpha * gap + (2 - self.alpha) * noise))
-
-
-def check_integer_or_none(name: str, value: Any, low: int, *, owner: str = "") -> None:
-    """Raise unless ``value`` is None or an integer of at least ``low``."""
-    if value is not None:
-        check_integer(name, value, low, owner=owner)
+        noise = reference.covariance_gap(A / units[1], C / units[1], T, each)
+        parts = np.array([self.alpha * gap, (2 - self.alpha) * noise])
+        if units[0] == units[1]:
+            return float(units[0] * np.sqrt(parts.sum()))
+        return float(np.hypot(*(np.sqrt(parts) * units)))
 
 
 def check_same_positions(x: Any, y: Any) -> None:
@@ -260,7 +270,7 @@ class ProcessShapeMetric(PositionShapeMetric):
         covariances of time * neurons squared in the joint and causal modes.
     preprocess : Preprocess or None
         Preprocessing of the neurons, fitted to all time steps together.
-    weights, n_starts, tol, max_iter, random_state
+    weights, pad_to, n_starts, tol, max_iter, random_state
         As in `GaussianShapeMetric`.
 
     Notes
@@ -319,6 +329,7 @@ class ProcessShapeMetric(PositionShapeMetric):
         covariance: str | CovarianceEstimator = "mle",
         preprocess: Preprocess | None = None,
         weights: npt.ArrayLike | None = None,
+        pad_to: int | None = None,
         n_starts: int | str = "auto",
         tol: float = 1e-9,
         max_iter: int = 500,
@@ -331,6 +342,7 @@ class ProcessShapeMetric(PositionShapeMetric):
         self.covariance = covariance
         self.preprocess = preprocess
         self.weights = weights
+        self.pad_to = pad_to
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter

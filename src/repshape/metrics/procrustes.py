@@ -22,17 +22,13 @@ from repshape.groups import (
     spare_neurons,
 )
 from repshape.metrics.alternating import check_sizes
-from repshape.metrics.base import (
-    PADDING_RULE,
-    PREPROCESS_RULE,
-    Alignment,
-    Prepared,
-    ShapeMetric,
-    prepared_transform,
-)
-from repshape.metrics.soft import SOFT_RULE, best_plan, on_pairs, refuse_padding
-from repshape.preprocess import FittedPreprocess, Preprocess, transform_responses
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric, prepared_transform
+from repshape.metrics.rules import PADDING_RULE, PREPROCESS_RULE
+from repshape.metrics.soft import SOFT_RULE, on_pairs, refuse_padding
+from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
+from repshape.responses.transforms import transform_responses
+from repshape.solvers.soft import best_plan
 
 FloatArray = npt.NDArray[np.float64]
 

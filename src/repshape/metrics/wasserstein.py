@@ -15,16 +15,11 @@ from repshape._arrays import condition_weights
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
 from repshape.groups import Group, Oracle, Transform, nearest_orthogonal, oracle, spare_neurons
-from repshape.metrics.base import (
-    SEARCH_RULES,
-    Alignment,
-    Prepared,
-    ShapeMetric,
-    prepared_transform,
-)
+from repshape.metrics.base import Alignment, Prepared, ShapeMetric, prepared_transform
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.rules import SEARCH_RULES
 from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials

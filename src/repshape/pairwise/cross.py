@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_callable
+from repshape.pairwise.inputs import as_sequence, records_of
 from repshape.pairwise.plan import Plan, Settings, Sizes, cross_tiles
-from repshape.pairwise.run import as_sequence, records_of
 from repshape.pairwise.threads import Metric, PreparedCache, ThreadSolver
 from repshape.pairwise.tiles import Layer, MemoryTiles
 

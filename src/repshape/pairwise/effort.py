@@ -24,12 +24,15 @@ ROUNDS = 2
 MOST_HUBS = 64
 FEWEST_HUBS = 4
 CHEAP_DIMENSIONS = 32
+# The layer that takes over the results of an earlier polish, if there was one.
+INHERITING_LAYER = 1
 
 
 class Stage(Enum):
     """What a layer does with the pairs of a matrix."""
 
     OWN = "own"  # solve every pair from its own starts
+    INHERIT = "inherit"  # take over what the polish found before networks were added or removed
     COMPOSE = "compose"  # try compositions of other pairs' alignments
     SEARCH = "search"  # search again, at length, for pairs that are still doubtful
     TRIANGLES = "triangles"  # resolve violated triangles
@@ -50,19 +53,23 @@ class Effort:
         Most networks through which the compositions of a pair are rated.
     exact : bool
         Whether a pair with one start is solved exactly: the metric chooses the number of starts.
+    inherits : bool
+        Whether the first layer of the polish takes over the results of an earlier polish, because
+        networks were added to the store or removed from it.
     """
 
     brief: int | None = None
     rounds: int = ROUNDS
     hubs: int = MOST_HUBS
     exact: bool = False
+    inherits: bool = False
 
     @classmethod
     def of(cls, metric: Any, count: int, dimensions: int, *, polish: bool) -> Effort:
         """Return the effort for ``count`` networks of at most ``dimensions`` dimensions.
 
         >>> Effort.of(None, 100, 64, polish=False)
-        Effort(brief=None, rounds=2, hubs=8, exact=False)
+        Effort(brief=None, rounds=2, hubs=8, exact=False, inherits=False)
         """
         automatic = getattr(metric, "n_starts", None) == "auto"
         continuous = getattr(metric, "group", None) in FREE_COORDINATES
@@ -76,7 +83,13 @@ class Effort:
 
         >>> [Effort(brief=4, rounds=1).stage(layer).value for layer in range(5)]
         ['own', 'compose', 'search', 'compose', 'triangles']
+        >>> [Effort(rounds=1, inherits=True).stage(layer).value for layer in range(4)]
+        ['own', 'inherit', 'compose', 'triangles']
         """
+        if self.inherits and layer > 0:
+            if layer == INHERITING_LAYER:
+                return Stage.INHERIT
+            layer -= 1
         if layer <= self.rounds:
             return Stage.COMPOSE if layer else Stage.OWN
         later = (Stage.SEARCH, *[Stage.COMPOSE] * self.rounds) if self.brief is not None else ()

@@ -68,6 +68,13 @@ class Tile:
         grid = np.stack(np.meshgrid(self.rows, self.columns, indexing="ij"), axis=-1).reshape(-1, 2)
         return np.asarray(grid[grid[:, 0] < grid[:, 1]], dtype=np.intp)
 
+    def places(self, pairs: IndexArray) -> IndexArray:
+        """Return the places of some of its pairs, shape (P, 2), among `pairs`."""
+        i, j = pairs[:, 0] - self.rows.start, pairs[:, 1] - self.columns.start
+        if self.row != self.column:
+            return np.asarray(i * len(self.columns) + j)
+        return np.asarray(i * len(self.rows) - i * (i + 1) // 2 + j - i - 1)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -95,6 +102,11 @@ class Plan:
         places = ((row, column) for row in range(self.side) for column in range(row, self.side))
         every = (Tile(row, column, spans[row], spans[column]) for row, column in places)
         return tuple(tile for tile in every if tile.n_pairs)
+
+    @cached_property
+    def by_place(self) -> dict[tuple[int, int], Tile]:
+        """The same tiles, by row and column."""
+        return {(tile.row, tile.column): tile for tile in self.tiles}
 
 
 def cross_tiles(n_rows: int, n_columns: int, edge: int) -> list[Tile]:

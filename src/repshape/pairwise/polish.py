@@ -40,7 +40,14 @@ from repshape._native import PairResults
 from repshape.metrics.base import ShapeMetric
 from repshape.pairwise.effort import Effort, Stage
 from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import Compositions, Layer, TileStore, TileTask
+from repshape.pairwise.tiles import (
+    Compositions,
+    KnownPairs,
+    Layer,
+    TileStore,
+    TileTask,
+    numbers_of,
+)
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -119,8 +126,11 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
     """Return which pairs of a tile to solve, and from which starts."""
     pairs, effort = tile.pairs, layer.tiles.effort
     if layer.stage is Stage.OWN:
-        return TileTask(layer, tile, pairs, effort.brief)
+        return _own_task(layer, tile)
     before = layer.below.of_pairs(pairs)
+    if layer.stage is Stage.INHERIT:
+        nothing = np.zeros(0, dtype=np.intp)
+        return TileTask(layer, tile, pairs[nothing], None, None, _inherit(layer, tile), nothing)
     open_pairs = before.lower_bound < (1 - CERTAIN) * before.distance
     if layer.stage is not Stage.TRIANGLES:
         open_pairs &= ~is_settled(before, effort)
@@ -136,12 +146,42 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
         chosen = np.flatnonzero(open_pairs & (before.distance > sums + slack))
         through = list(nearest[chosen, None])
     else:
-        chosen = np.flatnonzero(open_pairs)
+        chosen = np.flatnonzero(open_pairs & _is_new(layer, pairs, before.distance))
     compositions = None
     if layer.stage is not Stage.SEARCH:
         known = _known_transforms(layer, pairs[chosen], through)
         compositions = Compositions(through, known, choose=layer.stage is Stage.COMPOSE)
     return TileTask(layer, tile, pairs[chosen], None, compositions, before, chosen)
+
+
+def _own_task(layer: Layer, tile: Tile) -> TileTask:
+    """Return the task to solve the pairs of a tile that are not known already."""
+    pairs, brief = tile.pairs, layer.tiles.effort.brief
+    known = layer.tiles.known(pairs, polished=False)
+    if known is None:
+        return TileTask(layer, tile, pairs, brief)
+    new = np.flatnonzero(~known.found)
+    return TileTask(layer, tile, pairs[new], brief, before=known.results(), places=new)
+
+
+def _is_new(layer: Layer, pairs: IndexArray, distance: FloatArray) -> BoolArray:
+    """Return which pairs were not searched at length before, or have a new optimum since."""
+    if layer.inherited is None:
+        return np.ones(len(pairs), dtype=bool)
+    return np.asarray(distance < (1 - SAME) * layer.inherited[tuple(pairs.T)])
+
+
+def _inherit(layer: Layer, tile: Tile) -> PairResults:
+    """Return a tile with what an earlier polish found for its pairs."""
+    before = layer.below.of_pairs(tile.pairs)
+    known = layer.tiles.known(tile.pairs, polished=True)
+    if known is None:
+        return before
+    transforms = list(_tile_transforms(layer, tile))
+    for place in np.flatnonzero(known.found).tolist():
+        transforms[place] = (known.transforms or transforms)[place]
+    numbers = np.where(known.found, known.numbers, numbers_of(before))
+    return KnownPairs(np.ones_like(known.found), numbers, transforms).results()
 
 
 def is_settled(found: PairResults, effort: Effort) -> BoolArray:
@@ -156,6 +196,8 @@ def keep_better(task: TileTask, found: PairResults) -> PairResults:
     """Return the results of the whole tile: those from before, with shorter pairs replaced."""
     if task.before is None or task.places is None:
         return found
+    if task.layer.stage is Stage.OWN:
+        return _filled(task.before, task.places, found)
     merged, at = task.before, task.places
     old = merged.distance[at]
     _count(task, found)
@@ -170,6 +212,16 @@ def keep_better(task: TileTask, found: PairResults) -> PairResults:
     for place, new in zip(where.tolist(), np.flatnonzero(better).tolist(), strict=True):
         transforms[place] = (found.transforms or [])[new]
     return replace(merged, transforms=transforms)
+
+
+def _filled(known: PairResults, places: IndexArray, found: PairResults) -> PairResults:
+    """Return the results of a tile of which some pairs were known and the others are found."""
+    for name in ("distance", "lower_bound", "converged", "n_starts", "n_agreeing"):
+        getattr(known, name)[places] = getattr(found, name)
+    if known.transforms is not None:
+        for place, transform in zip(places.tolist(), found.transforms or [], strict=True):
+            known.transforms[place] = transform
+    return known
 
 
 def _count(task: TileTask, found: PairResults) -> None:
@@ -204,7 +256,7 @@ def _hubs(layer: Layer, i: int, j: int) -> IndexArray:
     detours = D[i] + D[j]
     detours[[i, j]] = np.inf
     if layer.composed is not None:
-        old = (1 - SAME) * layer.composed.distance[[i, j]]
+        old = (1 - SAME) * layer.composed[[i, j]]
         changed = (D[i] < old[0]) | (D[j] < old[1]) | (D[i, j] < old[0, j])
         detours[~changed] = np.inf
     order = np.argsort(detours, kind="stable")[: layer.tiles.effort.hubs]
@@ -221,31 +273,18 @@ def _known_transforms(
     ends = np.repeat(pairs, [len(one) for one in through], axis=0)
     legs = [np.column_stack([ends[:, side], hubs]) for side in (0, 1)]
     ordered = np.unique(np.sort(np.concatenate([*legs, pairs]), axis=1), axis=0)
-    numbers, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
-    needed = {tuple(place): number for number, place in enumerate(numbers.tolist())}
-    for tile in plan.tiles:
-        number = needed.get((tile.row, tile.column))
-        if number is None:
-            continue
+    places, where = np.unique(ordered // plan.edge, axis=0, return_inverse=True)
+    for number, (row, column) in enumerate(places.tolist()):
+        tile = plan.by_place[row, column]
         found = _tile_transforms(layer, tile)
         inside = ordered[where.ravel() == number]
-        for (a, b), place in zip(inside.tolist(), _places(tile, inside), strict=True):
+        for (a, b), place in zip(inside.tolist(), tile.places(inside).tolist(), strict=True):
             known[a, b], known[b, a] = found[place], found[place].T
     return known
 
 
 def _tile_transforms(layer: Layer, tile: Tile) -> list[FloatArray]:
     return layer.tiles.transforms(layer.number - 1, tile)
-
-
-def _places(tile: Tile, pairs: IndexArray) -> list[int]:
-    """Return the places of pairs among ``tile.pairs``."""
-    i, j = pairs[:, 0] - tile.rows.start, pairs[:, 1] - tile.columns.start
-    if tile.row != tile.column:
-        found = i * len(tile.columns) + j
-    else:
-        found = i * len(tile.rows) - i * (i + 1) // 2 + j - i - 1
-    return list(map(int, found))
 
 
 def shortest_detours(D: FloatArray, pairs: IndexArray) -> tuple[FloatArray, IndexArray]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import uuid
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +18,7 @@ from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape._native import PairResults
 from repshape.errors import SearchWarning, StorageError
-from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import (
     DurableStore,
@@ -30,14 +28,26 @@ from repshape.io.zarr import (
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.effort import PLAIN, Effort
+from repshape.pairwise.effort import Effort
+from repshape.pairwise.identity import Identity
 from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.tiles import QUANTITIES, Entries, mirror, numbers_of, read_matrix
+from repshape.pairwise.sources import Sources
+from repshape.pairwise.tiles import (
+    QUANTITIES,
+    Entries,
+    KnownPairs,
+    mirror,
+    numbers_of,
+    read_matrix,
+)
+
+__all__ = ["FORMAT", "VERSIONS", "Identity", "Store", "check_store_path", "read_store"]
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 FORMAT = "repshape-distance-store"
-FORMAT_VERSION = 3
+# Version 4 has generations: networks can be added and removed.
+VERSIONS = (3, 4)
 # A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
 SEAL_BYTES = 6
 HALF_SEAL = 2**24
@@ -45,35 +55,6 @@ HALF_SEAL = 2**24
 KINDS = ("plain", "aligned")
 RESUME = "Finished tiles are safe: run the same command again to continue."
 RECOMPUTE = "Delete that file and run the same command again to compute its tile anew."
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What a store belongs to: it is continued with the same metric and networks only."""
-
-    description: dict[str, Any]
-    labels: tuple[str, ...]
-    fingerprints: tuple[str, ...]
-
-    def difference(self, other: Identity) -> str | None:
-        """Say what differs between a store's identity and ``other``, or return None."""
-        mine, theirs = self.description, other.description
-        if mine["metric"] != theirs["metric"]:
-            return f"the metric was {mine['metric']} and is {theirs['metric']}"
-        for name in sorted(mine["parameters"].keys() | theirs["parameters"].keys()):
-            old, new = (d["parameters"].get(name) for d in (mine, theirs))
-            if old != new:
-                return f"the metric's {name!r} was {old!r} and is {new!r}"
-        if len(self.labels) != len(other.labels):
-            return f"there were {len(self.labels)} networks and are {len(other.labels)}"
-        for k, (old, new) in enumerate(zip(self.labels, other.labels, strict=True)):
-            if old != new:
-                return f"network {k} was {old!r} and is {new!r}"
-            if self.fingerprints[k] != other.fingerprints[k]:
-                return f"the responses of network {old!r} have changed"
-        if mine["repshape"] != theirs["repshape"]:
-            return f"it was made by repshape {mine['repshape']} and this is {theirs['repshape']}"
-        return None
 
 
 class Store:
@@ -87,80 +68,45 @@ class Store:
     hold the layers of the polish in the same form; there, a tile has alignments only if the layer
     changed it.
 
+    Once networks were added or removed, the attributes name the folder inside the store that holds
+    the present generation, in the same form; see `repshape.pairwise.growth`.
+
     Both kinds of chunk carry a seal: a number derived from the store's random ``id``, the layer and
     the place of the tile. A chunk that was moved, or comes from another store, is refused.
+
+    Parameters
+    ----------
+    path : path
+        The store.
+    folder : pathlib.Path, optional
+        An earlier generation of it; the present one by default.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        path = self.path = Path(path)
-        self._header = _header(path)
+    def __init__(self, path: str | os.PathLike[str], folder: Path | None = None) -> None:
+        self.path = Path(path)
+        self.root = read_header(self.path)
+        self.folder = self.path / self.root.get("current", "") if folder is None else folder
+        self._header = read_header(self.folder)
         self.id = str(self._header["id"])
         self.plan = Plan(len(self._header["labels"]), int(self._header["edge"]))
-        self.keeps = self._header["alignments"] is not None
+        self.alignments: str | None = self._header["alignments"]
+        self.keeps = self.alignments is not None
+        self.removed = frozenset(self._header.get("removed", ()))
         self.bounded = bool(self._header["bounded"])
         self.effort = Effort(**self._header["effort"])
+        self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
         self._arrays: dict[tuple[int, str], zarr.Array[Any]] = {}
 
-    @classmethod
-    def create(
-        cls,
-        path: Path,
-        identity: Identity,
-        metadata: pd.DataFrame,
-        *,
-        edge: int,
-        alignments: str | None,
-        dimensions: int,
-        bounded: bool,
-        effort: Effort = PLAIN,
-    ) -> Store:
-        """Make an empty store, or open the existing one if it has the same identity.
+    @cached_property
+    def generations(self) -> list[Store]:
+        """The present generation, and earlier ones that still exist, the latest first."""
+        places = [self.path / one for one in self._header.get("sources", ())]
+        there = [one for one in places if "labels" in (read_attributes(one) or {})]
+        return [self, *(Store(self.path, one) for one in there)]
 
-        Parameters
-        ----------
-        path : pathlib.Path
-        identity : Identity
-        metadata : pandas.DataFrame
-            A row for each network.
-        edge : int
-            Edge of the tiles, in networks.
-        alignments : str or None
-            The dtype in which to keep transforms, or None.
-        dimensions : int
-            Largest number of dimensions in which a network is aligned.
-        bounded : bool
-            Whether the metric gives lower bounds, convergence and numbers of starts.
-        effort : Effort
-            How pairs are searched. An existing store keeps the effort that it was made with.
-        """
-        header = {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "id": uuid.uuid4().hex,
-            "description": identity.description,
-            "labels": list(identity.labels),
-            "fingerprints": list(identity.fingerprints),
-            "metadata": metadata_to_json(metadata),
-            "edge": edge,
-            "alignments": alignments,
-            "width": 2 + 2 * edge + (edge * dimensions) ** 2,  # see _pack
-            "bounded": bounded,
-            "effort": asdict(effort),
-        }
-        if not path.exists():
-            _create_layer(path, header, header)
-        store = cls(path)
-        difference = store.identity.difference(identity)
-        if difference is None and alignments is not None and not store.keeps:
-            difference = "it keeps no alignments, which the polish needs"
-        if difference is None and alignments is None and store.effort.brief is not None:
-            difference = "its pairs were searched briefly, which the polish must complete"
-        if difference:
-            raise StorageError(
-                f"{path} cannot be continued: {difference}. Choose another name for the "
-                "output, or delete that store."
-            )
-        return store
+    @cached_property
+    def _sources(self) -> Sources:
+        return Sources(self.generations[1:], self.identity)
 
     @cached_property
     def identity(self) -> Identity:
@@ -204,12 +150,45 @@ class Store:
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
             self._array(layer, "tiles")[_where(tile)] = block
 
+    @property
+    def was_polished(self) -> bool:
+        """Whether the present generation or an earlier one was polished."""
+        return any(one.polished() is not None for one in self.generations)
+
+    def known(self, pairs: IndexArray, *, polished: bool) -> KnownPairs | None:
+        """Return what earlier generations know of pairs, or None."""
+        return self._sources.known(pairs, polished=polished)
+
+    def numbers(self, layer: int, tile: Tile) -> FloatArray:
+        """Return the numbers of a finished tile, shape (6, rows, columns)."""
+        return np.asarray(self._read(layer, "tiles", tile)[:-1])
+
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer, NaN where they are not computed yet."""
+        return mirror(self._upper(layer))
+
+    def _upper(self, layer: int) -> FloatArray:
         numbers = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
         for tile in self.plan.tiles:
             if self._file(layer, "tiles", tile).exists():
-                numbers[_where(tile)] = self._read(layer, "tiles", tile)[:-1]
+                numbers[_where(tile)] = self.numbers(layer, tile)
+        return numbers
+
+    def latest(self) -> Entries:
+        """Return the numbers of all pairs as far as they are known, polished if they were.
+
+        Until the polish is complete, pairs that were polished before networks were added keep
+        what it found then.
+        """
+        recorded = self.polished()
+        numbers = self._upper(recorded[0] if recorded else 0)
+        if recorded is None and self._header.get("sources"):
+            for tile in self.plan.tiles:
+                for polished in (False, True):
+                    known = self.known(tile.pairs, polished=polished)
+                    if known is not None:
+                        i, j = tile.pairs[known.found].T
+                        numbers[:, i, j] = known.numbers[:, known.found]
         return mirror(numbers)
 
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
@@ -224,11 +203,11 @@ class Store:
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
         """Record that the polish is complete."""
-        write_attributes(self.path / "polish", {"layers": layers, "report": report})
+        write_attributes(self.folder / "polish", {"layers": layers, "report": report})
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
         """Return what `finish_polish` recorded, or None."""
-        noted = read_attributes(self.path / "polish") or {}
+        noted = read_attributes(self.folder / "polish") or {}
         return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
 
     def _read(self, layer: int, name: str, tile: Tile) -> npt.NDArray[Any]:
@@ -257,7 +236,7 @@ class Store:
         return int.from_bytes(sha256(words.encode()).digest()[:SEAL_BYTES])
 
     def _layer(self, layer: int) -> Path:
-        return self.path if layer == 0 else self.path / "polish" / str(layer)
+        return self.folder if layer == 0 else self.folder / "polish" / str(layer)
 
     def _file(self, layer: int, array: str, tile: Tile) -> Path:
         row, column = str(tile.row), str(tile.column)
@@ -266,7 +245,7 @@ class Store:
 
     def _ensure(self, layer: int) -> None:
         if not self._layer(layer).exists():
-            _create_layer(self._layer(layer), {}, self._header)
+            create_layer(self._layer(layer), {}, self._header)
 
     def _array(self, layer: int, name: str) -> zarr.Array[Any]:
         key = (layer, name)
@@ -307,22 +286,22 @@ def check_store_path(path: Path) -> None:
         raise StorageError(f"{path} is inside a cohort or another store; choose another place.")
 
 
-def _header(path: Path) -> dict[str, Any]:
+def read_header(path: Path) -> dict[str, Any]:
     """Return the attributes of a store, or raise one clear sentence."""
     if not path.exists():
         raise StorageError(f"There is no distance store at {path}.")
     header = read_attributes(path) or {}
     if header.get("format") != FORMAT:
         raise StorageError(f"{path} is not a repshape distance store; it is left as it is.")
-    if header.get("version") != FORMAT_VERSION:
+    if header.get("version") not in VERSIONS:
         raise StorageError(
             f"{path} has format version {header.get('version')}; "
-            f"this repshape reads version {FORMAT_VERSION}."
+            f"this repshape reads versions {VERSIONS[0]} to {VERSIONS[-1]}."
         )
     return header
 
 
-def _create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
+def create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
     """Make a folder with the empty arrays of a layer."""
     plan = Plan(len(header["labels"]), int(header["edge"]))
     try:

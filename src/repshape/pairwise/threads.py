@@ -94,7 +94,7 @@ class PreparedCache:
         self.names = names
         self.metrics = metrics
         self._networks = networks
-        self._capacity = capacity
+        self.capacity = capacity
         self._ready: OrderedDict[int, Future[tuple[Any, ...]]] = OrderedDict()
         self._first: tuple[HasConditions, str] | None = None
         self._short_of_memory = capacity < len(names)
@@ -111,7 +111,7 @@ class PreparedCache:
             if index in self._ready:
                 self._ready.move_to_end(index)
         absent = [index for index in wanted if index not in self._ready]
-        room = max(self._capacity, len(wanted)) - len(absent)
+        room = max(self.capacity, len(wanted)) - len(absent)
         while len(self._ready) > room:
             self._ready.popitem(last=False)
         for index in absent:
@@ -230,6 +230,7 @@ class _RunningTile:
             found.append(chunk.result())  # the first failure ends the run
             self._advance(uncounted)
         task, joined = self._task, join(found)
+        self._advance(task.tile.n_pairs - len(task.pairs))  # what needed no work
         if task.compositions is None:  # compositions that are not solved have no distance
             check_finite(joined.distance, task.pairs, self._cache.names)
         task.layer.tiles.write(task.layer.number, task.tile, keep_better(task, joined))

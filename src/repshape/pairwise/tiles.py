@@ -17,11 +17,12 @@ import pandas as pd
 
 from repshape._native import PairResults
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.effort import PLAIN, Effort, Stage
+from repshape.pairwise.effort import INHERITING_LAYER, PLAIN, Effort, Stage
 from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 # The numbers kept of each pair, in this order, and those of a network and itself.
 QUANTITIES = ("distance", "lower_bound", "converged", "n_starts", "n_agreeing", "n_composed")
 DIAGONAL = (0.0, 0.0, 1.0, 1.0, 1.0, 0.0)
@@ -60,18 +61,47 @@ def numbers_of(found: PairResults) -> FloatArray:
     return np.stack([found.distance, found.lower_bound, found.converged, *counts])
 
 
+@dataclass(frozen=True)
+class KnownPairs:
+    """What is known of pairs from before networks were added or removed.
+
+    Attributes
+    ----------
+    found : ndarray of bool, shape (P,)
+        Which pairs are known.
+    numbers : ndarray, shape (6, P)
+        Their numbers; NaN where a pair is not known.
+    transforms : list of P arrays or None
+        Their transforms, if they are kept; empty arrays where a pair is not known.
+    """
+
+    found: BoolArray
+    numbers: FloatArray
+    transforms: list[FloatArray] | None
+
+    def results(self) -> PairResults:
+        """Return them as results; those of pairs that are not known mean nothing."""
+        plain = np.where(self.found, self.numbers, 0.0)
+        counts = (one.astype(np.int64) for one in plain[3:])
+        n_starts, n_agreeing, n_composed = counts
+        return PairResults(
+            plain[0], plain[1], plain[2] == 1.0, n_starts, n_agreeing, self.transforms, n_composed
+        )
+
+
 class TileStore(Protocol):
     """Where the finished tiles of one matrix are kept, layer by layer.
 
     ``keeps`` says whether the transforms of the pairs are kept. ``bounded`` says whether the
     metric gives lower bounds, convergence and numbers of starts. ``effort`` says how pairs are
-    searched.
+    searched. ``inherited`` are the networks whose pairs were polished before others were added.
     """
 
     plan: Plan
     keeps: bool
     bounded: bool
     effort: Effort
+    inherited: IndexArray
 
     def has(self, layer: int, tile: Tile) -> bool:
         """Return whether a tile is finished."""
@@ -82,6 +112,9 @@ class TileStore(Protocol):
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer."""
 
+    def latest(self) -> Entries:
+        """Return the numbers of all pairs as far as they are known, polished if they were."""
+
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
         """Return the transforms of a tile, in the order of its pairs."""
 
@@ -90,6 +123,12 @@ class TileStore(Protocol):
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
         """Return what `finish_polish` recorded, or None."""
+
+    def known(self, pairs: IndexArray, *, polished: bool) -> KnownPairs | None:
+        """Return what is known of pairs from before networks were added or removed, or None.
+
+        It is what the search of each pair alone found, or what the polish made of it.
+        """
 
 
 class MemoryTiles:
@@ -106,6 +145,7 @@ class MemoryTiles:
         self.keeps = alignments is not None
         self.bounded = bounded
         self.effort = effort
+        self.inherited = np.zeros(0, dtype=np.intp)
         self.results: dict[tuple[int, Tile], PairResults] = {}
         self._dtype = alignments
         self._polished: tuple[int, dict[str, float]] | None = None
@@ -131,6 +171,10 @@ class MemoryTiles:
                 numbers[:, i, j] = numbers_of(found)
         return mirror(numbers)
 
+    def latest(self) -> Entries:
+        """Return the numbers of all pairs as far as they are known, polished if they were."""
+        return self.entries(self._polished[0] if self._polished else 0)
+
     def transforms(self, layer: int, tile: Tile) -> list[FloatArray]:
         """Return the transforms of a tile, from the last layer that changed it."""
         for at in range(layer, -1, -1):
@@ -146,6 +190,10 @@ class MemoryTiles:
     def polished(self) -> tuple[int, dict[str, float]] | None:
         """Return what `finish_polish` recorded, or None."""
         return self._polished
+
+    def known(self, pairs: IndexArray, *, polished: bool) -> KnownPairs | None:
+        """Return None: nothing was computed before."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -170,13 +218,26 @@ class Layer:
         return self.tiles.entries(self.number - 1)
 
     @cached_property
-    def composed(self) -> Entries | None:
-        """The numbers from which the last composition before this layer started, if there was one.
+    def inherited(self) -> FloatArray | None:
+        """The distances that an earlier polish found, infinite for pairs that it has not seen.
+
+        None if there was none.
+        """
+        if not self.tiles.effort.inherits:
+            return None
+        old = np.zeros(self.tiles.plan.count, dtype=bool)
+        old[self.tiles.inherited] = True
+        found = self.tiles.entries(INHERITING_LAYER).distance
+        return np.where(np.outer(old, old), found, np.inf)
+
+    @cached_property
+    def composed(self) -> FloatArray | None:
+        """The distances from which the last composition before this layer started, if any.
 
         Only compositions with a leg that has changed since then are new.
         """
         number = self.tiles.effort.last_composition(self.number)
-        return None if number is None else self.tiles.entries(number - 1)
+        return self.inherited if number is None else self.tiles.entries(number - 1).distance
 
 
 @dataclass(frozen=True)
@@ -217,7 +278,7 @@ class TileTask:
     compositions : Compositions or None
         What to start from instead of the metric's own starts.
     before : PairResults or None
-        What the tile is known to be before; only pairs that become shorter are replaced.
+        What the tile is known to be before. The polish replaces only pairs that become shorter.
     places : ndarray, shape (P,), or None
         The places of the pairs in ``before``.
     """
@@ -244,8 +305,7 @@ def read_matrix(
     tiles: TileStore, labels: Sequence[str], metadata: pd.DataFrame, description: dict[str, Any]
 ) -> DistanceMatrix:
     """Return the matrix as far as it is computed, polished if the polish is complete."""
-    polished = tiles.polished()
-    found = tiles.entries(polished[0] if polished else 0)
+    polished, found = tiles.polished(), tiles.latest()
     counts = ("n_starts", "n_agreeing", "n_composed")
     known = {"lower_bounds": found.lower_bound, "converged": found.converged == 1.0}
     known |= {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed yet

@@ -18,6 +18,7 @@ from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.pairwise.store import FORMAT as STORE
 from repshape.responses import Gaussians, Trials
+from repshape.responses.positions import PositionNetwork
 
 
 @dataclass(frozen=True)
@@ -159,17 +160,21 @@ def polish_words(report: dict[str, Any]) -> str:
     )
 
 
-def describe_network(network: Trials | Gaussians, path: str) -> Info:
+def describe_network(network: Trials | Gaussians | PositionNetwork, path: str) -> Info:
     """Describe one network."""
+    positions = network.positions if isinstance(network, PositionNetwork) else None
+    flat = network.flat if isinstance(network, PositionNetwork) else network
     data: dict[str, Any] = {
         "kind": "network",
         "path": path,
-        "stored": "trials" if isinstance(network, Trials) else network.kind,
+        "stored": "trials" if isinstance(flat, Trials) else flat.kind,
         "conditions": network.n_conditions,
         "neurons": network.n_neurons,
         "fingerprint": network.fingerprint,
     }
-    if isinstance(network, Trials):
-        data["trials"] = [int(network.n_trials.min()), int(network.n_trials.max())]
-        data["missing_trials"] = int(network.n_dropped.sum())
+    if positions is not None:
+        data["positions"] = list(positions)
+    if isinstance(flat, Trials):
+        data["trials"] = [int(flat.n_trials.min()), int(flat.n_trials.max())]
+        data["missing_trials"] = int(flat.n_dropped.sum())
     return Info((repr(network),), data)

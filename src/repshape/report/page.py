@@ -11,11 +11,12 @@ from typing import Any
 from repshape._version import package_version
 from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
-from repshape.preprocess import Preprocess, transform_name
+from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, Quality, many
 from repshape.report.sources import Inputs
+from repshape.responses.transforms import transform_name
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"

@@ -103,15 +103,20 @@ class PositionNetwork(Network):
         factors: npt.ArrayLike,
         *,
         conditions: Sequence[Any] | None = None,
+        neurons: Sequence[Any] | None = None,
     ) -> PositionNetwork:
         """Make a network with covariances A A' from means (M, time, n) and A (M, time * n, r)."""
         centers, shape = _read_means(means)
         flat = Gaussians.from_factors(centers, factors, conditions=conditions)
-        return cls._trusted(flat, shape[:-1])
+        return cls._trusted(flat, shape[:-1], check_labels(neurons, shape[-1], "neuron"))
 
     @classmethod
     def points(
-        cls, means: npt.ArrayLike, *, conditions: Sequence[Any] | None = None
+        cls,
+        means: npt.ArrayLike,
+        *,
+        conditions: Sequence[Any] | None = None,
+        neurons: Sequence[Any] | None = None,
     ) -> PositionNetwork:
         """Make a network without noise from means (M, time, n) or (M, height, width, n).
 
@@ -119,7 +124,8 @@ class PositionNetwork(Network):
         PositionNetwork(2 conditions, 8 x 8 positions, 3 neurons, no covariance)
         """
         centers, shape = _read_means(means)
-        return cls._trusted(Gaussians.points(centers, conditions=conditions), shape[:-1])
+        flat = Gaussians.points(centers, conditions=conditions)
+        return cls._trusted(flat, shape[:-1], check_labels(neurons, shape[-1], "neuron"))
 
     @classmethod
     def _trusted(

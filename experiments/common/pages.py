@@ -1,0 +1,117 @@
+"""Parts of the documentation pages that studies share, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.common.drawing import Pictures
+from experiments.common.results import TINY, Arrays
+from experiments.common.verdicts import Claim, Verdict
+from repshape.io.writing import open_output
+
+
+def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many claims hold.
+
+    >>> count_verdicts([{"verdict": "holds"}, {"verdict": "cannot be told"}])
+    '**Of 2 claims, 1 hold, 0 do not hold, 1 cannot be told.**'
+    """
+    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "cannot be told"}
+    verdicts = [claim["verdict"] for claim in claims]
+    counts = ", ".join(f"{verdicts.count(one.value)} {words[one]}" for one in Verdict)
+    return f"**Of {len(verdicts)} claims, {counts}.**"
+
+
+def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Return the claims with numbers and verdicts."""
+    lines = ["| claim | numbers | verdict |", "|---|---|---|"]
+    for claim in claims:
+        numbers = "<br>".join(map(criterion_words, claim["criteria"]))
+        verdict = claim["verdict"]
+        verdict = verdict if verdict == Verdict.HOLDS else f"**{verdict}**"
+        note = f"<br>*{claim['note']}*" if claim["note"] else ""
+        lines.append(f"| {claim_words(claim)} | {numbers} | {verdict}{note} |")
+    return "\n".join([*lines, ""])
+
+
+def criteria_table(claims: Iterable[Claim]) -> str:
+    """Return the claims with what will decide them."""
+    lines = ["| claim | it holds if all of these are above, and does not hold if one is below |"]
+    lines.append("|---|---|")
+    for claim in claims:
+        first = claim.criteria[0]
+        others = len(claim.criteria) - 1
+        more = f"<br>*and {others} more of this kind*" if others else ""
+        words = f"{first.statistic}: {first.above:g} and {first.refuted_below:g}"
+        if first.largest_p is not None:
+            words += f", and p at most {first.largest_p:g}"
+        known = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
+        lines.append(f"| {claim_words(known)} | {words}{more} |")
+    return "\n".join([*lines, ""])
+
+
+def claim_words(claim: Mapping[str, Any]) -> str:
+    """Return name, sentence and source of a claim."""
+    return f"**{claim['name']}.** {claim['sentence']} *({claim['source']})*"
+
+
+def criterion_words(criterion: Mapping[str, Any]) -> str:
+    """Return a criterion in words.
+
+    >>> numbers = {"estimate": 0.512, "lower": 0.4, "upper": 0.6, "p_value": 0.001}
+    >>> criterion_words({"name": "alpha = 1", "above": 0.0, "verdict": "holds"} | numbers)
+    'alpha = 1: 0.512 [0.4, 0.6], p = 0.001'
+    """
+    if criterion["estimate"] is None:
+        return f"{criterion['name']}: not measured"
+    words = f"{criterion['name']}: {criterion['estimate']:.3g}"
+    if criterion["lower"] is not None:
+        words += f" [{criterion['lower']:.3g}, {criterion['upper']:.3g}]"
+    if criterion["p_value"] is not None:
+        words += f", p = {criterion['p_value']:.3g}"
+    verdict = criterion["verdict"]
+    return words if verdict == Verdict.HOLDS else f"{words}: {verdict}"
+
+
+def figure_texts(
+    pictures: Pictures, results: Mapping[str, Any], captions: Mapping[str, str], images: Path
+) -> list[str]:
+    """Return a section for each figure that the results allow."""
+    return [
+        f"## {pictures.known[name].title}\n\n"
+        f"![{pictures.known[name].title}](../{images.as_posix()}/{name}.png)\n\n"
+        f"{captions[name]}\n"
+        for name in pictures.drawable(results)
+    ]
+
+
+def differences_text(differences: Mapping[str, tuple[str, str]], chosen: Mapping[str, str]) -> str:
+    """Return what differs from the paper, and what was chosen where it is silent."""
+    lines = ["## What differs from the paper", "", "| | the paper | here |", "|---|---|---|"]
+    lines += [f"| {name} | {theirs} | {ours} |" for name, (theirs, ours) in differences.items()]
+    lines += ["", "Where the papers are silent, or both scales differ:", "", "| | chosen here |"]
+    lines += ["|---|---|", *(f"| {name} | {words} |" for name, words in chosen.items()), ""]
+    return "\n".join(lines)
+
+
+def write_page(
+    page: Path,
+    text: str,
+    pictures: Pictures,
+    results: Mapping[str, Any],
+    arrays: Arrays,
+    images: Path,
+) -> list[Path]:
+    """Write a page and, unless the results are of the tiny scale, its figures; return the files."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with open_output(page) as handle:
+        handle.write(text.encode())
+    if results["scale"] == TINY:
+        return [page]
+    images.mkdir(parents=True, exist_ok=True)
+    names = pictures.drawable(results)
+    for name in names:
+        pictures.draw_one(name, results, arrays, images, ("png",))
+    return [page, *(images / f"{name}.png" for name in names)]

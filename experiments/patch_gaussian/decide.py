@@ -1,0 +1,121 @@
+"""Decide the claims from measured distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments.common.results import TINY
+from experiments.common.samples import Folds, Sample, fold_interval
+from experiments.common.verdicts import Claim, Criterion, Verdict, combine, interval_verdict
+from experiments.patch_gaussian import statistics as st
+from experiments.patch_gaussian.claims import CLAIMS, LARGEST_FAILED
+from experiments.patch_gaussian.statistics import Found
+
+LEVEL = 0.95
+TOO_MANY_FAILED = "too many networks failed to train"
+NO_MANIPULATION = "the manipulation check does not hold"
+TEST = "a test of the programs decides no claim"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What claims are decided from.
+
+    Attributes
+    ----------
+    sample : Sample
+        Networks with their distances.
+    side : int
+        Of the images.
+    permutations : int
+    """
+
+    sample: Sample
+    side: int
+    permutations: int
+
+
+Rule = Callable[[Evidence, Criterion], Found]
+
+
+def _alpha(criterion: Criterion) -> float:
+    """Return the alpha that a criterion names at its end: "W, alpha = 0"."""
+    return float(criterion.name.rsplit("=", 1)[1])
+
+
+def _position(evidence: Evidence, criterion: Criterion) -> Found:
+    target = criterion.name.split(",")[0]
+    return st.prediction(evidence.sample, target, _alpha(criterion), evidence.permutations)
+
+
+def _spread(evidence: Evidence, criterion: Criterion) -> Found:
+    if criterion.name == "against none":
+        return st.tighter_than_none(evidence.sample, evidence.side)
+    return st.spread_and_accuracy(evidence.sample, evidence.permutations)
+
+
+RULES: dict[str, Rule] = {
+    "alpha": lambda e, c: st.distinct_alphas(e.sample),
+    "position": _position,
+    "grid": lambda e, c: st.grid(e.sample, c.name, e.permutations),
+    "seeds": lambda e, c: st.nearest_cells(e.sample, _alpha(c), e.permutations),
+    "tau": lambda e, c: st.changes_with_tau(e.sample, _alpha(c)),
+    "alpha 1": lambda e, c: st.one_is_like_two(e.sample),
+    "prediction": lambda e, c: st.better_below_two(e.sample, e.permutations),
+    "spread": _spread,
+}
+
+
+def decide_all(evidence: Evidence, manipulation: Verdict, scale: str) -> list[dict[str, Any]]:
+    """Return every claim with its numbers and verdict, ready for JSON.
+
+    No claim is decided if too many networks failed or the manipulation check does not hold.
+    """
+    note = ""
+    if scale == TINY:
+        note = TEST
+    elif evidence.sample.column("failed").mean() > LARGEST_FAILED:
+        note = TOO_MANY_FAILED
+    elif manipulation is not Verdict.HOLDS:
+        note = NO_MANIPULATION
+    return [_decide(claim, evidence, note) for claim in CLAIMS]
+
+
+def _decide(claim: Claim, evidence: Evidence, note: str) -> dict[str, Any]:
+    criteria = [decide(criterion, RULES[claim.name], evidence) for criterion in claim.criteria]
+    verdict = combine(Verdict(one["verdict"]) for one in criteria)
+    words = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
+    if note:
+        verdict = Verdict.OPEN
+    return words | {"criteria": criteria, "verdict": verdict.value, "note": note}
+
+
+def decide(criterion: Criterion, rule: Rule, evidence: Evidence) -> dict[str, Any]:
+    """Return a criterion with its folds, estimate, interval, p-value and verdict."""
+    found = rule(evidence, criterion)
+    interval = fold_interval(found.folds, LEVEL)
+    verdict = interval_verdict(criterion, interval.lower, interval.upper, found.p_value)
+    return (
+        asdict(criterion)
+        | interval.summary()
+        | {
+            "folds": named_folds(found.folds),
+            "level": LEVEL,
+            "p_value": found.p_value,
+            "verdict": verdict.value,
+        }
+    )
+
+
+def named_folds(folds: Folds) -> dict[str, float | None]:
+    """Return folds by the numbers of their seeds, ready for JSON.
+
+    >>> named_folds({(0, 1): 0.5, (0, 2): float("nan")})
+    {'0 and 1': 0.5, '0 and 2': None}
+    """
+    return {
+        " and ".join(map(str, fold)): float(value) if value == value else None
+        for fold, value in folds.items()
+    }

@@ -1,0 +1,250 @@
+"""Write the documentation page of the study from its stored results.
+
+python -m experiments.patch_gaussian.page [--results DIR] [--docs docs]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from experiments.common.pages import (
+    claims_table,
+    count_verdicts,
+    criteria_table,
+    criterion_words,
+    differences_text,
+    figure_texts,
+    write_page,
+)
+from experiments.common.results import TINY, read_results
+from experiments.common.verdicts import Verdict
+from experiments.patch_gaussian.claims import CLAIMS
+from experiments.patch_gaussian.cost import COST
+from experiments.patch_gaussian.draw import FIGURES
+from experiments.patch_gaussian.page_text import (
+    CAPTIONS,
+    COST_TEXT,
+    DIFFERENCES,
+    INTRODUCTION,
+    MANIPULATION,
+    NETREP_TEXT,
+    NO_EFFECT,
+    NOT_YET,
+    PARTIAL,
+    READING,
+    REFERENCE_TEXT,
+    WIDE_TEXT,
+)
+from experiments.patch_gaussian.settings import CHOSEN
+from experiments.patch_gaussian.wide import read_wide
+
+PAGE = Path("experiments") / "patch-gaussian.md"
+IMAGES = Path("images") / "patch-gaussian"
+RESULTS_FOLDER = Path(__file__).with_name("results")
+
+
+def page_text(results: Mapping[str, Any], cost: Mapping[str, Any], wide: Mapping[str, Any]) -> str:
+    """Return the page, in Markdown; the results of the tiny scale are not shown."""
+    tiny = results["scale"] == TINY
+    numbers = results["numbers"]
+    parts = [INTRODUCTION]
+    if tiny:
+        parts += [NOT_YET, READING, "## Claims\n", criteria_table(CLAIMS)]
+    else:
+        verdict = numbers["manipulation"]["verdict"]
+        if verdict != Verdict.HOLDS:
+            parts.append(NO_EFFECT.format(verdict=verdict))
+        parts += [measured_text(results), manipulation_text(numbers["manipulation"])]
+        parts += [accuracy_text(numbers["accuracy"]), READING]
+        parts += ["## Claims\n", claims_table(results["claims"])]
+        parts += figure_texts(FIGURES, results, CAPTIONS, IMAGES)
+        parts += [wide_text(wide), reference_text(results)]
+    size = results["measure"]
+    own = {k: (a, b.format(**size)) for k, (a, b) in DIFFERENCES.items()}
+    parts += [differences_text(own, CHOSEN), cost_text(cost)]
+    return "\n".join(part for part in parts if part)
+
+
+def measured_text(results: Mapping[str, Any]) -> str:
+    """Say what was measured, and how many claims hold."""
+    networks = results["networks"]
+    core_hours = networks["training_core_seconds"] / 3600
+    lines = [
+        f"{networks['measured']} networks are compared here, of which {networks['failed']} failed "
+        f"to train. Training took {core_hours:.1f} core hours and measuring "
+        f"{sum(results['seconds'].values()) / 3600:.1f} hours. {count_verdicts(results['claims'])}",
+        "",
+    ]
+    missing = networks["planned"] - networks["measured"]
+    if missing:
+        lines += [PARTIAL.format(missing=missing), ""]
+    return "\n".join(lines)
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table.
+
+    >>> print(markdown_table(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def manipulation_text(found: Mapping[str, Any]) -> str:
+    """Return the manipulation check."""
+    rows = [
+        [
+            row["name"],
+            ", ".join(number(value) for value in row["folds"].values()),
+            criterion_words({**row, "p_value": None, "verdict": Verdict.HOLDS}).split(": ", 1)[1],
+            number(row["above"]),
+            row["verdict"],
+        ]
+        for row in found["criteria"]
+    ]
+    notes = [f"- *{row['name']}*: {row['note']}" for row in found["criteria"] if row["note"]]
+    gains = found["gain by noise"]
+    return MANIPULATION.format(
+        table=markdown_table(["criterion", "by seed", "mean", "must exceed", "verdict"], rows),
+        notes="\n".join(notes),
+        first="holds" if found["clean loss within 0.05"] else "does not hold",
+        gains=markdown_table(list(gains), [[number(np.mean(one)) for one in gains.values()]]),
+    )
+
+
+def accuracy_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the accuracy of each cell."""
+    columns = [name for name in rows[0] if name.startswith("accuracy-")]
+    headings = ["cell", "networks", "failed", *(one.removeprefix("accuracy-") for one in columns)]
+    body = [
+        [row["cell"], str(row["networks"]), str(row["failed"]), *(number(row[c]) for c in columns)]
+        for row in rows
+    ]
+    words = "Accuracy by cell (mean over seeds), clean and at each tau:"
+    return "\n".join([words, "", markdown_table(headings, body), ""])
+
+
+def wide_text(found: Mapping[str, Any]) -> str:
+    """Return the comparison of widths; empty if it was not made."""
+    if not found:
+        return ""
+    answers = {True: "yes", False: "**no**", None: "-"}
+    rows = [
+        [
+            r["name"],
+            number(r["small"]),
+            number(r["wide"]),
+            number(r["threshold"]),
+            answers[r["same"]],
+        ]
+        for r in found["conclusions"]
+    ]
+    headings = ["", "width 16", "width 32", "threshold", "same side"]
+    cells = found["cells"]
+    alphas = list(next(iter(cells.values())))
+    return WIDE_TEXT.format(
+        count=len(found["networks"]),
+        table=markdown_table(headings, rows),
+        cells=markdown_table(
+            ["tau", *(name.replace("-", " = ") for name in alphas)],
+            [[tau, *(number(row[name]) for name in alphas)] for tau, row in cells.items()],
+        ),
+    )
+
+
+def reference_text(results: Mapping[str, Any]) -> str:
+    """Return how long the matrices took, and the comparison with the reference code."""
+    count, size = results["networks"]["measured"], results["measure"]
+    seconds = sum(v for name, v in results["seconds"].items() if "/tau-" in name)
+    found = results["numbers"]["reference"]
+    netrep = ""
+    if found:
+        rows = [
+            [
+                " and ".join(row["pair"]),
+                f"{row['alpha']:g}",
+                f"{row['netrep_seconds']:.3g}",
+                f"{row['seconds']:.3g}",
+                f"{row['netrep_seconds'] / max(row['seconds'], 1e-3):.3g}",
+                f"{row['netrep_distance']:.5g}",
+                f"{row['distance']:.5g}",
+            ]
+            for row in found["rows"]
+        ]
+        headings = ["pair", "alpha", "netrep, s", "repshape, s", "ratio"]
+        headings += ["distance, netrep", "distance, repshape"]
+        netrep = NETREP_TEXT.format(tau=found["tau"], table=markdown_table(headings, rows))
+    return REFERENCE_TEXT.format(
+        hours=seconds / 3600,
+        pairs=count * (count - 1) // 2,
+        images=size["n_images"],
+        passes=size["n_passes"],
+        netrep=netrep,
+    )
+
+
+def cost_text(cost: Mapping[str, Any]) -> str:
+    """Return how long the paper's networks would take; empty if it was not measured."""
+    if not cost:
+        return ""
+    measured = list(next(iter(cost["seconds_per_pair"].values())))
+    rows = [
+        [
+            name.replace("-", " = "),
+            *(f"{row[count]:.3g}" for count in measured),
+            f"{cost['paper_seconds_per_pair'][name]:.3g}",
+            f"{cost['core_hours'][name]:.0f}",
+        ]
+        for name, row in cost["seconds_per_pair"].items()
+    ]
+    headings = ["", *(f"s, {count} images" for count in measured)]
+    headings += [f"s, {cost['paper_images']} images (expected)", "core hours"]
+    total = sum(cost["core_hours"].values())
+    return COST_TEXT.format(
+        pairs=f"{cost['pairs']:,}".replace(",", " "),
+        passes=cost["passes"],
+        table=markdown_table(headings, rows),
+        total=f"{total:.0f}",
+        days=f"{total / 2400:.1f}",
+    )
+
+
+def number(value: float | None) -> str:
+    """Return a number with three digits, or a dash."""
+    return "-" if value is None else f"{value:.3g}"
+
+
+def stored_page(results_folder: Path) -> str:
+    """Return the page of the results in a folder."""
+    path = results_folder / COST
+    cost = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return page_text(read_results(results_folder)[0], cost, read_wide(results_folder))
+
+
+def write_study_page(results_folder: Path, docs: Path) -> list[Path]:
+    """Write the page and, unless the results are of the tiny scale, its figures."""
+    results, arrays = read_results(results_folder)
+    text = stored_page(results_folder)
+    return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
+
+
+def main(
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS_FOLDER,
+    docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Write the page of the study and draw its figures."""
+    for file in write_study_page(results, docs):
+        typer.echo(f"wrote {file}", err=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

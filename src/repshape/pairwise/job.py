@@ -1,0 +1,306 @@
+"""One run over all pairs: open what is there, solve what is missing, polish, read the result."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+import pandas as pd
+
+from repshape._arrays import count
+from repshape._parallel import thread_pool
+from repshape.errors import SearchWarning, StorageError
+from repshape.io.cohort import Cohort
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.base import ShapeMetric
+from repshape.pairwise.effort import Effort
+from repshape.pairwise.growth import Form, discard_sources, open_store, relate
+from repshape.pairwise.identity import Identity, Permission, Relation
+from repshape.pairwise.inputs import records_of
+from repshape.pairwise.plan import Plan, Settings, Sizes
+from repshape.pairwise.polish import can_be_brief, can_polish, polish_layers
+from repshape.pairwise.sources import Sources
+from repshape.pairwise.store import Store, read_store
+from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
+from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
+
+# Transforms that only the polish needs are starting points: seven digits are plenty.
+POLISH_DTYPE = "float32"
+# Alignments that need more bytes than this are kept only if the user asks for them.
+LARGEST_STORE = 2**35
+# Modules between a warning and the user's code.
+INSIDE = ("repshape.pairwise", "functools")
+
+
+class Solver(Protocol):
+    """Where tiles are solved."""
+
+    def run(self, what: str, requests: Iterable[Request]) -> None:
+        """Solve and write the tiles that are missing, and show the progress of ``what``."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The distances between all pairs of networks, for each of several metrics.
+
+    ``descriptions`` are the identities of the metrics and ``paths`` their stores, by name.
+    ``fingerprints`` identify the networks, if there is a store, and ``permission`` says which of
+    those that the store has may be replaced or removed.
+    """
+
+    networks: Sequence[Any]
+    labels: tuple[str, ...]
+    metadata: pd.DataFrame
+    fingerprints: tuple[str, ...]
+    metrics: dict[str, Metric]
+    descriptions: dict[str, dict[str, Any]]
+    paths: dict[str, Path | None]
+    settings: Settings
+    permission: Permission
+
+    def run(self) -> dict[str, DistanceMatrix]:
+        """Compute whatever is missing of the matrices and return them."""
+        opened, shard = self.opened, self.settings.shard
+        with self.solver(list(opened.values())) as solver:
+            for _, what, requests in self.rounds():
+                solver.run(what, requests)
+        found = {
+            name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
+            for name, tiles in opened.items()
+        }
+        for tiles in opened.values():
+            if isinstance(tiles, Store):
+                discard_sources(tiles)
+        if shard.count == 1:
+            for D in found.values():
+                _warn_of_doubt(D)
+        return found
+
+    def rounds(self) -> Iterator[tuple[int, str, list[Request]]]:
+        """Yield the number of each layer, what it does, and its tiles, in the order of solving.
+
+        The caller solves the tiles of a layer before asking for the next.
+        """
+        opened, shard = list(self.opened.values()), self.settings.shard
+        layers = [Layer(tiles, k, 0) for k, tiles in enumerate(opened)]
+        every = sorted((tile, k) for k, one in enumerate(opened) for tile in one.plan.tiles)
+        yield 0, "pairs", [(layers[k], tile) for tile, k in shard.mine(every)]
+        for k, (name, tiles) in enumerate(self.opened.items()):
+            if self.polished[name] and shard.count == 1:
+                for layer in polish_layers(tiles, k):
+                    requests = [(layer, tile) for tile in tiles.plan.tiles]
+                    yield layer.number, f"polish {layer.number}", requests
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """How large the largest network is."""
+        return Sizes.of(records_of(self.networks), list(self.metrics.values()))
+
+    @cached_property
+    def polished(self) -> dict[str, bool]:
+        """Whether each matrix is polished."""
+        return {name: self._is_polished(name) for name in self.metrics}
+
+    @cached_property
+    def opened(self) -> dict[str, TileStore]:
+        """Where the tiles of each matrix are kept, with those that are finished already."""
+        return {name: self._open(name) for name in self.metrics}
+
+    def _is_polished(self, name: str) -> bool:
+        """Return whether to polish: asked for, possible, and with alignments that can be kept."""
+        if not (self.settings.polish and can_polish(self.metrics[name])):
+            return False
+        stored = self.paths[name] is not None
+        total = self.sizes.transform * len(self.labels) ** 2 / 2
+        limit = LARGEST_STORE if stored else 0.5 * self.settings.memory
+        if total <= limit:
+            return True
+        advice = "" if stored else " A store would keep them on disk instead."
+        warnings.warn(
+            f"The polish is left out: its alignments would take {total / 2**30:.1f} GiB, and "
+            f"{limit / 2**30:.1f} GiB are allowed.{advice} Pass polish=False to silence this "
+            "warning.",
+            stacklevel=_level_of_caller(),
+        )
+        return False
+
+    def form(self, name: str) -> Form:
+        """Return the form of the tiles of a matrix."""
+        settings, K, metric = self.settings, len(self.labels), self.metrics[name]
+        polish = self.polished[name]
+        alignments = settings.alignments or (POLISH_DTYPE if polish else None)
+        edge = min(settings.tile or K, K)
+        if settings.tile is None:
+            stored = self.paths[name] is not None
+            edge = self.sizes.edge(K, settings.memory, stored=stored, keeps=alignments is not None)
+        return Form(
+            edge=edge,
+            alignments=alignments,
+            dimensions=self.sizes.dimensions,
+            bounded=isinstance(metric, ShapeMetric),
+            effort=Effort.of(
+                metric, K, self.sizes.dimensions, polish=polish and can_be_brief(metric)
+            ),
+        )
+
+    def identity(self, name: str) -> Identity:
+        """Return what a store of a metric belongs to."""
+        return Identity(self.descriptions[name], self.labels, self.fingerprints)
+
+    def count_known(self, name: str) -> int:
+        """Return how many pairs the store of a metric has already, without changing it."""
+        path = self.paths[name]
+        if path is None or not path.exists():
+            return 0
+        return Sources(Store(path).generations, self.identity(name)).count()
+
+    def _open(self, name: str) -> TileStore:
+        path, form = self.paths[name], self.form(name)
+        if path is None:
+            plan = Plan(len(self.labels), form.edge)
+            return MemoryTiles(plan, form.alignments, form.bounded, form.effort)
+        return open_store(path, self.identity(name), self.metadata, form, self.permission)
+
+    def cache(self, edge: int) -> PreparedCache:
+        """Return prepared networks, as many as memory allows, for tiles of the given edge."""
+        capacity = self.sizes.capacity(self.settings.memory, edge)
+        return PreparedCache(self.networks, self.labels, list(self.metrics.values()), capacity)
+
+    def solver(self, opened: Sequence[Any]) -> AbstractContextManager[Solver]:
+        """Return what solves the tiles."""
+        settings = self.settings
+        cache = self.cache(max(tiles.plan.edge for tiles in opened))
+        if settings.engine == "dask":
+            from repshape.pairwise.dask import DaskSolver  # an optional dependency
+
+            assert isinstance(self.networks, Cohort)
+            return DaskSolver(
+                self.networks,
+                opened,
+                cache.metrics,
+                cache.capacity,
+                scheduler=settings.scheduler,
+                workers=settings.workers,
+                progress=settings.progress,
+            )
+        if len(self.labels) == 1:  # there are no pairs, but the network is validated all the same
+            with thread_pool(1) as pool:
+                cache.request([0], pool)
+        return nullcontext(ThreadSolver(cache, settings.workers, settings.progress))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a call of `pairwise` has to do.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the matrices.
+    labels : tuple of str
+    metadata : pandas.DataFrame
+        The networks, in the order in which the user gave them.
+    jobs : list of Job
+        What to compute: one job for each order of networks, since a store keeps its own order.
+    selections : dict of str to pathlib.Path
+        Stores that have all of the networks, and others. They are read only.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    metadata: pd.DataFrame
+    jobs: list[Job]
+    selections: dict[str, Path]
+
+    def run(self) -> dict[str, DistanceMatrix]:
+        """Compute whatever is missing of the matrices and return them."""
+        found = {name: D for job in self.jobs for name, D in job.run().items()}
+        found |= {name: read_store(path) for name, path in self.selections.items()}
+        return {name: self._ordered(found[name]) for name in self.names}
+
+    def _ordered(self, D: DistanceMatrix) -> DistanceMatrix:
+        if D.labels == self.labels:
+            return D
+        chosen: DistanceMatrix = D[list(self.labels)]
+        return chosen.replace(metadata=self.metadata)
+
+    def count_pairs(self) -> tuple[int, int]:
+        """Return how many pairs are known already, and how many there are, over all matrices."""
+        every = len(self.labels) * (len(self.labels) - 1) // 2
+        known = sum(job.count_known(name) for job in self.jobs for name in job.metrics)
+        return known + every * len(self.selections), every * len(self.names)
+
+
+def plan_run(job: Job) -> Run:
+    """Return what to do for a job, given the stores that exist."""
+    orders: dict[tuple[str, ...], list[str]] = {}
+    selections = {}
+    for name, path in job.paths.items():
+        order = job.labels
+        if path is not None and path.exists():
+            relation = relate(path, job.identity(name), job.permission)
+            if relation is Relation.SELECTION:
+                _check_finished(Store(path), can_polish(job.metrics[name]) and job.settings.polish)
+                selections[name] = path
+                continue
+            if relation is Relation.SAME:
+                order = Store(path).identity.labels
+        orders.setdefault(order, []).append(name)
+    jobs = [_part(job, order, names) for order, names in orders.items()]
+    return Run(tuple(job.metrics), job.labels, job.metadata, jobs, selections)
+
+
+def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
+    """Return a job for some of the metrics, with the networks in another order."""
+    networks, fingerprints = job.networks, job.fingerprints
+    if labels != job.labels:
+        assert isinstance(networks, Cohort)
+        networks = networks[list(labels)]
+        fingerprints = networks.fingerprints
+    return replace(
+        job,
+        networks=networks,
+        labels=labels,
+        metadata=job.metadata.loc[list(labels)],
+        fingerprints=fingerprints,
+        metrics={name: job.metrics[name] for name in names},
+    )
+
+
+def _check_finished(store: Store, polish: bool) -> None:
+    """Raise unless a store is complete, so that some of its networks can be read."""
+    brief = store.effort.brief is not None
+    if store.missing() or ((polish or brief) and store.polished() is None):
+        raise StorageError(
+            f"{store.path} is not finished, and has networks that the cohort lacks. Finish it with "
+            "all of its networks first, or name those to drop in 'remove' (--remove)."
+        )
+
+
+def _warn_of_doubt(D: DistanceMatrix) -> None:
+    """Warn if the best alignment of some pairs was found once only, once for all of them."""
+    doubtful, total = D.n_doubtful, D.condensed().size
+    if doubtful:
+        warnings.warn(
+            f"The best alignment of {doubtful} of {count(total, 'pair')} was found once only, so "
+            "a better one may exist: see DistanceMatrix.agreement. A larger n_starts searches "
+            "longer.",
+            SearchWarning,
+            stacklevel=_level_of_caller(),
+        )
+
+
+def _level_of_caller() -> int:
+    """Return the ``stacklevel`` of the first frame outside of this package, for a warning."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(INSIDE):
+        frame, level = frame.f_back, level + 1
+    return level
