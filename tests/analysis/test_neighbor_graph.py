@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from neighbor_support import check_equal, count_solved, families, whole_matrix
 from sklearn.cluster import DBSCAN
 from sklearn.manifold import Isomap
 from sklearn.neighbors import (
@@ -22,53 +23,9 @@ from sklearn.neighbors import (
 
 import repshape as rs
 from repshape.analysis import neighbor_job
-from repshape.analysis.neighbor_result import NeighborGraph
-from repshape.errors import InputError, SearchWarning, StorageError
-from repshape.pairwise import threads
+from repshape.errors import InputError, SearchWarning
 
 FloatArray = npt.NDArray[np.float64]
-
-
-def families(number: int = 4, size: int = 6, M: int = 5, n: int = 3, seed: int = 0) -> list[Any]:
-    """Families of perturbed copies of a network, each with a rotation of its own."""
-    rng = np.random.default_rng(seed)
-    networks = []
-    for _ in range(number):
-        mu, A = rng.normal(size=(M, n)), rng.normal(size=(M, n, n))
-        for _ in range(size):
-            Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
-            nu, B = mu + 0.2 * rng.normal(size=mu.shape), A + 0.2 * rng.normal(size=A.shape)
-            networks.append(rs.Gaussians.from_factors(nu @ Q, Q.T @ B))
-    return networks
-
-
-def whole_matrix(networks: Any, metric: Any) -> FloatArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SearchWarning)
-        values = rs.pairwise(networks, metric, polish=False).values.copy()
-    np.fill_diagonal(values, np.inf)
-    return values
-
-
-def check_equal(found: NeighborGraph, values: FloatArray, k: int) -> None:
-    """Bits of distances, and networks with ties in the order of the cohort."""
-    order = np.argsort(values, axis=1, kind="stable")[:, :k]
-    assert np.array_equal(found.indices, order)
-    assert np.array_equal(found.distances, np.take_along_axis(values, order, axis=1))
-
-
-def count_solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Record how many pairs each chunk solves."""
-    from repshape.analysis import pair_solver
-
-    solved: list[int] = []
-
-    def counting(*arguments: Any, **options: Any) -> Any:
-        solved.append(len(arguments[2]))
-        return threads.solve_chunk(*arguments, **options)
-
-    monkeypatch.setattr(pair_solver, "solve_chunk", counting)
-    return solved
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
@@ -332,97 +289,3 @@ def test_doubtful_pairs_are_told() -> None:
             found.settings["doubtful_pairs"]
             == rs.pairwise(networks, metric, polish=False).n_doubtful
         )
-
-
-def test_store_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, metric = families(), rs.GaussianShapeMetric(1.0)
-    solved = count_solved(monkeypatch)
-    store = tmp_path / "pairs"
-    first = rs.analysis.neighbor_graph(networks, metric, 4, store=store)
-    assert sum(solved) == first.n_solved
-    again = rs.analysis.neighbor_graph(networks, metric, 4, store=store)
-    assert sum(solved) == first.n_solved  # nothing more
-    assert np.array_equal(again.distances, first.distances)
-    more = rs.analysis.neighbor_graph(networks, metric, 6, store=store)
-    assert sum(solved) == more.n_solved
-    check_equal(more, whole_matrix(networks, metric), 6)
-
-
-def test_interrupted_search_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, metric = families(), rs.GaussianShapeMetric(1.0)
-    from repshape.analysis import pair_solver
-
-    monkeypatch.setattr(pair_solver, "BATCH", 8)
-    calls = []
-
-    def failing(*arguments: Any, **options: Any) -> Any:
-        calls.append(len(arguments[2]))
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        return threads.solve_chunk(*arguments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pair_solver, "solve_chunk", failing)
-        with pytest.raises(KeyboardInterrupt):
-            rs.analysis.neighbor_graph(networks, metric, 4, store=tmp_path / "p", workers=1)
-    solved = count_solved(monkeypatch)
-    found = rs.analysis.neighbor_graph(networks, metric, 4, store=tmp_path / "p", workers=1)
-    check_equal(found, whole_matrix(networks, metric), 4)
-    assert sum(solved) == found.n_solved - sum(calls[:5])
-
-
-def test_shards_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, metric = families(), rs.GaussianShapeMetric(1.0)
-    parts = [
-        rs.analysis.neighbor_graph(networks, metric, 4, store=tmp_path / "p", shard=f"{i}/3")
-        for i in (2, 1, 3)
-    ]
-    values = whole_matrix(networks, metric)
-    assert [len(part.of) for part in parts] == [8, 8, 8]
-    assert [part.n_pairs for part in parts] == [28 + 8 * 16] * 3
-    assert all(part.n_solved <= part.n_pairs for part in parts)
-    check_equal(parts[0], values[8:16], 4)
-    assert parts[0].graph[0, 8] == 0.0
-    assert parts[0].graph.indices[0] == 8  # itself
-    solved = count_solved(monkeypatch)
-    check_equal(rs.analysis.neighbor_graph(networks, metric, 4, store=tmp_path / "p"), values, 4)
-    assert not solved
-
-
-def test_store_refuses_others(tmp_path: Path) -> None:
-    networks, metric = families(2, 3), rs.GaussianShapeMetric(1.0)
-    store = tmp_path / "p"
-    rs.analysis.neighbor_graph(networks, metric, 2, store=store)
-    with pytest.raises(StorageError, match=r"'alpha' was 1\.0 and is 0\.5"):
-        rs.analysis.neighbor_graph(networks, rs.GaussianShapeMetric(0.5), 2, store=store)
-    others = [*networks[:5], families(1, 1, seed=9)[0]]
-    with pytest.raises(StorageError, match="responses of network '5' have changed"):
-        rs.analysis.neighbor_graph(others, metric, 2, store=store)
-    other = tmp_path / "q"
-    rs.analysis.neighbor_graph(networks, metric, 2, store=other)
-    moved = next((other / "pairs").glob("*.npz"))
-    moved.rename(store / "pairs" / moved.name)
-    with pytest.raises(StorageError, match="belongs to another store"):
-        rs.analysis.neighbor_graph(networks, metric, 2, store=store)
-    damaged = next((other / "pairs").glob("*.npz"), other / "pairs" / "a.npz")
-    damaged.write_bytes(b"x")
-    with pytest.raises(StorageError, match="is damaged"):
-        rs.analysis.neighbor_graph(networks, metric, 2, store=other)
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    with pytest.raises(StorageError, match="does not hold solved pairs"):
-        rs.analysis.neighbor_graph(networks, metric, 2, store=plain)
-
-
-def test_dask_gives_the_same(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    networks, metric = families(2, 5), rs.GaussianShapeMetric(1.0)
-    cohort = rs.Cohort.from_networks(networks).save(tmp_path / "c.zarr")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        found = rs.analysis.neighbor_graph(cohort, metric, 3, engine="dask", scheduler=client)
-    check_equal(found, whole_matrix(networks, metric), 3)
