@@ -51,7 +51,8 @@ class Exploration {
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
     consider(first);
-    auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ > s_.hits)); };
+    const int unanimous = f_.n() <= kSmall ? s_.least : s_.hits + 1;
+    auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ >= unanimous)); };
     while (starts_ < s_.most && !enough())
       consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
     agreeing_ = hits_;
