@@ -94,7 +94,8 @@ def _finding(results: Mapping[str, Any]) -> str:
     part = f"{gap['pairs with a smaller ratio for natural stimuli']} of {gap['pairs']}"
     verdict = next(c["verdict"] for c in results["claims"] if c["name"] == "Section 3.2 (c)")
     return (
-        "With corrected distances, d_0 / d_2 is smaller for natural than for artificial stimuli in "
+        f"Among the sessions of the multiverse, with {main} components and corrected distances, "
+        "d_0 / d_2 is smaller for natural than for artificial stimuli in "
         f"{part} pairs. The difference of log R between the classes is "
         f"{_interval(gap['over animals'])} with the interval over animals, and "
         f"{_interval(gap['over sessions'])} over sessions. Claim (c) of section 3.2: {verdict}.\n"
