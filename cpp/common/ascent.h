@@ -122,25 +122,21 @@ class Ascent {
 
   // Prepares for another objective: keeps the transform only.
   void restart() {
-    iterations_ = 0;
-    gradient_.clear();
     memory_.clear();
-    converged_ = stuck_ = false;
+    transfer(settings_);
   }
 
   // Prepares for an objective that resembles the last: keeps the L-BFGS memory, but no values.
   void transfer(const AscentSettings& settings) {
     settings_ = settings;
     iterations_ = 0;
-    gradient_.clear();
-    converged_ = stuck_ = false;
+    forget();
   }
 
   // Prepares for the same objective in another precision: keeps the L-BFGS memory, but no values.
   void refresh() {
     --iterations_;  // the last gradient is evaluated again
-    gradient_.clear();
-    converged_ = stuck_ = false;
+    forget();
   }
 
   // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads on.
@@ -156,6 +152,11 @@ class Ascent {
   }
 
  private:
+  void forget() {
+    gradient_.clear();
+    converged_ = stuck_ = false;
+  }
+
   // R = skew(T'G), n x n: zero in the block of directions that neither network occupies.
   void riemannian(const Matrix& t, const Matrix& g, Matrix& r) {
     Matrix product(std::size_t(n_) * k_);

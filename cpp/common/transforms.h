@@ -8,7 +8,6 @@
 
 namespace repshape {
 
-
 inline double squared_gap(const Matrix& a, const Matrix& b) {
   double total = 0;
   for (std::size_t e = 0; e < a.size(); ++e) total += (a[e] - b[e]) * (a[e] - b[e]);
