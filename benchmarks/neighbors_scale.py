@@ -7,7 +7,7 @@ Solved pairs are saved in FOLDER, so that an interrupted run resumes; times of i
 Saves benchmarks/results/neighbors_scale.json.
 
 --compare searches 1000 networks instead, in families on sheets and in families of independent
-members, and saves benchmarks/results/neighbors_members.json.
+members, and 100 networks without families. It saves benchmarks/results/neighbors_members.json.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -32,7 +32,12 @@ from benchmarks.neighbor_families import CONDITIONS, NEURONS, Members, families
 
 RESULTS = Path(__file__).parent / "results" / "neighbors_scale.json"
 COMPARED = RESULTS.with_name("neighbors_members.json")
-COMPARED_FAMILIES, COMPARED_SIZE = 20, 50
+# Kind of members, number of families and their size.
+CASES: tuple[tuple[Members, int, int], ...] = (
+    ("sheet", 20, 50),
+    ("independent", 20, 50),
+    ("independent", 100, 1),
+)
 K_NEIGHBORS, LANDMARKS = 10, 8
 LIMIT = 4 * 2**30  # bytes of address space beyond which the process fails
 
@@ -107,21 +112,21 @@ def measure(folder: Path, number: int, size: int, workers: int) -> dict[str, Any
     return found | {"times": clock.parts}
 
 
-def compare(members: Members) -> dict[str, Any]:
-    """Return how many pairs the neighbours of 1000 networks need, on one core."""
-    networks = families(COMPARED_FAMILIES, COMPARED_SIZE, members=members)
+def compare(members: Members, number: int, size: int) -> dict[str, Any]:
+    """Return how many pairs the neighbours of all networks need, on one core."""
+    networks = families(number, size, members=members)
     start = time.process_time()
     graph = rs.analysis.neighbor_graph(
         networks, rs.GaussianShapeMetric(1.0), K_NEIGHBORS, workers=1
     )
-    family = np.arange(len(networks)) // COMPARED_SIZE
+    family = np.arange(len(networks)) // size
     found = {
         "members": members,
         "networks": len(networks),
-        "families": COMPARED_FAMILIES,
+        "families": number,
         "k": K_NEIGHBORS,
         "pairs": graph.n_pairs,
-        "pairs_within_families": len(networks) * (COMPARED_SIZE - 1) // 2,
+        "pairs_within_families": len(networks) * (size - 1) // 2,
         "pairs_solved": graph.n_solved,
         "tight_bounds": graph.settings["tight_bounds"],
         "neighbours_of_own_family": float((family[graph.indices] == family[:, None]).mean()),
@@ -140,7 +145,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
     if chosen.compare:
-        rows = [compare(members) for members in get_args(Members)]
+        rows = [compare(*case) for case in CASES]
         COMPARED.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
         return
     if chosen.folder is None:
