@@ -302,6 +302,23 @@ class TestSentences:
         assert "(20 % in the worst), and no triangle inequality is violated." in agreed
         assert matrix_with().sentences[2].startswith("Nothing is recorded about the search")
 
+    def test_one_of_four_starts_is_not_called_more_than_once(self) -> None:
+        found = matrix_with(n_starts=square(4, 1), n_agreeing=square(1, 1))
+        words = {one[0]: one[1:] for one in found.checks}["Search"]
+        assert words[0] == "note"
+        assert words[1].endswith("that of 3 pairs by a single one, of few.")
+
+    def test_floors_of_some_pairs_are_not_those_of_all(self) -> None:
+        """A network with exact moments has no floor that could be measured."""
+        cohort = trials([9, 9, 9])
+        cohort.add("vae", (np.zeros((4, 2)), np.ones((4, 2))))
+        second = studied(cohort).sentences[1]
+        assert "of the median distance of the 3 pairs with enough trials" in second
+
+    def test_one_network(self) -> None:
+        alone = study(read_inputs(rs.DistanceMatrix([[0.0]])), Plan())[0].sentences
+        assert alone[0] == "There is only one network, so there is nothing to compare."
+
 
 class TestIntervals:
     def test_they_are_those_of_the_library(self, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.report.info import polish_words, search_words
+from repshape.report.info import n_single_of_few, polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
@@ -193,7 +193,8 @@ def _search(D: DistanceMatrix) -> list[Check]:
     if not words:
         return []
     assert D.n_starts is not None
-    verdict = "bad" if D.n_doubtful else "good" if D.n_starts.max() > 1 else "note"
+    sure = D.n_starts.max() > 1 and not n_single_of_few(D)
+    verdict = "bad" if D.n_doubtful else "good" if sure else "note"
     return [("Search", verdict, _capital(words.removeprefix("search: ")) + ".")]
 
 

@@ -26,14 +26,18 @@ MOST_NAMED = 3
 
 def three_sentences(source: Source, quality: Quality, evidence: Evidence) -> tuple[str, str, str]:
     """Return what a careful colleague would say about a matrix."""
+    if not source.distances.size:
+        return (
+            "There is only one network, so there is nothing to compare.",
+            "There are no distances for noise to affect.",
+            "There are no alignments to search for.",
+        )
     first = _differences(source, quality, evidence)
     return first, _noise(source, evidence), _certainty(source, quality)
 
 
 def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
     """Say what the distances have to do with the metadata, and how much of them is gain."""
-    if not source.distances.size:
-        return "There is only one network, so there is nothing to compare."
     if source.coincide:
         return "All networks coincide: the distances are rounding errors."
     if source.n_missing:
@@ -47,7 +51,10 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
     share = share_words(evidence.gain.value)
     if evidence.gain.p_value is None:
         return f"{words}; differences of overall gain make {share} of the squared distances."
-    return f"{words}; overall gain explains {share} of the differences between squared distances."
+    return (
+        f"{words}; overall gain explains {share} of the differences between squared distances (p = "
+        f"{evidence.gain.p_value:.2g})."
+    )
 
 
 def _group_words(evidence: Evidence) -> str:
@@ -119,7 +126,7 @@ def _noise(source: Source, evidence: Evidence) -> str:
                 "distances contain no noise; if they were estimated from trials, the distances are "
                 "too large by an unknown amount."
             )
-        return "The networks are given without noise, so there is no noise floor to subtract."
+        return "The networks are given without noise, so the distances contain none."
     if facts is not None and facts.has_trials and int(facts.fewest.max()) == 1:
         return (
             "There is a single trial of each condition, so noise cannot be told from signal: the "
@@ -141,6 +148,8 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
         )
     else:
         words = f"The noise floor is {share_words(found.ratio)} of the median distance"
+        if found.n_pairs < source.distances.size:
+            words += f" of the {many(found.n_pairs, 'pair')} with enough trials"
         if found.ratio >= 1.0:
             words += ", so a typical distance is no larger than noise alone would make it"
         else:
@@ -205,7 +214,7 @@ def _listed(items: list[str]) -> str:
 
 def _search_words(source: Source) -> str:
     D = source.matrix
-    if D.converged is None or not source.distances.size:
+    if D.converged is None:
         return "Nothing is recorded about the search for the best alignments"
     upper = np.triu_indices(len(D), 1)
     if D.lower_bounds is not None:
@@ -216,7 +225,7 @@ def _search_words(source: Source) -> str:
         return "The solver converged for all pairs, each solved exactly or from one start"
     shares = D.agreement[upper]
     return (
-        f"The search agrees with itself: in the median pair, {share_words(np.median(shares))} of "
-        f"the independent starts found the best alignment ({share_words(shares.min())} in the "
+        f"The solver converged for all pairs; in the median pair, {share_words(np.median(shares))} "
+        f"of the independent starts found the best alignment ({share_words(shares.min())} in the "
         "worst)"
     )
