@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -175,11 +176,20 @@ def discard_sources(store: Store) -> None:
     needed = store.polished() is None if store.effort.inherits else bool(store.missing())
     if needed or "current" not in store.root:
         return
+    kept = {key: store.root[key] for key in ("format", "version", "current")}
+    earlier = list(_earlier_folders(store))
+    if not earlier and store.root == kept:  # a finished store may be on a read-only disk
+        return
     with writable(store.path):
-        kept = {key: store.root[key] for key in ("format", "version", "current")}
         write_attributes(store.path, kept)  # from here on, what follows is nobody's source
-        for folder in store.path.iterdir():
-            earlier = folder.name.startswith(GENERATION) and folder != store.folder
-            if folder.is_dir() and (earlier or folder.name in ("tiles", "alignments", "polish")):
-                (folder / "zarr.json").unlink(missing_ok=True)
-                shutil.rmtree(folder)
+        for folder in earlier:
+            (folder / "zarr.json").unlink(missing_ok=True)
+            shutil.rmtree(folder)
+
+
+def _earlier_folders(store: Store) -> Iterator[Path]:
+    """Yield the folders of earlier generations; the first one has no folder of its own."""
+    for folder in store.path.iterdir():
+        earlier = folder.name.startswith(GENERATION) and folder != store.folder
+        if folder.is_dir() and (earlier or folder.name in ("tiles", "alignments", "polish")):
+            yield folder
