@@ -13,7 +13,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from repshape.errors import SearchWarning
 
-from .machine import AnyMomentMachine, tally
+from .checks import tally
+from .machine import AnyMomentMachine
 
 # Machines, and steps of each, between two writings of the tally.
 MACHINES = 4

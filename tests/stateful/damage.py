@@ -67,13 +67,17 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 def restore(folder: Path, files: dict[Path, bytes]) -> None:
     """Give a folder the files that it had."""
-    for path in contents(folder):
-        if path not in files:
-            path.unlink()
+    shutil.rmtree(folder)
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_bytes() != content:
-            path.write_bytes(content)
+        path.write_bytes(content)
+
+
+def undo(folder: Path, before: dict[Path, bytes], after: dict[Path, bytes]) -> None:
+    """Repair the files that are still as damaged as they were."""
+    for path, content in contents(folder).items():
+        if path in before and content == after.get(path):
+            path.write_bytes(before[path])
 
 
 def follow_advice(words: str, inside: Path) -> bool:

@@ -4,51 +4,34 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
 from repshape import Cohort, DistanceMatrix, pairwise
 from repshape.errors import RepshapeError
-from repshape.pairwise.identity import Identity
-from repshape.pairwise.polish import can_polish
-from repshape.pairwise.sources import Sources
 from repshape.pairwise.store import Store
 
-from .damage import HARMS, Damage, contents, follow_advice, restore
-from .faults import Child, Fault, Outcome, attempt, injected, refusal
-from .inputs import (
-    METRICS,
-    NAMES,
-    TIMELESS,
-    VERSIONS,
-    Choice,
-    alone,
-    by_fingerprint,
-    cohort_of,
-    network,
-    space_of,
-)
+from .checks import CheckedMachine, tally
+from .damage import HARMS, Damage, contents, follow_advice, restore, undo
+from .faults import Child, Fault, attempt, injected, refusal
+from .inputs import METRICS, NAMES, VERSIONS, Choice, by_fingerprint, cohort_of, network
 
 # A disk in memory, where there is one: writes that wait for a disk teach nothing here.
 MEMORY = Path("/dev/shm")
-# A shard without any tiles: it begins a generation, and computes nothing.
-NOTHING = "9999/9999"
 # More advice than this for the damage of one step does not help.
 MOST_ADVICE = 40
-
-# What was tried, over all machines of this process.
-tally: Counter[str] = Counter()
 
 names = st.sampled_from(NAMES)
 versions = st.integers(0, VERSIONS - 1)
 numbers = st.integers(0, 10**6)
-harms = st.builds(Damage, st.sampled_from(HARMS), numbers, numbers, st.sampled_from([True, True, False]))
+harms = st.builds(
+    Damage, st.sampled_from(HARMS), numbers, numbers, st.sampled_from([True, True, False])
+)
 tiles = st.integers(1, 3)
 
 
@@ -64,15 +47,43 @@ def faults(operations: int) -> st.SearchStrategy[Fault]:
     )
 
 
-class StoreMachine(RuleBasedStateMachine):
+def where(applies: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a rule do nothing, and not count as a step, where it does not apply.
+
+    A precondition of hypothesis would have to be the same whenever a machine is run again, which
+    the moment of a kill is not.
+    """
+
+    def conditional(step: Callable[..., None]) -> Callable[..., None]:
+        @wraps(step)
+        def guarded(self: Any, **given: Any) -> None:
+            if applies(self):
+                step(self, **given)
+            else:
+                tally["steps"] -= 1
+
+        return guarded
+
+    return conditional
+
+
+def has_store(machine: Any) -> bool:
+    """Return whether anything was computed."""
+    return bool(machine.store.exists())
+
+
+class StoreMachine(CheckedMachine):
     """Whatever happens, a result is the one of an undisturbed run, or it is refused."""
 
-    @initialize(metric=st.sampled_from(sorted(METRICS)), versions=st.tuples(versions, versions))
-    def begin(self, metric: str, versions: tuple[int, int]) -> None:
+    @initialize(
+        metric=st.sampled_from(sorted(METRICS)), versions=st.lists(versions, min_size=3, max_size=5)
+    )
+    def begin(self, metric: str, versions: list[int]) -> None:
         self.root = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.path, self.store, self.shadow = (self.root / one for one in ("cohort", "d", "shadow"))
         self.metric = metric
         self.cohort: dict[str, Choice] = {}
+        self.polished: set[tuple[str, str, float]] = set()
         made = Cohort.create(self.path)
         for name, version in zip(NAMES, versions, strict=False):
             made.add(name, network((name, version)), version=version)
@@ -85,10 +96,6 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def count_steps(self) -> None:
         tally["steps"] += 1
-
-    def _idle(self) -> None:
-        """Do nothing, where a rule does not apply: what it needs may differ from run to run."""
-        tally["steps"] -= 1
 
     # The cohort.
 
@@ -105,9 +112,8 @@ class StoreMachine(RuleBasedStateMachine):
         self._change(lambda c: c.replace(name, network(choice), version=version), after, fault)
 
     @rule(name=names, fault=faults(12))
+    @where(lambda self: len(self.cohort) > 2)
     def remove(self, name: str, fault: Fault) -> None:
-        if len(self.cohort) <= 2:
-            return self._idle()
         after = {one: choice for one, choice in self.cohort.items() if one != name}
         self._change(lambda c: c.remove(name), after, fault)
 
@@ -184,16 +190,14 @@ class StoreMachine(RuleBasedStateMachine):
             self._check_finished()
 
     @rule()
+    @where(has_store)
     def load(self) -> None:
-        if not self.store.exists():
-            return self._idle()
         self._check_loaded(DistanceMatrix.load(self.store))
 
     @rule()
+    @where(lambda self: self._finished(self.store))
     def compute_on_a_read_only_disk(self) -> None:
         """A finished store needs no writing."""
-        if not self._finished(self.store):
-            return self._idle()
         tally["read-only disks"] += 1
         with injected(Fault("read-only", 1)):
             self._check_loaded(DistanceMatrix.load(self.store))
@@ -202,49 +206,47 @@ class StoreMachine(RuleBasedStateMachine):
         self._check_same(again, DistanceMatrix.load(self.shadow))
 
     @rule(metric=st.sampled_from(sorted(METRICS)))
+    @where(has_store)
     def change_the_metric(self, metric: str) -> None:
-        if metric == self.metric or not self.store.exists():
-            return self._idle()
+        if metric == self.metric:
+            return
         before = contents(self.store)
         assert self._refused(lambda: self._run(metric=metric))
         assert contents(self.store) == before
 
     @rule()
+    @where(lambda self: self._permission()["replace"])
     def compute_without_permission(self) -> None:
-        if not self._permission()["replace"]:
-            return self._idle()
         before = contents(self.store)
         assert self._refused(lambda: self._run(replace=None, remove=None))
         assert contents(self.store) == before
 
     @rule(name=names)
+    @where(has_store)
     def compute_a_selection(self, name: str) -> None:
-        if not self.store.exists():
-            return self._idle()
         chosen = [one for one in self.cohort if one != name]
         before = contents(self.store)
         stored = Store(self.store).identity.networks
         inside = all(stored.get(one) == network(self.cohort[one]).fingerprint for one in chosen)
         if not inside or len(chosen) in (0, len(stored)):
-            return self._idle()
+            return
         cohort = Cohort.open(self.path)[chosen]
-        try:
-            D = pairwise(cohort, METRICS[self.metric], store=self.store, progress=False)
-        except RepshapeError as error:
-            self._count(refusal(error), Fault())
-            assert not self._finished(self.store), error
+        metric, finished = METRICS[self.metric], self._finished(self.store)
+        if not finished:
+            assert self._refused(lambda: pairwise(cohort, metric, store=self.store))
         else:
+            D = pairwise(cohort, metric, store=self.store, progress=False)
             self._check_same(D, DistanceMatrix.load(self.shadow)[chosen])
         assert contents(self.store) == before
 
     # Damage.
 
     @rule(damages=st.lists(harms, min_size=1, max_size=2), load=st.booleans())
+    @where(has_store)
     def damage_the_store(self, damages: list[Damage], load: bool) -> None:
-        if not self.store.exists():
-            return self._idle()
         before = contents(self.store)
         tally["corruptions"] += sum(one.apply(self.store) for one in damages)
+        after = contents(self.store)
         if load:
             try:
                 self._check_loaded(DistanceMatrix.load(self.store))
@@ -255,6 +257,7 @@ class StoreMachine(RuleBasedStateMachine):
             self._count(outcome, Fault())
             if outcome.end == "done":
                 self._check_finished()
+                undo(self.store, before, after)  # what was damaged and not read
                 return
             if self._is_expected(outcome.words) or not follow_advice(outcome.words, self.store):
                 break
@@ -280,148 +283,6 @@ class StoreMachine(RuleBasedStateMachine):
         restore(self.path, before)
         self._check_nothing_lost(known, files)
 
-    # What must hold.
-
-    def _run(
-        self, *, tile: int = 2, shard: str | None = None, metric: str | None = None, **changes: Any
-    ) -> DistanceMatrix:
-        options = self._permission() | changes
-        return pairwise(
-            Cohort.open(self.path),
-            METRICS[metric or self.metric],
-            store=self.store,
-            tile=tile,
-            shard=shard,
-            workers=1,
-            progress=False,
-            **options,
-        )
-
-    def _permission(self) -> dict[str, Any]:
-        return permission(self.store, {k: network(v).fingerprint for k, v in self.cohort.items()})
-
-    def _identity(self) -> Identity:
-        """Return what the store would belong to after a run."""
-        prints = tuple(network(choice).fingerprint for choice in self.cohort.values())
-        return Identity({}, tuple(self.cohort), prints)
-
-    def _known(self) -> int:
-        """Return how many pairs of the cohort the store has."""
-        if not self.store.exists():
-            return 0
-        return Sources(Store(self.store).generations, self._identity()).count()
-
-    def _chunks(self) -> dict[Path, bytes]:
-        """Return the finished chunks of the present generation."""
-        if not self.store.exists():
-            return {}
-        files = contents(Store(self.store).folder)
-        return {path: content for path, content in files.items() if "c" in path.parts}
-
-    def _check_nothing_lost(self, known: int, files: dict[Path, bytes]) -> None:
-        if not self.store.exists():
-            assert not files
-            return
-        assert self._known() >= known
-        folder = Store(self.store).folder
-        if all(folder in path.parents for path in files):
-            now = contents(folder)
-            assert all(now.get(path) == content for path, content in files.items())
-        self._follow()
-
-    def _check_refusal(self, words: str, fault: Fault) -> None:
-        if fault.kind == "none":
-            assert self._is_expected(words), words
-        else:
-            assert fault.kind != "kill", words
-            assert "Cannot write to" in words or self._is_expected(words), words
-
-    def _is_expected(self, words: str) -> bool:
-        """Return whether an undisturbed run would be refused, too: a network is too large."""
-        space = space_of(Store(self.store).identity) if self.store.exists() else None
-        largest = max(network(choice).n_neurons for choice in self.cohort.values())
-        return "'pad_to' was" in words and space is not None and largest > space
-
-    def _check_finished(self) -> None:
-        """Check the store after a run that says that it is complete."""
-        self._follow()
-        assert self._finished(self.store)
-        found = DistanceMatrix.load(self.store)
-        assert sorted(found.labels) == sorted(self.cohort)
-        self._check_loaded(found)
-
-    def _check_loaded(self, D: DistanceMatrix) -> None:
-        if self._finished(self.store):
-            expected = DistanceMatrix.load(self.shadow)
-            self._check_same(D, expected)
-        if self._finished(self.store) and self.metric not in TIMELESS:
-            return
-        identity = Store(self.store).identity
-        space, prints = space_of(identity), identity.networks
-        seen = self.__dict__.setdefault("polished", set())
-        for i, first in enumerate(D.labels):
-            for j, second in enumerate(D.labels[:i]):
-                value = D.values[i, j]
-                pair = (prints[first], prints[second])
-                own = np.isnan(value) or value == alone(self.metric, space, *pair)
-                assert own or (*sorted(pair), value) in seen, (first, second, value)
-
-    def _check_same(self, D: DistanceMatrix, expected: DistanceMatrix) -> None:
-        """Check that two matrices have the same bits."""
-        expected = expected[list(D.labels)]
-        for name in ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed"):
-            np.testing.assert_array_equal(getattr(D, name), getattr(expected, name), name)
-        assert D.description == expected.description, (D.description, expected.description)
-        assert D.metadata.equals(expected.metadata)
-
-    def _finished(self, store: Path) -> bool:
-        if not store.exists():
-            return False
-        opened = Store(store)
-        if can_polish(METRICS[self.metric]):
-            return opened.polished() is not None and not opened.missing()
-        return not opened.missing()
-
-    def _follow(self) -> None:
-        """Let the undisturbed store go the way of the other one."""
-        if not self.store.exists():
-            return
-        real = Store(self.store).identity
-        shadow = Store(self.shadow).identity if self.shadow.exists() else None
-        if shadow is None or shadow.networks != real.networks:
-            self._run_shadow(real, NOTHING)
-        if self._finished(self.store) and not self._finished(self.shadow):
-            self._run_shadow(real, None)
-            D = DistanceMatrix.load(self.shadow)
-            prints, seen = real.networks, self.__dict__.setdefault("polished", set())
-            for i, first in enumerate(D.labels):
-                for j, second in enumerate(D.labels[:i]):
-                    seen.add((*sorted((prints[first], prints[second])), D.values[i, j]))
-
-    def _run_shadow(self, identity: Identity, shard: str | None) -> None:
-        cohort, metric = cohort_of(identity), METRICS[self.metric]
-        changes = permission(self.shadow, identity.networks)
-        options: dict[str, Any] = {"shard": shard, "workers": 1, "progress": False, "tile": 2}
-        pairwise(cohort, metric, store=self.shadow, **options, **changes)
-
-    def _refused(self, action: Callable[[], Any]) -> bool:
-        try:
-            action()
-        except RepshapeError as error:
-            self._count(refusal(error), Fault())
-            return True
-        return False
-
-    def _count(self, outcome: Outcome, fault: Fault) -> None:
-        if outcome.end == "killed":
-            tally["kills"] += 1
-        if outcome.end == "refused":
-            tally["refusals"] += 1
-            if fault.kind in ("full", "read-only", "too large") and "Cannot write" in outcome.words:
-                tally[f"disks: {fault.kind}"] += 1
-        if outcome.end == "done":
-            tally["finished"] += 1
-
 
 class AnyMomentMachine(StoreMachine):
     """Also kills from outside, at any moment: what happens then differs from run to run."""
@@ -433,11 +294,3 @@ class AnyMomentMachine(StoreMachine):
         child.kill_after(milliseconds / 1000)
         self._count(child.join(), Fault())
         self._check_nothing_lost(known, files)
-
-
-def permission(store: Path, networks: dict[str, str]) -> dict[str, Any]:
-    """Return which networks a run must replace in a store, and remove from it."""
-    stored = Store(store).identity.networks if store.exists() else {}
-    changed = [name for name in networks if stored.get(name, networks[name]) != networks[name]]
-    absent = [name for name in stored if name not in networks]
-    return {"replace": changed or None, "remove": absent or None}

@@ -261,8 +261,8 @@ def discard_network(path: Path, name: str, *, before: int) -> None:
     for _, folder in sorted(earlier, key=lambda pair: pair[0].revision):
         hidden = folder.with_name(f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
         with writable(path):
-            folder.rename(hidden)  # in one step; what follows may be interrupted
-            shutil.rmtree(hidden)
+            folder.rename(hidden)  # in one step; what follows may be interrupted, or fail
+        shutil.rmtree(hidden, ignore_errors=True)
 
 
 def check_same_conditions(first: Record, second: Record) -> None:

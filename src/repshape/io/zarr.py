@@ -92,7 +92,7 @@ def sealed(attributes: dict[str, Any]) -> dict[str, Any]:
     return plain | {SEAL: sha256(text.encode()).hexdigest()[:16]}
 
 
-def read_attributes(path: Path) -> dict[str, Any] | None:
+def read_attributes(path: Path, remedy: str = "") -> dict[str, Any] | None:
     """Return the attributes of the Zarr group in a folder, or None if there is no such group.
 
     Raises one clear sentence if they are not those that were written. Attributes that other
@@ -103,7 +103,7 @@ def read_attributes(path: Path) -> dict[str, Any] | None:
         text = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with readable(file):
+    with readable(file, remedy):
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("node_type") != "group":
             return None

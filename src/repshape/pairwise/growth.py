@@ -72,7 +72,7 @@ class Form:
             "metadata": metadata_to_json(metadata),
             "edge": self.edge,
             "alignments": self.alignments,
-            "width": 2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see store._pack
+            "width": 2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see chunks.pack
             "bounded": self.bounded,
             "effort": asdict(self.effort),
         }
@@ -117,6 +117,8 @@ def open_store(
     permission = permission or Permission()
     relation = relate(path, identity, permission)
     store = Store(path)
+    for one in store.generations:
+        one.describe_arrays()
     refusal = _refusal(store, form, relation)
     if refusal:
         raise StorageError(f"{path} cannot be continued: {refusal}. {ADVICE}")
@@ -151,11 +153,12 @@ def _begin_generation(
         inherited = np.flatnonzero(common_networks(polished.identity, identity) >= 0)
     effort = replace(store.effort, inherits=len(inherited) > 1)
     form = replace(form, alignments=store.alignments, bounded=store.bounded, effort=effort)
-    folders = [one.folder.relative_to(store.path).as_posix() for one in sources]
+    folders = [_name(store, one) for one in sources]
     header = form.header(identity, metadata) | {
         "version": VERSIONS[1],
         "sources": folders,
         "inherited": inherited.tolist(),
+        "inherited_from": None if polished is None else _name(store, polished),
         "removed": sorted(permission.remove | store.removed),
     }
     name = GENERATION + _digest(identity, folders)
@@ -163,6 +166,10 @@ def _begin_generation(
         create_layer(store.path / name, header, header)
     write_attributes(store.path, store.root | {"version": VERSIONS[1], "current": name})
     return Store(store.path)
+
+
+def _name(store: Store, generation: Store) -> str:
+    return generation.folder.relative_to(store.path).as_posix()
 
 
 def _digest(identity: Identity, sources: list[str]) -> str:
