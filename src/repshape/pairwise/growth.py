@@ -15,6 +15,7 @@ import json
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +26,6 @@ import pandas as pd
 
 from repshape.errors import InputError, StorageError
 from repshape.io.matrices import metadata_to_json
-from repshape.io.writing import writable
 from repshape.io.zarr import write_attributes
 from repshape.pairwise.effort import PLAIN, Effort
 from repshape.pairwise.identity import Identity, Permission, Relation
@@ -179,15 +179,18 @@ def _digest(identity: Identity, sources: list[str]) -> str:
 
 
 def discard_sources(store: Store) -> None:
-    """Delete earlier generations once the present one needs nothing of them any more."""
+    """Delete earlier generations once the present one needs nothing of them any more.
+
+    Where that fails, as on a read-only disk, it is left to a later run.
+    """
     needed = store.polished() is None if store.effort.inherits else bool(store.missing())
     if needed or "current" not in store.root:
         return
     kept = {key: store.root[key] for key in ("format", "version", "current")}
     earlier = list(_earlier_folders(store))
-    if not earlier and store.root == kept:  # a finished store may be on a read-only disk
+    if not earlier and store.root == kept:
         return
-    with writable(store.path):
+    with suppress(OSError):
         write_attributes(store.path, kept)  # from here on, what follows is nobody's source
         for folder in earlier:
             (folder / "zarr.json").unlink(missing_ok=True)
