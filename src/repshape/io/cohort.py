@@ -37,7 +37,7 @@ from repshape.io.records import (
     stored_checksum,
 )
 from repshape.io.writing import atomic_folder, writable
-from repshape.io.zarr import create_group, readable
+from repshape.io.zarr import create_group
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network
 
@@ -283,14 +283,11 @@ class Cohort(Sequence[Network]):
 
         Only the checksums of their files are read, unless one of them differs.
         """
-        for k, record in enumerate(self._records):
-            if self.path is None or record.checksum == stored_checksum(self.path / record.key):
-                continue
-            if self[k].fingerprint != record.fingerprint:
-                raise StorageError(
-                    f"The responses of network {record.name!r} in {self.path} are not those that "
-                    "were added: their files have changed since."
-                )
+        if self.path is not None:
+            for record in self._records:
+                folder = self.path / record.key
+                if record.checksum != stored_checksum(folder):
+                    load_network(folder, record)  # raises unless its responses are the same
         return self.fingerprints
 
     @property
@@ -349,9 +346,7 @@ class Cohort(Sequence[Network]):
         record = self._records[index]
         if self.path is None:
             return self._networks[record.name]
-        folder = self.path / record.key
-        with readable(folder):
-            return load_network(folder, record)
+        return load_network(self.path / record.key, record)
 
     def __iter__(self) -> Iterator[Network]:
         return (self[k] for k in range(len(self)))
