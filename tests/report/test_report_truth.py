@@ -226,6 +226,17 @@ class TestSentences:
         assert re.match(r"Groups by 'area' differ \(p = 0\.0\d+, if networks are indep", first)
         assert "also with all networks scaled to the same norm" in first
 
+    def test_a_difference_that_gain_hides_is_said(self) -> None:
+        """Shapes differ by group, and gains of all networks are so different that it is hidden."""
+        rng = np.random.default_rng(0)
+        shapes = 3 * rng.normal(size=(2, 4, 1, 2))
+        gains = np.tile([0.2, 1.0, 5.0, 25.0, 125.0], 2)
+        networks = [gains[k] * (shapes[k // 5] + rng.normal(size=(4, 9, 2))) for k in range(10)]
+        table = pd.DataFrame({"area": ["V1"] * 5 + ["V4"] * 5})
+        first = studied(rs.Cohort.from_networks(networks, metadata=table)).sentences[0]
+        assert re.match(r"Groups by 'area' do not differ significantly \(p = [\d.]+\), but ", first)
+        assert re.search(r"but do with all networks scaled to the same norm \(p = 0\.0", first)
+
     def test_equal_groups_do_not_differ(self) -> None:
         first = studied(trials([9] * 8, area=list("aabbaabb"), seed=2)).sentences[0]
         assert re.match(r"Groups by 'area' do not differ significantly \(p = 0\.\d+\);", first)

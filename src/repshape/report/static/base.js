@@ -125,12 +125,12 @@ const tidy = (text, most = 60) => {
   return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
 };
 const name = (k, most = 40) => tidy(LABELS[k], most);
-/** A shortened label that keeps both ends, because names often differ at the end. */
-const brief = (k, most) => {
-  const whole = tidy(LABELS[k], 200);
+/** A shortened text that keeps both ends, because names often differ at the end. */
+const middle = (whole, most) => {
   const half = Math.floor((most - 1) / 2);
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
+const brief = (k, most) => middle(tidy(LABELS[k], 200), most);
 
 /** Gap between a distance and its lower bound, relative to the distance; NaN if uninformative. */
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);

@@ -80,6 +80,7 @@ function drawPair(pen, width, t, shown) {
     pen.rect(left + 0.5, top + 20.5, side - 1, side - 1, { stroke: t.line });
     const to = (x, y) => [left + side / 2 + (x - (box[0] + box[1]) / 2) * scale, top + 20 + side / 2 - (y - (box[2] + box[3]) / 2) * scale];
     drawMoments(pen, shown.own, shown[when], to, scale, size, t);
+    nameConditions(pen, shown.own, to, left + side, t);
   });
   const y = rows * (side + 26) + 8;
   marker(pen, 8, y, 'circle', 5, { fill: t.first });
@@ -103,16 +104,16 @@ function drawMoments(pen, first, second, to, scale, size, t) {
     }
     for (let k = 0; k < rows.length; k += 5) marker(pen, ...to(rows[k], rows[k + 1]), shape, 3.6, { fill: colour, stroke: t.back, width: 0.8 });
   }
-  nameConditions(pen, first, to, t);
 }
 
 /** Write the names of conditions beside the means of the first network, as far as there is room. */
-function nameConditions(pen, rows, to, t) {
+function nameConditions(pen, rows, to, edge, t) {
   const taken = [];
   matrixNow().pairs.conditions.forEach((condition, m) => {
-    const text = tidy(condition, 18);
+    const text = middle(tidy(condition, 200), 17);
     const [x, y] = to(rows[5 * m], rows[5 * m + 1]);
-    const box = [x + 6, y - 16, textWidth(text, 10.5, t.font), 12];
+    const wide = textWidth(text, 10.5, t.font);
+    const box = [x + 6 + wide < edge ? x + 6 : x - 6 - wide, y - 16, wide, 12];
     const clear = taken.every(([u, v, w, h]) => box[0] > u + w || box[0] + box[2] < u || box[1] > v + h || box[1] + box[3] < v);
     if (!clear) return;
     taken.push(box);
