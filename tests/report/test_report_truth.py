@@ -311,6 +311,9 @@ class TestSentences:
         agreed = matrix_with(**known, **starts).sentences[2]
         assert "in the median pair, 40 % of the independent starts" in agreed
         assert "(20 % in the worst), and no triangle inequality is violated." in agreed
+        starts["n_agreeing"] = [[1, 10, 0], [10, 1, 8], [0, 8, 1]]
+        composed = matrix_with(**known, **starts).sentences[2]
+        assert "(in 1, no start did, and it was composed from those of other pairs)" in composed
         assert matrix_with().sentences[2].startswith("Nothing is recorded about the search")
 
     def test_one_of_four_starts_is_not_called_more_than_once(self) -> None:

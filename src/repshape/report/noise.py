@@ -78,6 +78,11 @@ def _span(values: npt.ArrayLike) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def _counted(values: npt.ArrayLike, noun: str) -> str:
+    words = _span(values)
+    return f"{words} {noun}" if words == "1" else f"{words} {noun}s"
+
+
 def _trials(facts: Facts | None) -> Check:
     topic = "Trials"
     if facts is None:
@@ -90,8 +95,9 @@ def _trials(facts: Facts | None) -> Check:
         return topic, "note", words
     given = np.array([kind == TRIALS for kind in facts.kinds])
     words = (
-        f"{_span(facts.trials[given])} trials of each condition and {_span(facts.neurons[given])} "
-        f"neurons; {_span(facts.per_dimension[given])} trials per dimension"
+        f"{_counted(facts.trials[given], 'trial')} of each condition and "
+        f"{_counted(facts.neurons[given], 'neuron')}; {_span(facts.per_dimension[given])} trials "
+        "per dimension"
     )
     if counts[TRIALS] < len(given):
         words += f". {len(given) - counts[TRIALS]} of {len(given)} networks have no trials"
@@ -153,7 +159,7 @@ def _trial_counts(share: Share, facts: Facts) -> Check:
     words = (
         f"Numbers of trials explain {share_words(share.value)} of the differences between "
         f"squared distances (Mantel test, p = {share.p_value:.2g}), from "
-        f"{_span(facts.fewest)} trials of the condition with fewest."
+        f"{_counted(facts.fewest, 'trial')} of the condition with fewest."
     )
     if share.p_value > LEVEL:
         return topic, "good", words

@@ -225,8 +225,11 @@ def _search_words(source: Source) -> str:
     if D.agreement is None or D.n_starts is None or D.n_starts[upper].max() == 1:
         return "The solver converged for all pairs, each solved exactly or from one start"
     shares = D.agreement[upper]
+    composed = int((shares == 0.0).sum())
+    worst = f"{share_words(shares.min())} in the worst"
+    if composed:
+        worst = f"in {composed}, no start did, and it was composed from those of other pairs"
     return (
         f"The solver converged for all pairs; in the median pair, {share_words(np.median(shares))} "
-        f"of the independent starts found the best alignment ({share_words(shares.min())} in the "
-        "worst)"
+        f"of the independent starts found the best alignment ({worst})"
     )

@@ -76,6 +76,9 @@ function floorOf(matrix, i, j) {
   return Math.sign(squared) * Math.sqrt(Math.abs(squared));
 }
 
+/** Estimates of a floor may be negative: then noise alone gives no distance on average. */
+const floorWords = (floor, count = 3) => (floor > 0 ? digits(floor, count) : 'not above 0');
+
 /** The distance of a pair corrected for noise, with the ends of its interval; null if it is not known. */
 function intervalOf(matrix, i, j) {
   const given = matrix.intervals;

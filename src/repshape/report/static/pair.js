@@ -157,7 +157,7 @@ function noiseLines(matrix, i, j, far) {
   const floor = floorOf(matrix, i, j);
   if (Number.isNaN(floor) || Number.isNaN(plain)) return lines;
   const share = floor > 0 && plain > 0 ? ` (${Math.round((100 * floor) / plain)} % of the distance${matrix.plug_in ? ' before the correction' : ''})` : '';
-  return [...lines, ['Noise floor', digits(floor) + share]];
+  return [...lines, ['Noise floor', floorWords(floor, 4) + share]];
 }
 
 /** The parts of the squared distance that means and covariances make; they add up to it. */
