@@ -313,14 +313,16 @@ class TestSentences:
         assert "(20 % in the worst), and no triangle inequality is violated." in agreed
         starts["n_agreeing"] = [[1, 10, 0], [10, 1, 8], [0, 8, 1]]
         composed = matrix_with(**known, **starts).sentences[2]
-        assert "(in 1, no start did, and it was composed from those of other pairs)" in composed
+        assert (
+            "(in 1 pair none did: it was composed from the alignments of other pairs)" in composed
+        )
         assert matrix_with().sentences[2].startswith("Nothing is recorded about the search")
 
     def test_one_of_four_starts_is_not_called_more_than_once(self) -> None:
         found = matrix_with(n_starts=square(4, 1), n_agreeing=square(1, 1))
         words = {one[0]: one[1:] for one in found.checks}["Search"]
         assert words[0] == "note"
-        assert words[1].endswith("that of 3 pairs by a single one, of few.")
+        assert words[1].endswith("that of 3 pairs was found by one start of fewer than 8.")
 
     def test_floors_of_some_pairs_are_not_those_of_all(self) -> None:
         """A network with exact moments has no floor that could be measured."""
@@ -345,7 +347,7 @@ class TestIntervals:
         expected = rs.inference.distance(cohort[i], cohort[j], METRIC)
         values = unpack(matrix["intervals"]["values"])
         np.testing.assert_allclose(values, [expected.estimate, *expected.interval], rtol=1e-9)
-        assert matrix["intervals"]["note"].startswith("1 of 3 distances are corrected for noise.")
+        assert matrix["intervals"]["note"].startswith("1 of 3 distances is corrected for noise.")
 
     def test_a_corrected_matrix_shows_its_own(self, tmp_path: Path) -> None:
         """Its distances are below those of the alignments, which is no contradiction."""

@@ -28,7 +28,7 @@ FEWEST_TRIALS = 6
 ALIGNMENTS = 320
 ALIGNMENT_SECONDS, CONDITION_SECONDS = 1e-3, 7e-5
 GRADIENTS, OPERATIONS_PER_SECOND = 300, 5e9
-DEFAULT_SECONDS = 6.5
+DEFAULT_SECONDS = 2.0
 ALL_PAIRS = "For all pairs, pass the matrix that repshape.inference.matrix returns."
 
 
@@ -119,5 +119,6 @@ def _estimated(source: Source, index: IndexArray, seed: int, progress: bool | No
     total = source.distances.size
     note = "Distances are corrected for noise by matched halves of the trials."
     if len(pairs) < total:
-        note = f"{len(pairs)} of {count(total, 'distance')} are corrected for noise. {ALL_PAIRS}"
+        verb = "is" if len(pairs) == 1 else "are"
+        note = f"{len(pairs)} of {count(total, 'distance')} {verb} corrected for noise. {ALL_PAIRS}"
     return Intervals(index, np.array(values), LEVEL, note)

@@ -83,6 +83,10 @@ def _counted(values: npt.ArrayLike, noun: str) -> str:
     return f"{words} {noun}" if words == "1" else f"{words} {noun}s"
 
 
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
 def _trials(facts: Facts | None) -> Check:
     topic = "Trials"
     if facts is None:
@@ -103,13 +107,13 @@ def _trials(facts: Facts | None) -> Check:
         words += f". {len(given) - counts[TRIALS]} of {len(given)} networks have no trials"
     single = int((facts.fewest[given] == 1).sum())
     if single:
-        words += f". {many(single, 'network')} with conditions of a single trial, which says "
-        return topic, "bad", words + "nothing about noise."
+        words += f". {many(single, 'network')} {_have(single)} conditions with a single trial, "
+        return topic, "bad", words + "which says nothing about noise."
     few = int((facts.per_dimension[given] < TRIALS_PER_DIMENSION).sum())
     if few:
         words += (
-            f". {many(few, 'network')} with fewer than {TRIALS_PER_DIMENSION}, which leaves "
-            "covariances and alignments to noise."
+            f". {many(few, 'network')} {_have(few)} fewer than {TRIALS_PER_DIMENSION}, so that "
+            "noise shapes covariances and alignments."
         )
         return topic, "bad", words
     return topic, "good" if counts[TRIALS] == len(given) else "note", words + "."
@@ -119,7 +123,10 @@ def _floors(source: Source, evidence: Evidence) -> Check:
     found = summarise_floors(source, evidence)
     topic = "Noise floor"
     if found is None:
-        return topic, "note", f"Not known: {no_floor_words(source, evidence)}."
+        facts = evidence.facts
+        none = facts is not None and set(facts.kinds) == {POINTS}
+        start = "There is none" if none else "Not known"
+        return topic, "note", f"{start}: {no_floor_words(source, evidence)}."
     before = " before the correction for noise" if source.matrix.error_bars is not None else ""
     if found.share <= 0.0:
         words = "The floor is not above 0: noise alone gives no distance on average"

@@ -220,7 +220,7 @@ def _search_words(source: Source) -> str:
     upper = np.triu_indices(len(D), 1)
     if D.lower_bounds is not None:
         gaps = D.values[upper] - D.lower_bounds[upper]
-        if (gaps <= PROVEN * np.abs(D.values[upper]).max()).all():
+        if (np.abs(gaps) <= PROVEN * np.abs(D.values[upper]).max()).all():
             return "All distances are proven to be the smallest that any alignment gives"
     if D.agreement is None or D.n_starts is None or D.n_starts[upper].max() == 1:
         return "The solver converged for all pairs, each solved exactly or from one start"
@@ -228,7 +228,8 @@ def _search_words(source: Source) -> str:
     composed = int((shares == 0.0).sum())
     worst = f"{share_words(shares.min())} in the worst"
     if composed:
-        worst = f"in {composed}, no start did, and it was composed from those of other pairs"
+        pairs = many(composed, "pair")
+        worst = f"in {pairs} none did: it was composed from the alignments of other pairs"
     return (
         f"The solver converged for all pairs; in the median pair, {share_words(np.median(shares))} "
         f"of the independent starts found the best alignment ({worst})"

@@ -79,6 +79,8 @@ function floorOf(matrix, i, j) {
 /** Estimates of a floor may be negative: then noise alone gives no distance on average. */
 const floorWords = (floor, count = 3) => (floor > 0 ? digits(floor, count) : 'not above 0');
 
+const levelWords = (matrix) => `${Math.round(100 * matrix.intervals.level)} % interval`;
+
 /** The distance of a pair corrected for noise, with the ends of its interval; null if it is not known. */
 function intervalOf(matrix, i, j) {
   const given = matrix.intervals;
@@ -197,7 +199,10 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const floor = floorOf(matrix, i, j);
-  const noise = floor > 0 ? ` (noise floor ${digits(floor, 3)})` : '';
+  const found = matrix.plug_in && intervalOf(matrix, i, j);
+  const plain = floor > 0 ? ` (noise floor ${digits(floor, 3)})` : '';
+  // A floor belongs beside a distance that is not corrected for noise.
+  const noise = found ? ` (${levelWords(matrix)} ${digits(found[1], 3)} to ${digits(found[2], 3)})` : matrix.plug_in ? '' : plain;
   return `${name(i)} and ${name(j)}: distance ${roughly(matrix, i, j)}${distanceWords(matrix, far)}${noise}`;
 }
 function describeNetwork(k) {

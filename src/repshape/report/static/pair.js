@@ -137,8 +137,11 @@ function numbersOf(i, j, shown) {
     const how = matrix.agreeing[row] ? '' : ': composed from the alignments of other pairs';
     lines.push(['Starts that found this optimum', `${found} of ${matrix.starts[row]}${how}`]);
   }
-  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts));
-  if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
+  const plain = matrix.plug_in?.[row] ?? far;
+  const other = shown && Math.abs(shown.parts[0] - plain) > 1e-4 * Math.abs(plain) + 1e-6;
+  if (other) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
+  const which = other ? ' of the alignment shown' : matrix.plug_in ? ' before the correction' : '';
+  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts, which));
   const cohort = cohortNow();
   if (cohort) lines.push(['Neurons', `${cohort.neurons[i]} | ${cohort.neurons[j]}`]);
   if (cohort?.trials) lines.push(['Trials of a condition', [i, j].map((k) => (cohort.fewest[k] ? spanWords(cohort.fewest[k], cohort.most[k]) : 'none')).join(' | ')]);
@@ -151,7 +154,9 @@ function noiseLines(matrix, i, j, far) {
   const lines = [];
   const found = intervalOf(matrix, i, j);
   const row = rowOf(matrix, i, j);
-  if (found) lines.push(['Corrected for noise', `${digits(found[0])} (${Math.round(100 * matrix.intervals.level)} % interval ${digits(found[1])} to ${digits(found[2])})`]);
+  const ends = found && `${digits(found[1])} to ${digits(found[2])}`;
+  if (found && matrix.plug_in) lines.push([`${levelWords(matrix)}, corrected for noise`, ends]);
+  else if (found) lines.push(['Corrected for noise', `${digits(found[0])} (${levelWords(matrix)} ${ends})`]);
   const plain = matrix.plug_in ? matrix.plug_in[row] ?? NaN : far;
   if (matrix.plug_in && !Number.isNaN(plain)) lines.push(['Before the correction', digits(plain, 5)]);
   const floor = floorOf(matrix, i, j);
@@ -161,9 +166,9 @@ function noiseLines(matrix, i, j, far) {
 }
 
 /** The parts of the squared distance that means and covariances make; they add up to it. */
-function partLines([far, , means, covariances]) {
+function partLines([far, , means, covariances], which) {
   const share = (part) => `${beside(part, far * far, 4)} (${Math.round((100 * part) / (means + covariances || 1))} %)`;
-  return [['Squared distance', digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
+  return [[`Squared distance${which}`, digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
 }
 
 function showPair() {
