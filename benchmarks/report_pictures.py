@@ -15,9 +15,9 @@ from benchmarks.report import browser, opening
 
 # Name, width and height of the screenshot, and colour scheme.
 PICTURES = (
-    ("desktop-light", 1280, 1500, "light"),
-    ("desktop-dark", 1280, 870, "dark"),
-    ("phone", 360, 1240, "light"),
+    ("desktop-light", 1280, 1695, "light"),
+    ("desktop-dark", 1280, 1030, "dark"),
+    ("phone", 360, 1310, "light"),
 )
 CHOOSE = """
 for (const [id, value] of [['first', '3'], ['second', '93']]) {

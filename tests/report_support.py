@@ -13,8 +13,13 @@ import numpy as np
 import pandas as pd
 
 import repshape as rs
+from repshape.report.evidence import find_groups
+from repshape.report.sources import read_inputs
+from repshape.report.study import Plan, Studied, study
 
 ARRAYS = {"Float64Array": "<f8", "Int32Array": "<i4", "Int16Array": "<i2", "Uint8Array": "u1"}
+
+METRIC = rs.GaussianShapeMetric(n_starts=4)
 
 
 def unpack(packed: dict[str, str]) -> np.ndarray[Any, Any]:
@@ -49,3 +54,38 @@ def gain_cohort(gains: list[float]) -> rs.Cohort:
         trials = gain * (means + rng.normal(size=(4, 20, 2)))
         cohort.add(f"net {k}", trials, gain=f"x {gain:g}")
     return cohort
+
+
+def studied(cohort: Any, metric: Any = METRIC, D: rs.DistanceMatrix | None = None) -> Studied:
+    """Study one matrix of a cohort, without drawings and intervals."""
+    distances = rs.pairwise(cohort, metric, polish=False) if D is None else D
+    inputs = read_inputs(distances, cohort)
+    return study(inputs, Plan(find_groups(inputs, None, None)))[0]
+
+
+def trials(
+    counts: list[int], n: int = 2, apart: float = 3.0, seed: int = 0, **metadata: list[Any]
+) -> rs.Cohort:
+    """Networks of n neurons with the given numbers of trials, and means that far apart."""
+    rng = np.random.default_rng(seed)
+    cohort = rs.Cohort()
+    for k, count in enumerate(counts):
+        means = apart * rng.normal(size=(4, 1, n))
+        row = {name: values[k] for name, values in metadata.items()}
+        cohort.add(f"net {k}", means + rng.normal(size=(4, count, n)), **row)
+    return cohort
+
+
+def matrix_with(**fields: Any) -> Studied:
+    """Study three networks on a line, with something else about each pair."""
+    inputs = read_inputs(line([0, 1, 3]).replace(**fields))
+    return study(inputs, Plan())[0]
+
+
+def square(value: Any, diagonal: Any = 0) -> np.ndarray[Any, Any]:
+    return np.where(np.eye(3, dtype=bool), diagonal, value)
+
+
+def verdict(found: Studied, topic: str) -> str:
+    """Return the verdict on one topic."""
+    return {one[0]: one[1] for one in found.checks}[topic]

@@ -123,6 +123,25 @@ def test_the_nearest_pair_has_an_interval(
     assert "Corrected for noise" not in compare(shown, 0, 8)
 
 
+def test_a_corrected_distance_has_no_floor_beside_it(
+    browser: Browser, cohort: rs.Cohort, tmp_path: Path
+) -> None:
+    """The floor is that of the distance before the correction, and so are the parts."""
+    three = cohort[["net 0", "net 1", "net 2"]]
+    found = rs.inference.matrix(three, METRICS["means"], n_splits=2)
+    browser.open(rs.write_report(found.matrix, tmp_path / "a.html", cohort=three).path)
+    numbers = compare(browser, 0, 1)
+    assert float(numbers["Before the correction"]) == pytest.approx(
+        found.plug_in.values[0, 1], rel=1e-3
+    )
+    assert numbers["Noise floor"].endswith("of the distance before the correction)")
+    assert "90 % interval, corrected for noise" in numbers
+    squared = float(numbers["Squared distance before the correction"])
+    assert squared == pytest.approx(found.plug_in.values[0, 1] ** 2, rel=1e-3)
+    assert "noise floor" not in browser.text("#pair-words")
+    assert browser.errors() == []
+
+
 def test_conditions_are_named(shown: Browser) -> None:
     assert rows(shown, "#conditions") == [[name, "7", "7", "8"] for name in CONDITIONS]
     compare(shown, 0, 1)

@@ -25,3 +25,11 @@ def stored(cohort: rs.Cohort, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("stores") / "d.zarr"
     rs.pairwise(cohort, rs.GaussianShapeMetric(), store=path, alignments="float64")
     return path
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embed in two dimensions only, and predict with fewer permutations."""
+    monkeypatch.setattr("repshape.report.quality.DIMENSIONS", (1, 2))
+    monkeypatch.setattr("repshape.report.quality.SEVERAL_STARTS", 0)
+    monkeypatch.setattr("repshape.report.quality.PERMUTATIONS", 49)

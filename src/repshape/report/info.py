@@ -148,7 +148,8 @@ def search_words(D: DistanceMatrix) -> str:
         return f"{words}; that of {count(D.n_doubtful, 'pair')} was found once only"
     single = n_single_of_few(D)
     if single:
-        return f"{words}; that of {count(single, 'pair')} by a single one, of few"
+        found = f"that of {count(single, 'pair')} was found by one start"
+        return f"{words}; {found} of fewer than {TELLING_STARTS}"
     return f"{words}; all were found more than once, or are proven"
 
 

@@ -23,11 +23,12 @@ LEVEL = 0.9
 # Matched halves need as many trials in every condition.
 FEWEST_TRIALS = 6
 # By default, intervals are computed only if they take some seconds: a pair takes 320 alignments,
-# each about two milliseconds and 300 gradients of M n^3 operations. The limit depends on sizes, not
-# on time, so the same input gives the same page.
+# each a millisecond, 70 microseconds for each condition, and 300 gradients of M n^3 operations.
+# The limit depends on sizes, not on time, so the same input gives the same page.
 ALIGNMENTS = 320
-ALIGNMENT_SECONDS, GRADIENTS, OPERATIONS_PER_SECOND = 2e-3, 300, 5e9
-DEFAULT_SECONDS = 6.5
+ALIGNMENT_SECONDS, CONDITION_SECONDS = 1e-3, 7e-5
+GRADIENTS, OPERATIONS_PER_SECOND = 300, 5e9
+DEFAULT_SECONDS = 2.0
 ALL_PAIRS = "For all pairs, pass the matrix that repshape.inference.matrix returns."
 
 
@@ -93,9 +94,10 @@ def _known(source: Source) -> Intervals:
 
 def _affordable(facts: Facts) -> int:
     """Return the number of pairs whose intervals take some seconds, by the size of the data."""
-    size = float(facts.dimensions.max()) ** 3 * facts.trials.shape[1]
-    seconds = ALIGNMENTS * (ALIGNMENT_SECONDS + GRADIENTS * size / OPERATIONS_PER_SECOND)
-    return int(DEFAULT_SECONDS / seconds)
+    M = facts.trials.shape[1]
+    gradients = GRADIENTS * M * float(facts.dimensions.max()) ** 3 / OPERATIONS_PER_SECOND
+    seconds = ALIGNMENT_SECONDS + CONDITION_SECONDS * M + gradients
+    return int(DEFAULT_SECONDS / (ALIGNMENTS * seconds))
 
 
 def _estimated(source: Source, index: IndexArray, seed: int, progress: bool | None) -> Intervals:
@@ -117,5 +119,6 @@ def _estimated(source: Source, index: IndexArray, seed: int, progress: bool | No
     total = source.distances.size
     note = "Distances are corrected for noise by matched halves of the trials."
     if len(pairs) < total:
-        note = f"{len(pairs)} of {count(total, 'distance')} are corrected for noise. {ALL_PAIRS}"
+        verb = "is" if len(pairs) == 1 else "are"
+        note = f"{len(pairs)} of {count(total, 'distance')} {verb} corrected for noise. {ALL_PAIRS}"
     return Intervals(index, np.array(values), LEVEL, note)

@@ -78,6 +78,15 @@ def _span(values: npt.ArrayLike) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def _counted(values: npt.ArrayLike, noun: str) -> str:
+    words = _span(values)
+    return f"{words} {noun}" if words == "1" else f"{words} {noun}s"
+
+
+def _have(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
 def _trials(facts: Facts | None) -> Check:
     topic = "Trials"
     if facts is None:
@@ -90,20 +99,21 @@ def _trials(facts: Facts | None) -> Check:
         return topic, "note", words
     given = np.array([kind == TRIALS for kind in facts.kinds])
     words = (
-        f"{_span(facts.trials[given])} trials of each condition and {_span(facts.neurons[given])} "
-        f"neurons; {_span(facts.per_dimension[given])} trials per dimension"
+        f"{_counted(facts.trials[given], 'trial')} of each condition and "
+        f"{_counted(facts.neurons[given], 'neuron')}; {_span(facts.per_dimension[given])} trials "
+        "per dimension"
     )
     if counts[TRIALS] < len(given):
         words += f". {len(given) - counts[TRIALS]} of {len(given)} networks have no trials"
     single = int((facts.fewest[given] == 1).sum())
     if single:
-        words += f". {many(single, 'network')} with conditions of a single trial, which says "
-        return topic, "bad", words + "nothing about noise."
+        words += f". {many(single, 'network')} {_have(single)} conditions with a single trial, "
+        return topic, "bad", words + "which says nothing about noise."
     few = int((facts.per_dimension[given] < TRIALS_PER_DIMENSION).sum())
     if few:
         words += (
-            f". {many(few, 'network')} with fewer than {TRIALS_PER_DIMENSION}, which leaves "
-            "covariances and alignments to noise."
+            f". {many(few, 'network')} {_have(few)} fewer than {TRIALS_PER_DIMENSION}, so that "
+            "noise shapes covariances and alignments."
         )
         return topic, "bad", words
     return topic, "good" if counts[TRIALS] == len(given) else "note", words + "."
@@ -113,7 +123,10 @@ def _floors(source: Source, evidence: Evidence) -> Check:
     found = summarise_floors(source, evidence)
     topic = "Noise floor"
     if found is None:
-        return topic, "note", f"Not known: {no_floor_words(source, evidence)}."
+        facts = evidence.facts
+        none = facts is not None and set(facts.kinds) == {POINTS}
+        start = "There is none" if none else "Not known"
+        return topic, "note", f"{start}: {no_floor_words(source, evidence)}."
     before = " before the correction for noise" if source.matrix.error_bars is not None else ""
     if found.share <= 0.0:
         words = "The floor is not above 0: noise alone gives no distance on average"
@@ -153,7 +166,7 @@ def _trial_counts(share: Share, facts: Facts) -> Check:
     words = (
         f"Numbers of trials explain {share_words(share.value)} of the differences between "
         f"squared distances (Mantel test, p = {share.p_value:.2g}), from "
-        f"{_span(facts.fewest)} trials of the condition with fewest."
+        f"{_counted(facts.fewest, 'trial')} of the condition with fewest."
     )
     if share.p_value > LEVEL:
         return topic, "good", words

@@ -20,6 +20,7 @@ from repshape.report.quality import Prediction, Quality, many, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
 from repshape.report.sources import Source
 
+SCALED = "with all networks scaled to the same norm"
 # Columns that a sentence names; further ones are counted.
 MOST_NAMED = 3
 
@@ -46,7 +47,7 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
         words = _group_words(evidence)
     else:
         words = _prediction_words(quality.predictions)
-    if evidence.gain is None or "gain" in words:
+    if evidence.gain is None:
         return f"{words}."
     share = share_words(evidence.gain.value)
     if evidence.gain.p_value is None:
@@ -67,19 +68,19 @@ def _group_words(evidence: Evidence) -> str:
             f"{who} are too small to test: the smallest possible p-value is "
             f"{test.smallest_p_value:.2g}"
         )
-    if test.p_value > LEVEL:
-        return f"{who} do not differ significantly (p = {test.p_value:.2g})"
     condition = ", if networks are independent" if grouping.blocks is None else ""
-    words = f"{who} differ (p = {test.p_value:.2g}{condition})"
-    if without is not None:
-        p = f"(p = {without.p_value:.2g})"
-        if without.p_value > LEVEL:
-            words += (
-                f", but perhaps only in overall gain: with all networks scaled to the same norm, "
-                f"the difference is not significant {p}"
-            )
-        else:
-            words += f", also with all networks scaled to the same norm {p}"
+    p, q = (None if one is None else f"p = {one.p_value:.2g}" for one in (test, without))
+    rest = without is not None and without.p_value <= LEVEL
+    if test.p_value > LEVEL:
+        words = f"{who} do not differ significantly ({p})"
+        return f"{words}, but do {SCALED} ({q}{condition})" if rest else words
+    words = f"{who} differ ({p}{condition})"
+    if rest:
+        words += f", also {SCALED} ({q})"
+    elif without is not None:
+        words += (
+            f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
+        )
     if test.dispersion_p_value <= DISPERSION_LEVEL:
         words += "; their spread differs too, which may be all that differs"
     if unequal_trials(evidence):
@@ -219,13 +220,17 @@ def _search_words(source: Source) -> str:
     upper = np.triu_indices(len(D), 1)
     if D.lower_bounds is not None:
         gaps = D.values[upper] - D.lower_bounds[upper]
-        if (gaps <= PROVEN * np.abs(D.values[upper]).max()).all():
+        if (np.abs(gaps) <= PROVEN * np.abs(D.values[upper]).max()).all():
             return "All distances are proven to be the smallest that any alignment gives"
     if D.agreement is None or D.n_starts is None or D.n_starts[upper].max() == 1:
         return "The solver converged for all pairs, each solved exactly or from one start"
     shares = D.agreement[upper]
+    composed = int((shares == 0.0).sum())
+    worst = f"{share_words(shares.min())} in the worst"
+    if composed:
+        pairs = many(composed, "pair")
+        worst = f"in {pairs} none did: it was composed from the alignments of other pairs"
     return (
         f"The solver converged for all pairs; in the median pair, {share_words(np.median(shares))} "
-        f"of the independent starts found the best alignment ({share_words(shares.min())} in the "
-        "worst)"
+        f"of the independent starts found the best alignment ({worst})"
     )

@@ -76,6 +76,11 @@ function floorOf(matrix, i, j) {
   return Math.sign(squared) * Math.sqrt(Math.abs(squared));
 }
 
+/** Estimates of a floor may be negative: then noise alone gives no distance on average. */
+const floorWords = (floor, count = 3) => (floor > 0 ? digits(floor, count) : 'not above 0');
+
+const levelWords = (matrix) => `${Math.round(100 * matrix.intervals.level)} % interval`;
+
 /** The distance of a pair corrected for noise, with the ends of its interval; null if it is not known. */
 function intervalOf(matrix, i, j) {
   const given = matrix.intervals;
@@ -125,12 +130,12 @@ const tidy = (text, most = 60) => {
   return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
 };
 const name = (k, most = 40) => tidy(LABELS[k], most);
-/** A shortened label that keeps both ends, because names often differ at the end. */
-const brief = (k, most) => {
-  const whole = tidy(LABELS[k], 200);
+/** A shortened text that keeps both ends, because names often differ at the end. */
+const middle = (whole, most) => {
   const half = Math.floor((most - 1) / 2);
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
+const brief = (k, most) => middle(tidy(LABELS[k], 200), most);
 
 /** Gap between a distance and its lower bound, relative to the distance; NaN if uninformative. */
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
@@ -194,7 +199,10 @@ function pairWords(i, j) {
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
   const floor = floorOf(matrix, i, j);
-  const noise = floor > 0 ? ` (noise floor ${digits(floor, 3)})` : '';
+  const found = matrix.plug_in && intervalOf(matrix, i, j);
+  const plain = floor > 0 ? ` (noise floor ${digits(floor, 3)})` : '';
+  // A floor belongs beside a distance that is not corrected for noise.
+  const noise = found ? ` (${levelWords(matrix)} ${digits(found[1], 3)} to ${digits(found[2], 3)})` : matrix.plug_in ? '' : plain;
   return `${name(i)} and ${name(j)}: distance ${roughly(matrix, i, j)}${distanceWords(matrix, far)}${noise}`;
 }
 function describeNetwork(k) {

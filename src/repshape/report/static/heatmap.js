@@ -80,7 +80,7 @@ function drawHeat(pen, width, t, live) {
   if (box.names) {
     heat.order.forEach((k, at) => {
       const strong = live && (state.selected.includes(k) || state.hover.includes(k));
-      pen.text(left - 16, top + (at + 0.5) * cell, brief(k, box.room), { size: 11, fill: strong ? t.accent : t.soft, weight: strong ? 700 : 400, anchor: 'end', font: t.font });
+      pen.text(left - (columnNow() ? 16 : 4), top + (at + 0.5) * cell, brief(k, box.room), { size: 11, fill: strong ? t.accent : t.soft, weight: strong ? 700 : 400, anchor: 'end', font: t.font });
     });
   }
   pen.rect(left, top, side, side, { stroke: t.line });

@@ -80,6 +80,7 @@ function drawPair(pen, width, t, shown) {
     pen.rect(left + 0.5, top + 20.5, side - 1, side - 1, { stroke: t.line });
     const to = (x, y) => [left + side / 2 + (x - (box[0] + box[1]) / 2) * scale, top + 20 + side / 2 - (y - (box[2] + box[3]) / 2) * scale];
     drawMoments(pen, shown.own, shown[when], to, scale, size, t);
+    nameConditions(pen, shown.own, to, left + side, t);
   });
   const y = rows * (side + 26) + 8;
   marker(pen, 8, y, 'circle', 5, { fill: t.first });
@@ -103,16 +104,16 @@ function drawMoments(pen, first, second, to, scale, size, t) {
     }
     for (let k = 0; k < rows.length; k += 5) marker(pen, ...to(rows[k], rows[k + 1]), shape, 3.6, { fill: colour, stroke: t.back, width: 0.8 });
   }
-  nameConditions(pen, first, to, t);
 }
 
 /** Write the names of conditions beside the means of the first network, as far as there is room. */
-function nameConditions(pen, rows, to, t) {
+function nameConditions(pen, rows, to, edge, t) {
   const taken = [];
   matrixNow().pairs.conditions.forEach((condition, m) => {
-    const text = tidy(condition, 18);
+    const text = middle(tidy(condition, 200), 17);
     const [x, y] = to(rows[5 * m], rows[5 * m + 1]);
-    const box = [x + 6, y - 16, textWidth(text, 10.5, t.font), 12];
+    const wide = textWidth(text, 10.5, t.font);
+    const box = [x + 6 + wide < edge ? x + 6 : x - 6 - wide, y - 16, wide, 12];
     const clear = taken.every(([u, v, w, h]) => box[0] > u + w || box[0] + box[2] < u || box[1] > v + h || box[1] + box[3] < v);
     if (!clear) return;
     taken.push(box);
@@ -136,8 +137,11 @@ function numbersOf(i, j, shown) {
     const how = matrix.agreeing[row] ? '' : ': composed from the alignments of other pairs';
     lines.push(['Starts that found this optimum', `${found} of ${matrix.starts[row]}${how}`]);
   }
-  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts));
-  if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
+  const plain = matrix.plug_in?.[row] ?? far;
+  const other = shown && Math.abs(shown.parts[0] - plain) > 1e-4 * Math.abs(plain) + 1e-6;
+  if (other) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
+  const which = other ? ' of the alignment shown' : matrix.plug_in ? ' before the correction' : '';
+  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts, which));
   const cohort = cohortNow();
   if (cohort) lines.push(['Neurons', `${cohort.neurons[i]} | ${cohort.neurons[j]}`]);
   if (cohort?.trials) lines.push(['Trials of a condition', [i, j].map((k) => (cohort.fewest[k] ? spanWords(cohort.fewest[k], cohort.most[k]) : 'none')).join(' | ')]);
@@ -150,19 +154,21 @@ function noiseLines(matrix, i, j, far) {
   const lines = [];
   const found = intervalOf(matrix, i, j);
   const row = rowOf(matrix, i, j);
-  if (found) lines.push(['Corrected for noise', `${digits(found[0])} (${Math.round(100 * matrix.intervals.level)} % interval ${digits(found[1])} to ${digits(found[2])})`]);
+  const ends = found && `${digits(found[1])} to ${digits(found[2])}`;
+  if (found && matrix.plug_in) lines.push([`${levelWords(matrix)}, corrected for noise`, ends]);
+  else if (found) lines.push(['Corrected for noise', `${digits(found[0])} (${levelWords(matrix)} ${ends})`]);
   const plain = matrix.plug_in ? matrix.plug_in[row] ?? NaN : far;
   if (matrix.plug_in && !Number.isNaN(plain)) lines.push(['Before the correction', digits(plain, 5)]);
   const floor = floorOf(matrix, i, j);
   if (Number.isNaN(floor) || Number.isNaN(plain)) return lines;
   const share = floor > 0 && plain > 0 ? ` (${Math.round((100 * floor) / plain)} % of the distance${matrix.plug_in ? ' before the correction' : ''})` : '';
-  return [...lines, ['Noise floor', digits(floor) + share]];
+  return [...lines, ['Noise floor', floorWords(floor, 4) + share]];
 }
 
 /** The parts of the squared distance that means and covariances make; they add up to it. */
-function partLines([far, , means, covariances]) {
+function partLines([far, , means, covariances], which) {
   const share = (part) => `${beside(part, far * far, 4)} (${Math.round((100 * part) / (means + covariances || 1))} %)`;
-  return [['Squared distance', digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
+  return [[`Squared distance${which}`, digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
 }
 
 function showPair() {

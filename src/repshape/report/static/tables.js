@@ -166,7 +166,7 @@ function networkColumns() {
     ...(cohortNow() ? [number('Neurons', neurons, whole)] : []),
     ...(cohortNow()?.trials ? [number('Trials of a condition', trials, (least, k) => spanWords(least, cohortNow().most[k])), number('Trials per dimension', ratio, (v) => digits(v, 2))] : []),
     ...(matrixNow().norms ? [number('Norm', norm, (v) => digits(v, 3))] : []),
-    ...(matrixNow().floors ? [number('Noise floor', floor, (v) => digits(v, 3))] : []),
+    ...(matrixNow().floors ? [number('Noise floor', floor, (v) => floorWords(v))] : []),
     { title: 'Nearest neighbour', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
     { title: 'Distance to it', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
   ];
@@ -189,7 +189,7 @@ function pairColumns() {
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
-    ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), (v) => digits(v, 3))) }] : []),
+    ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), floorWords)) }] : []),
     ...(intervals.values.data ? [{ title: 'Corrected for noise', ...number((p) => interval(p)?.[0] ?? NaN, (p) => intervalWords(matrixNow(), interval(p))) }] : []),
     { title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
     { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
