@@ -32,7 +32,7 @@ numbers = st.integers(0, 10**6)
 harms = st.builds(
     Damage, st.sampled_from(HARMS), numbers, numbers, st.sampled_from([True, True, False])
 )
-tiles = st.integers(1, 3)
+tiles = st.integers(2, 3)
 
 
 def faults(operations: int) -> st.SearchStrategy[Fault]:
@@ -148,7 +148,7 @@ class StoreMachine(CheckedMachine):
 
     # The store.
 
-    @rule(fault=faults(400), tile=tiles, shard=st.sampled_from([None, None, None, "1/2", "2/2"]))
+    @rule(fault=faults(300), tile=tiles, shard=st.sampled_from([None, None, None, "1/2", "2/2"]))
     def compute(self, fault: Fault, tile: int, shard: str | None) -> None:
         known, files = self._known(), self._chunks()
         outcome = attempt(lambda: self._run(tile=tile, shard=shard), fault)
@@ -159,7 +159,7 @@ class StoreMachine(CheckedMachine):
         if outcome.end == "done" and shard is None:
             self._check_finished()
 
-    @rule(faults=st.tuples(faults(400), faults(400)), shards=st.booleans(), late=st.booleans())
+    @rule(faults=st.tuples(faults(300), faults(300)), shards=st.booleans(), late=st.booleans())
     def compute_in_two_processes(
         self, faults: tuple[Fault, Fault], shards: bool, late: bool
     ) -> None:
