@@ -1,4 +1,4 @@
-"""A few steps of the machine that disturbs cohorts and stores: many are `python -m tests.stateful`."""
+"""A few steps of the machine that disturbs cohorts and stores; see `stateful`."""
 
 from __future__ import annotations
 

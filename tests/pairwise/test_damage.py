@@ -159,16 +159,16 @@ def test_a_lost_tile_of_an_earlier_polish_is_not_forgotten(store: Path, tmp_path
     file = earlier._file(layers, "tiles", earlier.plan.tiles[0])
     kept = file.read_bytes()
     file.unlink()
-    with pytest.raises(StorageError, match="A tile of the polish .* is missing.* from a copy"):
+    with pytest.raises(StorageError, match=r"A tile of the polish .* is missing.* from a copy"):
         run(NETWORKS, store)
     file.write_bytes(kept[:-9])
-    with pytest.raises(StorageError, match="is damaged .* restore it from a copy"):
+    with pytest.raises(StorageError, match=r"is damaged .* restore it from a copy"):
         run(NETWORKS, store)
     file.write_bytes(kept)
     record = earlier.folder / "polish" / "zarr.json"
     words = record.read_bytes()
     record.unlink()
-    with pytest.raises(StorageError, match="The polish in .* is missing"):
+    with pytest.raises(StorageError, match=r"The polish in .* is missing"):
         run(NETWORKS, store)
     record.write_bytes(words)
     np.testing.assert_array_equal(run(NETWORKS, store).values, undisturbed.values)
