@@ -7,6 +7,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -46,8 +47,11 @@ COVARIANCES: dict[Kind, str] = {
 SAFE = " +,=()@"
 # Precedes the number of a revision in the name of a folder; no name of a network has it there.
 REVISION = "#"
+# A folder of networks that are added together begins with this, from the moment it is complete.
+BATCH = ".batch-"
 # A temporary folder that nobody touched for a day belongs to a process that was killed.
 STALE_SECONDS = 86400.0
+OTHER_NAME = "choose another name for the cohort"
 # Every chunk on disk ends in its CRC-32C, of this many bytes.
 CHECKSUM_BYTES = 4
 
@@ -215,8 +219,26 @@ def _read_network(folder: Path, record: Record) -> Network:
     return Gaussians._trusted(means, stored, kind, record.conditions, neurons=record.neurons)
 
 
+def install_batch(batch: Path) -> None:
+    """Move the networks of a complete batch to their places in the cohort.
+
+    Another process may be doing the same at the same time.
+    """
+    with suppress(FileNotFoundError):
+        for folder in sorted(batch.iterdir()):
+            with suppress(FileNotFoundError):
+                folder.rename(batch.parent / folder.name)
+        batch.rmdir()
+
+
 def network_folders(path: Path) -> list[Path]:
-    """Return the folders of networks, and delete what killed processes left unfinished."""
+    """Return the folders of networks, and deal with what killed processes left.
+
+    Batches that are complete are installed, and what is unfinished is deleted.
+    """
+    for batch in path.glob(f"{BATCH}*"):
+        with suppress(OSError):  # where nothing can be written, the batch is not there yet
+            install_batch(batch)
     found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
@@ -263,6 +285,25 @@ def discard_network(path: Path, name: str, *, before: int) -> None:
         with writable(path):
             folder.rename(hidden)  # in one step; what follows may be interrupted, or fail
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def new_record(
+    records: Sequence[Record], name: str, network: Network, metadata: Mapping[str, Any]
+) -> Record:
+    """Return the record of a network that joins others, or replaces the one of the same name.
+
+    Without metadata, those of the replaced network are kept. All others must have its conditions.
+    """
+    old = next((one for one in records if one.name == name), None)
+    if old is None:
+        order = records[-1].order + 1 if records else 0
+        record = Record.of(name, network, dict(metadata), order)
+    else:
+        made = Record.of(name, network, dict(metadata) or old.metadata, old.order)
+        record = replace(made, revision=old.revision + 1)
+    for other in [one for one in records if one is not old][:1]:
+        check_same_conditions(other, record)
+    return record
 
 
 def check_same_conditions(first: Record, second: Record) -> None:
@@ -319,7 +360,7 @@ def check_new(path: str | os.PathLike[str]) -> Path:
 
 def already_there(target: Path) -> StorageError:
     """Return the error that there is something where a cohort should be."""
-    return StorageError(f"{target} exists already; choose another name for the cohort.")
+    return StorageError(f"{target} exists already; {OTHER_NAME}.")
 
 
 def check_header(path: Path, form: str, version: int) -> None:
