@@ -24,8 +24,8 @@ RULES = settings(
 )
 
 
-# Both kill and damage; the first has read-only disks too, and the second several processes.
-@pytest.mark.parametrize("number", [3, 5])
+# Both kill, damage and fill the disk; the first has several processes too.
+@pytest.mark.parametrize("number", [11, 3])
 def test_results_are_those_of_an_undisturbed_run_or_refused_and_nothing_is_lost(
     number: int,
 ) -> None:
