@@ -14,6 +14,7 @@ struct ExplorationSettings {
   double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
   double plenty = 4e10;     // operations that a search may always take: about half a second
+  double ample = 3e11;      // operations that the least number of starts may take, if they do not agree sooner
 
   // A brief search: so many starts, and no moves.
   void shorten(int starts) { hits = least = most = starts, moves = 0; }
@@ -36,10 +37,11 @@ class Exploration {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
     if (f.n() <= kSmall) s_.least = s.small_least;  // where few starts miss the best, more cost nothing
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
-    s_.most = std::min(s.most, affordable);
-    s_.least = std::min(s_.least, s_.most);
+    const int tolerable = std::min(s.least, int(s.ample / (cost * kTypicalIterations)));
+    s_.most = std::min(s.most, std::max(affordable, tolerable));
+    s_.least = std::min({s_.least, s_.most, affordable});
     s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
-    s_.moves = std::min(s.moves, affordable - s_.most);
+    s_.moves = std::max(0, std::min(s.moves, affordable - s_.most));
   }
 
   // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
