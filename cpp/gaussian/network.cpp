@@ -132,6 +132,7 @@ bool Network::is_triangular(const double* values) const {
 
 void Network::copy_condition(int m, double* out) const {
   const std::size_t count = entries();
+  if (!count) return;  // no noise, and no memory for it
   if (!lanes) {
     std::memcpy(out, factors.data() + m * count, count * sizeof(double));
     return;

@@ -132,8 +132,8 @@ class CheckedMachine(RuleBasedStateMachine):
         if not store.exists():
             return False
         opened = Store(store)
-        polished = opened.polished() is not None or not opened.keeps
-        return polished and not opened.missing()
+        recorded = opened.polished() if opened.keeps else (0, {})
+        return recorded is not None and not opened.missing() + opened.missing(recorded[0])
 
     def _follow(self) -> None:
         """Let the undisturbed store go the way of the other one."""

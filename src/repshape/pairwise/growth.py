@@ -158,7 +158,7 @@ def _begin_generation(
         "version": VERSIONS[1],
         "sources": folders,
         "inherited": inherited.tolist(),
-        "inherited_from": None if polished is None else _name(store, polished),
+        "inherited_from": _name(store, polished) if polished and effort.inherits else None,
         "removed": sorted(permission.remove | store.removed),
     }
     name = GENERATION + _digest(identity, folders)

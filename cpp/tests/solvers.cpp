@@ -1,0 +1,171 @@
+// Whole searches: the distance is the one at the transform that is returned, which is in the group; hostile inputs;
+// and many threads at once, with the same bits.
+#include <atomic>
+#include <thread>
+
+#include "energy/solver.h"
+#include "gaussian/solver.h"
+#include "process/solver.h"
+#include "tests.h"
+#include "twins.h"
+
+namespace repshape::tests {
+namespace {
+
+constexpr Group kGroups[] = {Group::orthogonal, Group::rotation, Group::permutation, Group::identity};
+
+// y @ transform lies on x, the transform being n_y x n_x: its shorter side is orthonormal.
+void check_in_group(const Values& t, int ny, int nx, Group group) {
+  CHECK(t.size() == std::size_t(nx) * ny);
+  const bool tall = ny >= nx;
+  const int low = tall ? nx : ny, high = tall ? ny : nx;
+  for (int a = 0; a < low; ++a)
+    for (int b = 0; b < low; ++b) {
+      double sum = 0;
+      for (int i = 0; i < high; ++i) sum += tall ? t[i * nx + a] * t[i * nx + b] : t[a * nx + i] * t[b * nx + i];
+      CHECK(near(sum, a == b, 1e-9, 1));
+    }
+  if (group == Group::permutation)
+    for (double v : t) CHECK(v == 0 || v == 1);
+}
+
+Settings gaussian_settings(Group group, double alpha, const Values& weights, int pad_to) {
+  Settings s;
+  s.group = group, s.alpha = alpha, s.weights = weights.data(), s.pad_to = pad_to;
+  s.exploration.shorten(4);
+  return s;
+}
+
+Solution check_gaussian(const Network& x, const Network& y, Group group, double alpha, const Values& weights,
+                        int pad_to) {
+  const Settings s = gaussian_settings(group, alpha, weights, pad_to);
+  const Solution found = solve(x, y, s), turned = solve(y, x, s);
+  CHECK(found.distance == turned.distance);
+  CHECK(std::isfinite(found.distance) && found.distance >= 0 && found.lower_bound <= found.distance);
+  if (!pad_to) check_in_group(found.transform, y.neurons, x.neurons, group);
+  const Parts parts = evaluate(x, y, found.transform.data(), weights.data());
+  const double mean = std::sqrt(parts.mean) * parts.mean_scale, noise = std::sqrt(parts.covariance) * parts.scale;
+  const double large = std::max(std::max(mean, noise), 1e-300);
+  const double square = alpha * (mean / large) * (mean / large) + (2 - alpha) * (noise / large) * (noise / large);
+  CHECK(near(found.distance, std::sqrt(square) * large, 1e-9, std::max(found.distance, 1e-300)));
+  return found;
+}
+
+void gaussian_searches(Random& random) {
+  for (int repeat = 0; repeat < 24; ++repeat) {
+    const int nx = 1 + random.below(5), ny = 1 + random.below(5), conditions = 1 + random.below(10);
+    const double scales[] = {1, 1, 1e-150, 1e150, 1e-8, 0};
+    const Noise kinds[] = {Noise::full, Noise::thin, Noise::triangular, Noise::diagonal, Noise::none};
+    int drawn[4];  // one after the other: compilers differ in the order of arguments
+    for (int k = 0; k < 4; ++k) drawn[k] = random.below(k % 2 ? 6 : 5);
+    const Dense x = random_dense(random, conditions, nx, kinds[drawn[0]], scales[drawn[1]]);
+    const Dense y = random_dense(random, conditions, ny, kinds[drawn[2]], scales[drawn[3]]);
+    const Values weights = random_weights(random, conditions);
+    const Group group = kGroups[repeat % 4];
+    const int pad_to = group == Group::permutation && random.below(2) ? 6 : 0;
+    check_gaussian(as_network(x), as_network(y), group, repeat % 3, weights, pad_to);
+    const Network same = as_network(x), copy = as_network(x);
+    const Solution none = check_gaussian(same, copy, group, 1, weights, 0);
+    CHECK(near(none.distance, 0, 1e-7, std::max(same.scale, same.mean_scale) * 10));
+  }
+}
+
+Samples random_samples(Random& random, int conditions, int neurons, double scale, double q) {
+  std::vector<std::int64_t> counts(conditions);
+  std::size_t total = 0;
+  for (auto& count : counts) total += count = 2 + random.below(9);
+  const Values rows = normals(random, total * neurons, scale);
+  Samples out(rows.data(), counts.data(), conditions, neurons, neurons);
+  out.measure_within(q);
+  return out;
+}
+
+void energy_searches(Random& random) {
+  for (int repeat = 0; repeat < 16; ++repeat) {
+    const int nx = 1 + random.below(4), ny = 1 + random.below(4), conditions = 1 + random.below(4);
+    EnergySettings s;
+    s.group = kGroups[repeat % 4], s.q = 0.5 * (1 + random.below(4)), s.unbiased = repeat % 2;
+    s.weights = random_weights(random, conditions);
+    s.exploration.shorten(4);
+    const double scale = random.below(3) ? 1 : 0;
+    const Samples x = random_samples(random, conditions, nx, 1, s.q);
+    const Samples y = random_samples(random, conditions, ny, scale, s.q);
+    const EnergySolution found = solve_energy(x, y, s), turned = solve_energy(y, x, s);
+    CHECK(found.distance == turned.distance);
+    CHECK(std::isfinite(found.distance) && std::isfinite(found.loss) && found.loss >= 0);
+    check_in_group(found.transform, ny, nx, s.group);
+  }
+}
+
+ProcessNetwork random_process(Random& random, int conditions, int neurons, int positions, int rank, double scale) {
+  const Values means = normals(random, std::size_t(conditions) * positions * neurons, scale);
+  const Values factors = normals(random, std::size_t(conditions) * positions * neurons * rank, scale);
+  const std::vector<std::int64_t> first(conditions, 0);
+  return ProcessNetwork(means.data(), factors.data(), first.data(), conditions, conditions * positions, neurons,
+                        conditions, positions, rank, false);
+}
+
+// The gradient of a convex function along a line is its slope: the objective at T + h G is at least f(T) + h |G|^2.
+void process_searches(Random& random) {
+  for (int repeat = 0; repeat < 12; ++repeat) {
+    const int nx = 1 + random.below(4), ny = 1 + random.below(4), conditions = 1 + random.below(3);
+    const int positions = 1 + random.below(3), rank = 1 + random.below(3);
+    ProcessSettings s;
+    s.group = kGroups[repeat % 4], s.alpha = repeat % 3, s.weights = random_weights(random, conditions);
+    s.exploration.shorten(4);
+    const ProcessNetwork x = random_process(random, conditions, nx, positions, rank, 1);
+    const double scale = random.below(4) ? 1 : 1e120;
+    const ProcessNetwork y = random_process(random, conditions, ny, positions, rank, scale);
+    const ProcessSolution found = solve_process(x, y, s), turned = solve_process(y, x, s);
+    CHECK(found.distance == turned.distance);
+    CHECK(std::isfinite(found.distance) && found.distance >= 0 && found.lower_bound <= found.distance);
+    check_in_group(found.transform, ny, nx, s.group);
+    if (nx < ny) continue;
+    const ProcessObjective f({x, y, s.alpha, s.weights.data()});
+    const Values t = random_transform(random, nx, ny);
+    Matrix gradient, other;
+    const double here = f.at(t, gradient);
+    double norm = 0;
+    for (double g : gradient) norm += g * g;
+    const double step = 1e-3 / (std::sqrt(norm) + 1e-300);
+    Matrix moved(t);
+    for (std::size_t e = 0; e < t.size(); ++e) moved[e] += step * gradient[e];
+    CHECK(f.at(moved, other) >= here + step * norm - 1e-9 * (std::abs(here) + step * norm));
+  }
+}
+
+// Networks are shared, and prepare what searches need of them when it is first asked for.
+void threads_agree(Random& random) {
+  constexpr int count = 4, neurons = 4, conditions = 9;
+  std::vector<Dense> dense;
+  for (int k = 0; k < count; ++k) dense.push_back(random_dense(random, conditions, neurons, Noise::full));
+  const Values weights = random_weights(random, conditions);
+  const Settings s = gaussian_settings(Group::orthogonal, 1, weights, 0);
+  auto solved = [&](int n_threads) {
+    std::vector<Network> networks;
+    for (const Dense& one : dense) networks.push_back(as_network(one));
+    std::vector<double> distances(count * count);
+    std::atomic<int> next{0};
+    auto work = [&] {
+      for (int p = next++; p < count * count; p = next++)
+        distances[p] = solve(networks[p / count], networks[p % count], s).distance;
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < n_threads; ++i) threads.emplace_back(work);
+    for (std::thread& one : threads) one.join();
+    return distances;
+  };
+  CHECK(solved(1) == solved(4));
+}
+
+}  // namespace
+
+void test_solvers() {
+  Random random(44);
+  gaussian_searches(random);
+  energy_searches(random);
+  process_searches(random);
+  threads_agree(random);
+}
+
+}  // namespace repshape::tests

@@ -1,0 +1,35 @@
+"""A few steps of the machine that disturbs cohorts and stores; see `stateful`."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+if sys.platform != "linux":
+    pytest.skip("processes are forked beside threads", allow_module_level=True)
+
+from stateful.checks import tally
+from stateful.machine import StoreMachine
+
+RULES = settings(
+    max_examples=3,
+    stateful_step_count=50,
+    phases=[Phase.generate],
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+# Both kill, damage and fill the disk; the first has several processes too.
+@pytest.mark.parametrize("number", [11, 3])
+def test_results_are_those_of_an_undisturbed_run_or_refused_and_nothing_is_lost(
+    number: int,
+) -> None:
+    tally.clear()
+    run_state_machine_as_test(seed(number)(StoreMachine), settings=RULES)
+    assert tally["steps"] > 20
+    assert tally["kills"] + tally["corruptions"] > 0
