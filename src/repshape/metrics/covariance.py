@@ -241,7 +241,8 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             cost = _affine_cost(x, y, self.alpha, weights)
             scale = max(cost(start)[0], 1e-300)
             return descend_group(cost, start, scale=scale, tol=self.tol, max_iter=self.max_iter)
-        objective = _convex_objective(x, y, self.alpha, weights)
+        free = self.ground == "log-euclidean"
+        objective = _convex_objective(x, y, self.alpha, weights, free=free)
         limits = {"tol": self.tol**1.5, "max_iter": self.max_iter}
         climb = alternate(objective, start, self.group, **limits)
         return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
@@ -285,15 +286,16 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
 
 
 def _convex_objective(
-    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray
+    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray, *, free: bool
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
     """Return a <sum w mu mu', T> + (2 - a) sum w <F(S), T F(R) T'> with its gradient.
 
     Logarithms are shifted by multiples of I, which makes them positive semi-definite and the
-    function convex. For square T this adds a constant.
+    function convex. For square T this adds a constant. With ``free``, the smallest eigenvalue
+    becomes 0 from either side: a large constant would stop the alternation too early.
     """
     means = alpha * mean_term(x.means, y.means, weights)
-    A, B = (_lifted(one.matrices) for one in (x, y))
+    A, B = (_lifted(one.matrices, free) for one in (x, y))
     each = (2 - alpha) * weights
 
     def at(T: FloatArray) -> tuple[float, FloatArray]:
@@ -304,8 +306,9 @@ def _convex_objective(
     return at
 
 
-def _lifted(matrices: FloatArray) -> FloatArray:
-    lowest = np.minimum(np.linalg.eigvalsh(matrices)[:, 0], 0.0)
+def _lifted(matrices: FloatArray, free: bool) -> FloatArray:
+    lowest = np.linalg.eigvalsh(matrices)[:, 0]
+    lowest = lowest if free else np.minimum(lowest, 0.0)
     return np.asarray(matrices - lowest[:, None, None] * np.eye(matrices.shape[1]))
 
 
