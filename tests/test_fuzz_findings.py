@@ -142,3 +142,23 @@ def test_inference_refuses_extreme_units_in_one_sentence(size: float) -> None:
     ):
         with pytest.raises(InputError, match=r"need responses between 1e-38 and 1e38"):
             call()
+
+
+def test_the_affine_invariant_distance_refuses_ratios_that_overflow() -> None:
+    metric = rs.CovarianceShapeMetric(0.0, ground="affine-invariant", n_starts=1)
+    x = np.zeros((2, 2)), np.ones((2, 2))
+    with pytest.raises(InputError, match=r"within a factor of 1e200\. Those of condition 0"):
+        metric.distance((x[0], x[1] * 1e-250), x)
+    # Two log ratios in each condition, times 2 - alpha.
+    expected = 2 * np.log(1e150)
+    assert metric.distance((x[0], x[1] * 1e-150), x) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e157])
+def test_scores_and_few_columns_of_responses_whose_squares_are_no_numbers(size: float) -> None:
+    """One condition and two trials span fewer dimensions than there are neurons."""
+    x, y = rng.normal(size=(2, 1, 2, 4))
+    metric = rs.GaussianShapeMetric(n_starts=1)
+    found = metric.align(x * size, y * size)
+    assert found.distance == pytest.approx(size * metric.distance(x, y), rel=1e-9)
+    assert metric.score(found, x * size, y * size) == pytest.approx(found.distance, rel=1e-9)

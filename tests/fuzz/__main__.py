@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rich.table import Table
 from .runner import Outcome, Tally, run_case, run_range
 
 # Cases between two states of the tally on disk; each chunk runs in a process of its own.
-CHUNK = 500
+CHUNK = 1000
 CONTEXT = multiprocessing.get_context("fork")
 
 
@@ -118,6 +119,7 @@ def main() -> int:
             console.print(f"  {words}", soft_wrap=True, markup=False)
         return int(outcome.result == "failed")
     tally, start, seconds = load(options.tally, options.seed)
+    import_module("ot")  # here, not in every child: it takes seconds
     with Progress(console=console) as progress:
         task = progress.add_task("cases", total=options.cases, completed=start)
         while start < options.cases:

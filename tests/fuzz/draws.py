@@ -129,6 +129,8 @@ def responses(draw: Draw, shape: tuple[int, int, int], scale: float | None = Non
         room = LARGEST_EXPONENT - np.log10(max(scale, 1.0))
         values.flat[draw.whole(0, values.size - 1)] *= 10.0 ** float(draw.rng.uniform(0, room))
         pattern += " with outlier"
+    largest = float(np.abs(values).max(initial=0.0))
+    scale = min(scale, 10.0**LARGEST_EXPONENT / max(largest, 1.0))
     draw.note(f"{pattern} {shape} at {scale:.3g}")
     with np.errstate(under="ignore"):
         return np.asarray(values * scale)

@@ -202,6 +202,8 @@ def preprocess(draw: Draw) -> None:
     variance = gaussians.variances
     demand(np.isfinite(variance).all(), "the variances are not finite")
     mean = moved.means.mean(axis=0)
+    if x.denormal:
+        return
     if chosen.scale and x.offset < 1e6:
         spread = moved.means - mean
         total = float((spread**2).sum(axis=1).mean() + variance.sum(axis=1).mean())

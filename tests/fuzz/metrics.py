@@ -82,7 +82,7 @@ def sizes(draw: Draw) -> tuple[int, int, int]:
 def search_options(draw: Draw, M: int, n: int, group: str) -> dict[str, Any]:
     """Return the options that all searches share."""
     options: dict[str, Any] = {"group": group, "n_starts": draw.pick([1, 2, 3, 3])}
-    if draw.chance(0.08):
+    if draw.chance(0.08) and group != "soft":
         options["n_starts"] = "auto"
     if draw.chance(0.25):
         options["weights"] = weights(draw, M)
@@ -180,9 +180,8 @@ def zero_to_itself(draw: Draw, case: Case, found: Any) -> None:
 def scaled(draw: Draw, case: Case, found: Any) -> None:
     """Multiplying both networks by c multiplies the distance by a power of c."""
     c = draw.pick(FACTORS)
-    largest, least = case.x.size * c, min(case.x.size, case.y.size) * c
-    largest = max(largest, case.y.size * c)
-    if not case.scales or largest > 1e150 or 0 < least < 1e-150:
+    present = [c * net.size for net in (case.x, case.y) if net.size > 0]
+    if not case.scales or max(present, default=1) > 1e150 or min(present, default=1) < 1e-150:
         return
     again = case.metric.distance(case.x.times(c), case.y.times(c)) / c**case.degree
     unit = unit_of(case.x, case.y) ** case.degree
@@ -420,4 +419,5 @@ def covariance(draw: Draw) -> None:
     case.twin = _by_score(case)
     if ground != "root-frobenius":
         case.degree, case.scales = 0.0 if alpha == 0 else 1.0, False
+        case.is_zero_to_itself = alpha == 0
     run(draw, case)

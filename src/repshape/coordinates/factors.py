@@ -143,6 +143,8 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
     """
     M, n, width = network.stored.shape
     rows = np.concatenate([network.means, np.swapaxes(network.stored, 1, 2).reshape(-1, n)])
+    unit = extreme_unit(rows)
+    rows = rows / unit
     gram = rows @ rows.T
     values = np.linalg.eigvalsh(gram)
     if values[0] > SAFE_GRAM * values[-1]:
@@ -157,7 +159,7 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
             return np.asarray(Q @ basis)
 
     columns = np.swapaxes(R[:, M:].reshape(len(R), M, width), 0, 1)
-    return Gaussians.from_factors(R[:, :M].T, columns), lift
+    return Gaussians.from_factors(unit * R[:, :M].T, unit * columns), lift
 
 
 def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:

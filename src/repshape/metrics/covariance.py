@@ -30,6 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 AUTO_STARTS = 16
 # Covariances whose smallest eigenvalue is below this fraction of the largest are singular.
 SINGULAR = 1e-12
+# Decimal digits by which covariances may differ where one is multiplied by the other's inverse.
+LARGEST_RATIO = 200
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
 
     def _align_prepared(self, x: PreparedCovariances, y: PreparedCovariances) -> Alignment:
         self._check_sizes(x, y)
+        self._check_ratios(x, y)
         swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
         first, second = (y, x) if swapped else (x, y)
         starts = self._starts(first, second)
@@ -215,6 +218,20 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             raise InputError(
                 f"The {self.ground} distance needs networks with the same number of neurons. Got "
                 f"{x.n_neurons} and {y.n_neurons}. Preprocess(n_components=...) makes them equal."
+            )
+
+    def _check_ratios(self, x: PreparedCovariances, y: PreparedCovariances) -> None:
+        """Raise if a product of one covariance with the inverse of the other would overflow."""
+        if self.ground != "affine-invariant":
+            return
+        largest = [np.abs(one.covariances).max(axis=(1, 2)) for one in (x, y)]
+        gaps = np.abs(np.log10(largest[0]) - np.log10(largest[1]))
+        m = int(np.argmax(gaps))
+        if gaps[m] > LARGEST_RATIO:
+            raise InputError(
+                f"The affine-invariant distance needs variances within a factor of "
+                f"1e{LARGEST_RATIO}. Those of {name_condition(m, x.conditions)} are up to "
+                f"{largest[0][m]:.3g} in one network and {largest[1][m]:.3g} in the other."
             )
 
     def _weights(self, x: PreparedCovariances) -> FloatArray:
@@ -279,6 +296,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
         self._check_sizes(first, second)
+        self._check_ratios(first, second)
         if first.n_neurons < second.n_neurons:
             first, second, T = second, first, T.T
         means, noise = self._parts(first, second, T)
