@@ -162,3 +162,11 @@ def test_scores_and_few_columns_of_responses_whose_squares_are_no_numbers(size: 
     found = metric.align(x * size, y * size)
     assert found.distance == pytest.approx(size * metric.distance(x, y), rel=1e-9)
     assert metric.score(found, x * size, y * size) == pytest.approx(found.distance, rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", [rs.EnergyShapeMetric(2.0), rs.WassersteinShapeMetric()])
+def test_energies_that_overflow_are_refused_instead_of_nan(metric) -> None:
+    """The sample Wasserstein metric takes its starts from the energy metric."""
+    for call in (metric.distance, lambda x, y: rs.pairwise([x, y], metric, progress=False)):
+        with pytest.raises(InputError, match=r"must be below 1e\+152. The largest is"):
+            call(X * 1e160, Z * 1e160)

@@ -31,6 +31,8 @@ from repshape.solvers.correspondence import Moments, spread_conditions
 
 FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
+# Sums of squares of smaller responses do not overflow.
+LARGEST_RESPONSE = 1e152
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,12 @@ class EnergyShapeMetric(SoftShapeMetric):
             raise InputError(
                 "The estimator 'u' needs at least two trials in every condition. "
                 f"Got one at {alone}. Use estimator='v' for single trials."
+            )
+        largest = max(float(trials.pooled.max()), -float(trials.pooled.min()))
+        if largest > LARGEST_RESPONSE:
+            raise InputError(
+                f"EnergyShapeMetric squares responses, which must be below {LARGEST_RESPONSE:g}. "
+                f"The largest is {largest:.3g}. Divide all networks by the same number."
             )
         return trials
 
