@@ -32,6 +32,7 @@ from benchmarks.workloads import macaque_populations
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results" / "neighbors.json"
 SCALE = ROOT / "results" / "neighbors_scale.json"
+MEMBERS = ROOT / "results" / "neighbors_members.json"
 PAGE = ROOT.parent / "docs" / "evidence" / "neighbors.md"
 ALPHAS, KS = (0.0, 1.0, 2.0), (1, 5, 10)
 COMPONENTS, PARTS = 10, 4
@@ -158,6 +159,25 @@ def scale_table(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def members_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the lines of a Markdown table of `benchmarks.neighbors_scale --compare`."""
+    lines = [
+        "| members | networks | families | k | pairs solved | of all, % | within families, % |"
+    ]
+    lines[0] += " bounds with a decomposition | processor, s |"
+    lines.append("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        solved, within = (
+            100 * row[key] / row["pairs"] for key in ("pairs_solved", "pairs_within_families")
+        )
+        lines.append(
+            f"| {row['members']} | {row['networks']} | {row['families']} | {row['k']} | "
+            f"{row['pairs_solved']} | {solved:.3g} | {within:.3g} | {row['tight_bounds']} | "
+            f"{row['cpu_s']:.0f} |"
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cohorts", nargs="*", choices=COHORTS, default=list(COHORTS))
@@ -177,6 +197,8 @@ def main() -> None:
     write(PAGE, "cohorts", table(rows))
     if SCALE.exists():
         write(PAGE, "scale", scale_table(json.loads(SCALE.read_text())))
+    if MEMBERS.exists():
+        write(PAGE, "members", members_table(json.loads(MEMBERS.read_text())["rows"]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
 """Ten thousand small networks: neighbours, a landmark embedding and a query, within 4 GiB.
 
     python -m benchmarks.neighbors_scale FOLDER [--families 100] [--size 100] [--workers 2]
+    python -m benchmarks.neighbors_scale --compare          # about four minutes on one core
 
 Solved pairs are saved in FOLDER, so that an interrupted run resumes; times of its parts are added.
 Saves benchmarks/results/neighbors_scale.json.
+
+--compare searches 1000 networks instead, in families on sheets and in families of independent
+members, and 100 networks without families. It saves benchmarks/results/neighbors_members.json.
 """
 
 from __future__ import annotations
@@ -24,9 +28,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import repshape as rs
-from benchmarks.neighbor_families import CONDITIONS, NEURONS, families
+from benchmarks.neighbor_families import CONDITIONS, NEURONS, Members, families
 
 RESULTS = Path(__file__).parent / "results" / "neighbors_scale.json"
+COMPARED = RESULTS.with_name("neighbors_members.json")
+# Kind of members, number of families and their size.
+CASES: tuple[tuple[Members, int, int], ...] = (
+    ("sheet", 20, 50),
+    ("independent", 20, 50),
+    ("independent", 100, 1),
+)
 K_NEIGHBORS, LANDMARKS = 10, 8
 LIMIT = 4 * 2**30  # bytes of address space beyond which the process fails
 
@@ -101,13 +112,44 @@ def measure(folder: Path, number: int, size: int, workers: int) -> dict[str, Any
     return found | {"times": clock.parts}
 
 
+def compare(members: Members, number: int, size: int) -> dict[str, Any]:
+    """Return how many pairs the neighbours of all networks need, on one core."""
+    networks = families(number, size, members=members)
+    start = time.process_time()
+    graph = rs.analysis.neighbor_graph(
+        networks, rs.GaussianShapeMetric(1.0), K_NEIGHBORS, workers=1
+    )
+    family = np.arange(len(networks)) // size
+    found = {
+        "members": members,
+        "networks": len(networks),
+        "families": number,
+        "k": K_NEIGHBORS,
+        "pairs": graph.n_pairs,
+        "pairs_within_families": len(networks) * (size - 1) // 2,
+        "pairs_solved": graph.n_solved,
+        "tight_bounds": graph.settings["tight_bounds"],
+        "neighbours_of_own_family": float((family[graph.indices] == family[:, None]).mean()),
+        "cpu_s": time.process_time() - start,
+    }
+    print(json.dumps(found), flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--compare", action="store_true")
     parser.add_argument("--families", type=int, default=100)
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
+    if chosen.compare:
+        rows = [compare(*case) for case in CASES]
+        COMPARED.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+        return
+    if chosen.folder is None:
+        parser.error("FOLDER is needed without --compare.")
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     found = measure(chosen.folder, chosen.families, chosen.size, chosen.workers)
     found["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -20,7 +20,6 @@ PICTURES = (
     ("phone", 360, 1240, "light"),
 )
 CHOOSE = """
-document.querySelectorAll('[name=matrix]')[1].click();
 for (const [id, value] of [['first', '3'], ['second', '93']]) {
   const list = document.getElementById(id);
   list.value = value;

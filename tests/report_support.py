@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,3 +31,21 @@ def read_data(page: str) -> dict[str, Any]:
 def line(points: list[float], **metadata: list[Any]) -> rs.DistanceMatrix:
     values = np.abs(np.subtract.outer(points, points))
     return rs.DistanceMatrix(values, metadata=pd.DataFrame(metadata) if metadata else None)
+
+
+def page_of(D: rs.DistanceMatrix, cohort: rs.Cohort | None = None) -> str:
+    """Return the text of the page of one matrix."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = rs.write_report(D, Path(folder, "a.html"), cohort=cohort, max_intervals=0)
+        return report.path.read_text(encoding="utf-8")
+
+
+def gain_cohort(gains: list[float]) -> rs.Cohort:
+    """Networks that differ in nothing but gain and noise, with the gain as metadata."""
+    rng = np.random.default_rng(0)
+    means = 3 * rng.normal(size=(4, 1, 2))
+    cohort = rs.Cohort()
+    for k, gain in enumerate(gains):
+        trials = gain * (means + rng.normal(size=(4, 20, 2)))
+        cohort.add(f"net {k}", trials, gain=f"x {gain:g}")
+    return cohort

@@ -29,15 +29,15 @@ def alpha_name(alpha: float) -> str:
 
 
 def gaussian_metrics(
-    alphas: tuple[float, ...], *, centred: bool
+    alphas: tuple[float, ...], *, centred: bool, **options: Any
 ) -> dict[str, rs.GaussianShapeMetric]:
-    """Return Gaussian metrics by the names of their matrices."""
-    phi = rs.Preprocess(center=True) if centred else None
+    """Return Gaussian metrics with these options, by the names of their matrices."""
+    options["preprocess"] = rs.Preprocess(center=True) if centred else None
     prefix = f"{CENTRED}-" if centred else ""
-    return {f"{prefix}{alpha_name(a)}": rs.GaussianShapeMetric(a, preprocess=phi) for a in alphas}
+    return {f"{prefix}{alpha_name(a)}": rs.GaussianShapeMetric(a, **options) for a in alphas}
 
 
-def raw_and_centred(alphas: tuple[float, ...]) -> dict[str, rs.GaussianShapeMetric]:
+def raw_and_centred(alphas: tuple[float, ...], **options: Any) -> dict[str, rs.GaussianShapeMetric]:
     """Return metrics of raw networks, then of centred ones.
 
     At alpha 0 means do not matter, so centring changes nothing and is left out.
@@ -46,7 +46,8 @@ def raw_and_centred(alphas: tuple[float, ...]) -> dict[str, rs.GaussianShapeMetr
     ['alpha-0', 'alpha-2', 'centred-alpha-2']
     """
     above = tuple(alpha for alpha in alphas if alpha > 0)
-    return gaussian_metrics(alphas, centred=False) | gaussian_metrics(above, centred=True)
+    raw = gaussian_metrics(alphas, centred=False, **options)
+    return raw | gaussian_metrics(above, centred=True, **options)
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,13 @@ class DistanceStores:
     ----------
     folder : Path
     workers : int
+    polish : bool
+        Of `repshape.pairwise`.
     """
 
     folder: Path
     workers: int
+    polish: bool = True
 
     def pairwise(
         self, store: str, networks: Sequence[Any], metric: Any, metadata: pd.DataFrame
@@ -75,6 +79,7 @@ class DistanceStores:
             labels=list(metadata.index),
             metadata=metadata,
             workers=self.workers,
+            polish=self.polish,
             store=path,
             progress=False,
         )

@@ -79,7 +79,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     energy = rs.EnergyShapeMetric(estimator="v", n_starts=1)
     matrices = [*found.values(), rs.pairwise(cohort, energy, polish=False)]
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return rs.write_report(matrices, path, cohort=cohort).path
+    return rs.write_report(matrices, path, cohort=cohort, max_intervals=2).path
 
 
 @pytest.fixture

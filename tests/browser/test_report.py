@@ -52,11 +52,12 @@ class TestLoading:
 
     def test_it_says_what_was_measured(self, opened: Browser) -> None:
         shown = [part for part in opened.all(".matrix-part") if part.is_displayed()]
-        assert len(shown) == 2
-        assert "Gaussian shape distance at α = 0" in shown[0].text
-        assert "ignores rotations and reflections of the neurons" in shown[0].text
-        assert "seed 0" in shown[0].text
-        assert "triangle inequalities is violated" in shown[1].text
+        assert len(shown) == 3
+        assert "no triangle inequality is violated" in shown[0].text
+        assert "Gaussian shape distance at α = 0" in shown[1].text
+        assert "ignores rotations and reflections of the neurons" in shown[1].text
+        assert "seed 0" in shown[1].text
+        assert "triangle inequalities is violated" in shown[2].text
 
 
 class TestSelection:
@@ -128,7 +129,7 @@ class TestSelection:
         bound = numbers["Proven lower bound of the minimum"]
         assert re.fullmatch(r"[\d.]+ \(not a confidence limit\)", bound)
         assert float(bound.split()[0]) <= float(numbers["Distance"])
-        others = {"Gap between distance and bound", "Solver", "Mean part", "Covariance part"}
+        others = {"Gap between distance and bound", "Solver", "Trials of a condition"}
         assert others <= set(numbers)
         assert opened.find("#pair-picture").is_displayed()
         assert re.search(r"each ellipse .* standard deviation", opened.text("#pair-note"))

@@ -50,8 +50,8 @@ class TestReach:
         canvas = opened.find("#heat")
         canvas.send_keys(Keys.ARROW_RIGHT)
         first = opened.until("return document.getElementById('live').textContent")
-        bound = r"\(proven lower bound [\d.]+\)"
-        assert re.fullmatch(rf"net \d\d and net \d\d: distance [\d.]+ {bound}", first)
+        floor = r"\(noise floor [\d.]+\)"
+        assert re.fullmatch(rf"net \d\d and net \d\d: distance [\d.]+ {floor}", first)
         canvas.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
         opened.until("return document.getElementById('live').textContent !== arguments[0]", first)
         canvas.send_keys(Keys.ENTER)

@@ -52,3 +52,31 @@ def test_common_conditions_need_labels_and_a_new_name(capsys: pytest.CaptureFixt
     rs.Cohort.create("c.zarr")
     assert run(["import", "x.npz", "-o", "c.zarr", "--common-conditions"]) == 1
     assert "exists already" in capsys.readouterr().err
+
+
+def test_add_and_replace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", "x.npz", "-o", "c.zarr", "-q"]) == 0
+    assert run(["import", "x.npz", "-o", "c.zarr"]) == 1
+    words = capsys.readouterr().err
+    assert "choose another name for the cohort, or pass --add to add networks to it." in words
+    assert run(["import", "m.csv", "-o", "c.zarr", "--add"]) == 1
+    assert "Condition 0 is 'a' in 'x' and 'c' in 'two'. Pass --common" in capsys.readouterr().err
+    assert rs.Cohort.open("c.zarr").labels == ("x",)  # not even the first one
+    np.savez("x.npz", trials=X + 1, conditions=["a", "b", "c"])
+    np.savez("new.npz", trials=Y, conditions=["b", "c", "a"])
+    again = ["import", "x.npz", "new.npz", "-o", "c.zarr", "--add", "--common-conditions"]
+    assert run(again) == 1
+    words = capsys.readouterr().err
+    assert "c.zarr already has a network named 'x'. Name it in 'replace' (--replace)" in words
+    assert words.count("\n") == 1
+    assert run([*again, "--replace", "x", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["networks"] == 2
+    cohort = rs.Cohort.open("c.zarr")
+    assert cohort.labels == ("x", "new")
+    np.testing.assert_array_equal(cohort["x"]["a"], X[0] + 1)
+    np.testing.assert_array_equal(cohort["new"]["a"], Y[2])
+
+
+@pytest.mark.parametrize("arguments", [["--replace", "x"], ["--add", "--replace"]])
+def test_replace_needs_add_and_a_name(arguments: list[str]) -> None:
+    assert run(["import", "x.npz", "-o", "c.zarr", *arguments]) == 2

@@ -88,6 +88,23 @@ def test_store_shards_and_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("pairs", "pairs").is_dir()
 
 
+def test_a_grown_cohort_reuses_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["-k", "2", "--store", "grown"]
+    old = summary_of(["--search", "old.zarr", *arguments], capsys)
+    assert old["reused_pairs"] == 0
+    assert run(["neighbors", "--search", "c.zarr", *arguments]) == 0
+    words = capsys.readouterr().err.splitlines()[0]
+    assert words.endswith(f"of which {old['solved']} were known already.")
+    changed = rs.Cohort.open("c.zarr").save("changed.zarr")
+    changed.replace("n0", np.random.default_rng(1).normal(size=(4, 5, 3)))
+    assert run(["neighbors", "--search", "changed.zarr", *arguments]) == 1
+    assert "the responses of network 'n0' have changed" in capsys.readouterr().err
+    found = summary_of(["--search", "changed.zarr", *arguments, "--replace", "n0"], capsys)
+    fresh = summary_of(["--search", "changed.zarr", "-k", "2"], capsys)
+    assert found["neighbors"] == fresh["neighbors"]
+    assert found["reused_pairs"] > 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -95,6 +112,7 @@ def test_store_shards_and_words(capsys: pytest.CaptureFixture[str]) -> None:
         ["half.npz", "--search", "c.zarr"],
         ["half.npz", "--query", "new.zarr"],
         ["half.npz", "--alpha", "1"],
+        ["half.npz", "--replace", "n0"],
         ["--search", "c.zarr", "--groups", "family"],
         ["--search", "c.zarr", "--alpha", "3"],
         ["--search", "c.zarr", "--metric", "x"],
@@ -114,6 +132,7 @@ def test_bad_usage_exits_with_two(arguments: list[str], capsys: pytest.CaptureFi
         (["--search", "none.zarr"], "none.zarr"),
         (["--search", "c.zarr", "-k", "15"], "at most the number of other networks, 14"),
         (["--search", "c.zarr", "--shard", "1/2"], "Shards need a store"),
+        (["--search", "c.zarr", "--replace", "n0"], "'replace' parameter needs a store"),
         (["--search", "c.zarr", "--of", "x"], "no network named 'x'"),
         (["--search", "c.zarr", "--target", "x"], "no column named 'x'"),
     ],

@@ -64,6 +64,7 @@ def test_other_data_is_refused(cohort: Cohort, half: Path, tmp_path: Path) -> No
 def test_another_version_is_refused(cohort: Cohort, half: Path) -> None:
     header = json.loads((half / "zarr.json").read_text())
     header["attributes"]["description"]["repshape"] = "0.0.1"
+    del header["attributes"]["seal"]
     (half / "zarr.json").write_text(json.dumps(header))
     refused(cohort, METRIC, half, "made by repshape 0.0.1 and this is")
     header["attributes"]["version"] = 7

@@ -165,7 +165,7 @@ class TestPairs:
         view = view_pairs(Source("a", D, cohort=cohort), 100, False)
         gaps = view.after - view.own[view.index[:, 0]]
         means = np.sqrt((gaps[..., :2] ** 2).sum(-1).mean(-1))
-        np.testing.assert_allclose(means, view.parts[:, 2], atol=1e-9)
+        np.testing.assert_allclose(means**2, view.parts[:, 2], atol=1e-9)
         traces = view.own[..., 2] + view.own[..., 4]
         scales = toy.metadata["scale"].to_numpy()[:5]
         np.testing.assert_allclose(traces[:5], np.repeat(2 * scales[:, None], 5, axis=1))
@@ -182,10 +182,25 @@ class TestPairs:
         np.testing.assert_allclose(kept.after[~shorter], anew.after[~shorter], atol=1e-4)
         np.testing.assert_allclose(kept.parts[~shorter, 2:], anew.parts[~shorter, 2:], atol=1e-5)
 
-    def test_parts_make_the_distance(self, cohort: rs.Cohort, stored: Path) -> None:
-        (source,) = read_inputs(stored, cohort).sources
-        parts = view_pairs(source, 100, False).parts
-        np.testing.assert_allclose(parts[:, 0] ** 2, parts[:, 2] ** 2 + parts[:, 3] ** 2, rtol=1e-9)
+    @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 2.0])
+    def test_parts_add_up_for_every_alpha(
+        self, cohort: rs.Cohort, alpha: float, tmp_path: Path
+    ) -> None:
+        """Both for alignments that are solved again and for those that a store kept."""
+        metric = rs.GaussianShapeMetric(alpha, n_starts=4)
+        store = tmp_path / "d.zarr"
+        D = rs.pairwise(cohort, metric, store=store, alignments="float64", polish=False)
+        kept = read_inputs(store, cohort).sources[0]
+        for source in (kept, Source("anew", D, cohort=cohort)):
+            whole, _, means, covariances = view_pairs(source, 100, False).parts.T
+            np.testing.assert_allclose(means + covariances, whole**2, rtol=1e-9)
+            np.testing.assert_allclose(whole, D.condensed(), rtol=1e-6)
+            assert (means > 0).all() == (alpha > 0)
+            assert (covariances > 0).all() == (alpha < 2)
+
+    def test_parts_that_do_not_add_up_are_not_shown(self, cohort: rs.Cohort) -> None:
+        D = rs.pairwise(cohort, rs.ProcrustesShapeMetric())
+        assert np.isnan(view_pairs(Source("a", D, cohort=cohort), 9, False).parts[:, 2:]).all()
 
     def test_many_conditions_are_thinned_and_said(self) -> None:
         cohort = rs.Cohort.from_networks(toy_networks(2, 2, n_conditions=40))

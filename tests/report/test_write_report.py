@@ -21,9 +21,9 @@ from repshape.cli.report import report
 from repshape.errors import InputError, StorageError
 from repshape.report.data import aligned_points, near_pairs, page_data
 from repshape.report.page import ESCAPES, SCRIPTS, STYLE, inert_json, read_static
-from repshape.report.pairs import no_views, view_pairs
 from repshape.report.quality import FULL, assess, check_matrix
 from repshape.report.sources import Source, read_inputs
+from repshape.report.study import Plan, study
 
 
 class TestQuality:
@@ -94,8 +94,9 @@ class TestData:
     def test_pictures_are_kept_to_sixteen_bits(self, cohort: rs.Cohort) -> None:
         D = rs.pairwise(cohort, rs.GaussianShapeMetric())
         inputs = read_inputs(D, cohort)
-        view = view_pairs(inputs.sources[0], 100, False)
-        data = page_data(inputs, assess(inputs, 0, False), [view])
+        studied = study(inputs, Plan(max_pairs=100))
+        view = studied[0].views
+        data = page_data(inputs, studied)
         pairs = data["matrices"][0]["pairs"]
         back = unpack(pairs["drawn"]).reshape(10, -1) * unpack(pairs["unit"])[:, None]
         exact = np.concatenate([view.before, view.after], axis=1).reshape(10, -1)
@@ -106,7 +107,7 @@ class TestData:
         points = rng.normal(size=(12, 2))
         turned = points @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
         planes = [
-            check_matrix(Source("a", rs.DistanceMatrix(_distances(one))), 0)
+            check_matrix(Source("a", rs.DistanceMatrix(_distances(one))), 0).embedding
             for one in (points, np.zeros((12, 2)), turned)
         ]
         first, _, last = aligned_points(planes)
@@ -116,7 +117,7 @@ class TestData:
     def test_columns_are_numbers_or_levels(self) -> None:
         frame = pd.DataFrame({"depth": [1.0, np.nan, 3.0], "area": ["b", None, "a"], "on": True})
         inputs = replace(read_inputs(line([0, 1, 3])), metadata=frame)
-        data = page_data(inputs, [check_matrix(inputs.sources[0], 0)], [no_views("")])
+        data = page_data(inputs, study(inputs, Plan()))
         depth, area, on = data["columns"]
         np.testing.assert_array_equal(unpack(depth["values"]), [1.0, np.nan, 3.0])
         assert (area["levels"], unpack(area["codes"]).tolist()) == (["a", "b"], [1, -1, 0])
@@ -220,13 +221,15 @@ class TestCommand:
         saved = cohort.save(tmp_path / "cohort.zarr").path
         out = tmp_path / "report.html"
         command = ["report", str(stored), "--cohort", str(saved), "-o", str(out), "--json"]
-        assert run(command) == 0
+        assert run([*command, "--max-intervals", "0", "--labels", "area"]) == 0
         captured = capsys.readouterr()
         summary = json.loads(captured.out)
         assert summary["networks"] == 5
         assert summary["matrices"] == ["Gaussian, α = 1"]
         assert summary["bytes"] == out.stat().st_size
         assert f"Wrote {out}" in captured.err
+        assert summary["sentences"][0].startswith("Groups by 'area' ")
+        assert summary["sentences"][1] in captured.err
 
     def test_metadata_of_a_file(self, tmp_path: Path) -> None:
         line([0, 1, 3]).save(tmp_path / "d.csv")
@@ -244,8 +247,9 @@ class TestCommand:
         assert list(tmp_path.iterdir()) == []
 
     def test_defaults_are_those_of_the_function(self) -> None:
-        default = inspect.signature(write_report).parameters["max_pairs"].default
-        assert inspect.signature(report).parameters["max_pairs"].default == default
+        ours, theirs = (inspect.signature(one).parameters for one in (write_report, report))
+        for name in ("max_pairs", "max_intervals", "labels", "blocks"):
+            assert ours[name].default == theirs[name].default
 
     def test_quiet_says_nothing(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         line([0, 1]).save(tmp_path / "d.csv")

@@ -68,6 +68,7 @@ def embed_landmarks(
     method: str = "metric",
     name: str | None = None,
     store: PathLike | None = None,
+    replace: Iterable[str] | None = None,
     workers: int | None = None,
     memory: str | int | None = None,
     progress: bool | None = None,
@@ -90,7 +91,7 @@ def embed_landmarks(
         Number of landmarks, more than ``n_components``; by default 10 for each dimension.
     method : {"metric", "classical"}
         As in `repshape.embed`, for landmarks and for all others.
-    name, store, workers, memory, progress
+    name, store, replace, workers, memory, progress
         As in `neighbor_graph`. Both can use the same store, and then share solved pairs.
     random_state : int
         Seed of the random starts of metric scaling.
@@ -118,7 +119,7 @@ def embed_landmarks(
         check_identity(metric, name)
     labels, frame = own_names(cohort, len(items))
     job = NeighborJob(items, labels, frame, metric, Limits(None, 0.0), settings)
-    job.prepare(name, None if store is None else Path(store))
+    job.prepare(name, None if store is None else Path(store), replace)
     legs = _solve_legs(job, number)
     job.warn_of_doubt()
     chosen = list(legs.places)

@@ -31,6 +31,7 @@ def neighbor_graph(
     exact: bool = False,
     name: str | None = None,
     store: PathLike | None = None,
+    replace: Iterable[str] | None = None,
     workers: int | None = None,
     engine: Literal["threads", "dask"] = "threads",
     scheduler: Any = None,
@@ -69,7 +70,12 @@ def neighbor_graph(
     name : str, optional
         Identifies a callable that a store cannot recognise otherwise.
     store : path, optional
-        A folder in which solved pairs are saved at once. An interrupted run resumes from it.
+        A folder in which solved pairs are saved at once. An interrupted run resumes from it. The
+        networks may be others than before: pairs of networks that the store knows, by name and by
+        fingerprint of their responses, are not solved again.
+    replace : iterable of str, optional
+        Names of networks whose responses have changed since they were saved in the store. Their
+        pairs are solved anew. Without it, such a network is an error.
     workers, engine, scheduler, memory, progress
         As in `repshape.pairwise`.
     shard : str, optional
@@ -129,7 +135,7 @@ def neighbor_graph(
         raise InputError("Shards need a store, in which the solved pairs are collected.")
     labels, frame = own_names(cohort, len(items))
     job = NeighborJob(items, labels, frame, metric, limits, settings)
-    job.prepare(name, None if store is None else Path(store))
+    job.prepare(name, None if store is None else Path(store), replace)
     return job.run(job.rows_of_shard(), pivots, exact)
 
 

@@ -22,8 +22,8 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.checks import check_labels, check_metadata
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
-from repshape.pairwise.cross import _Chain
-from repshape.pairwise.identity import Identity
+from repshape.pairwise.cross import Chain
+from repshape.pairwise.identity import Identity, Permission
 from repshape.pairwise.inputs import records_of
 from repshape.pairwise.plan import Settings
 from repshape.pairwise.threads import Metric
@@ -74,21 +74,29 @@ class NeighborJob:
                 f"Got {limits.k} instead."
             )
 
-    def prepare(self, name: str | None = None, store: Path | None = None) -> None:
-        """Read the sizes of all networks, and open the store."""
+    def prepare(
+        self, name: str | None = None, store: Path | None = None, replace: Any = None
+    ) -> None:
+        """Read the sizes of all networks, and open the store.
+
+        ``replace`` names networks whose responses may differ from those that the store knows.
+        """
+        if store is None and replace is not None:
+            raise InputError("The 'replace' parameter needs a store.")
+        permission = Permission.of(replace, None, self.labels)
+        on_disk = isinstance(self.cohort, Cohort) and self.cohort.path is not None
+        if self.settings.engine == "dask" and not on_disk:
+            raise InputError(
+                "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
+            )
         if store is not None and not isinstance(self.cohort, Cohort):
             self.cohort = Cohort.from_networks(self.cohort, self.labels)
         self.metric = in_one_space(self.metric, [*records_of(self.cohort), *self.queries])
         self.description = describe(self.metric, name)
         if store is not None:
             assert isinstance(self.cohort, Cohort)
-            fingerprints = self.cohort.verify()
-            self.solved = PairStore(store, Identity(self.description, self.labels, fingerprints))
-        on_disk = isinstance(self.cohort, Cohort) and self.cohort.path is not None
-        if self.settings.engine == "dask" and not on_disk:
-            raise InputError(
-                "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
-            )
+            identity = Identity(self.description, self.labels, self.cohort.verify())
+            self.solved = PairStore(store, identity, permission)
 
     def rows_of_shard(self) -> range:
         """Return the networks of the cohort that are this shard's."""
@@ -99,10 +107,11 @@ class NeighborJob:
     def run(self, rows: range, n_pivots: int | None = None, exact: bool = False) -> NeighborGraph:
         """Search the neighbours of some networks, block by block."""
         names = (*self.labels, *self.query_labels)
-        networks = _Chain(self.cohort, self.queries) if self.queries else self.cohort
+        networks = Chain(self.cohort, self.queries) if self.queries else self.cohort
         budget = int(SHARE_OF_MEMORY_FOR_BOUNDS * self.settings.memory)
         bounds = lower_bounds(self.metric, networks, names, budget)
         found: list[Any] = []
+        reused = self.solved.count(rows)
         with pair_solver(networks, names, self.metric, self.settings) as solver:
             columns = len(self.labels)
             search = NeighborSearch(bounds, self.solved, solver.solve, columns, self.limits)
@@ -116,6 +125,7 @@ class NeighborJob:
         settings: dict[str, Any] = {"query": bool(self.queries), "bounds": bounds.name}
         settings |= {"tight_bounds": search.n_tight, "pivots": number}
         settings |= {"exact": exact, "doubtful_pairs": self.solved.n_doubtful}
+        settings["reused_pairs"] = reused
         return NeighborGraph.of_rows(
             found,
             of=tuple(names[row] for row in rows),

@@ -53,7 +53,7 @@ class NeighborGraph:
     settings : dict
         ``bounds``: what excluded pairs. ``tight_bounds``: how many bounds needed a decomposition.
         ``pivots``, ``exact``: as they were used. ``doubtful_pairs``: solved pairs whose best
-        alignment was found once only.
+        alignment was found once only. ``reused_pairs``: solved pairs that the store had already.
     """
 
     of: tuple[str, ...]
@@ -206,9 +206,11 @@ class NeighborGraph:
         """Return the result in one sentence."""
         what = "neighbours" if self.k is None else f"{count(self.k, 'nearest neighbour')}"
         within = f" within {self.radius:g}" if np.isfinite(self.radius) else ""
+        reused = self.settings.get("reused_pairs", 0)
         return (
             f"{what} of {count(len(self.of), 'network')}{within}: {self.n_solved} of "
-            f"{count(self.n_pairs, 'pair')} solved ({100 * self.share_solved:.3g} %)."
+            f"{count(self.n_pairs, 'pair')} solved ({100 * self.share_solved:.3g} %)"
+            f"{f', of which {reused} were known already' if reused else ''}."
         )
 
     def __repr__(self) -> str:

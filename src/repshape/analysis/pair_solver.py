@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-from typing import Any, Self
+from contextlib import AbstractContextManager, closing, nullcontext
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,29 +48,21 @@ class ThreadPairs:
                 keep(batch, solve_batch(self.cache, batch, pool))
 
 
-class DaskPairs(dask.DaskSolver):
+class DaskPairs(dask.DaskCluster):
     """Solves pairs on a Dask cluster, whose workers read the cohort themselves."""
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        return self
 
     def solve(self, pairs: IndexArray, keep: Keep) -> None:
         """Have the workers solve pairs, and keep each batch as soon as it is solved."""
-        parts = list(batches(pairs, len(self._job.names), DASK_BATCH))
-        submit = partial(self._client.submit, solve_remotely, self._job, pure=False)
-        futures: dict[Future[PairResults], IndexArray] = {submit(part): part for part in parts}
-        try:
-            for future in self._dask.as_completed(list(futures), loop=self._client.loop):
-                keep(futures[future], future.result())  # the first failure ends the run
-        finally:
-            self._client.cancel(list(futures))
+        parts = [pairs[start : start + DASK_BATCH] for start in range(0, len(pairs), DASK_BATCH)]
+        with closing(self.compute(solve_remotely, [(part,) for part in parts])) as finished:
+            for number, found in finished:
+                keep(parts[number], found)
 
 
 def solve_remotely(job: dask.WorkerJob, pairs: IndexArray) -> PairResults:
     """Solve pairs in a worker."""
     with thread_pool(1) as pool:
-        return solve_batch(dask._state(job).cache, pairs, pool)
+        return solve_batch(dask.worker_state(job).cache, pairs, pool)
 
 
 def solve_batch(cache: PreparedCache, pairs: IndexArray, pool: Any) -> PairResults:

@@ -21,7 +21,20 @@ def import_(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, option("COHORT", "The cohort to create.", "--out", "-o")],
+    out: Annotated[
+        Path, option("COHORT", "The cohort to create, or to add to with --add.", "--out", "-o")
+    ],
+    add: Annotated[
+        bool, typer.Option("--add", help="Add the networks to a cohort that exists already.")
+    ] = False,
+    replace: Annotated[
+        list[str] | None,
+        option(
+            "NAME",
+            "With --add: a network of the cohort that is replaced by the new one of this name. "
+            "Repeatable.",
+        ),
+    ] = None,
     common_conditions: Annotated[
         bool,
         typer.Option(
@@ -68,7 +81,7 @@ def import_(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Create a cohort from files.
+    """Create a cohort from files, or add networks to one.
 
     A manifest is a CSV table in UTF-8 with the columns "name" and "file" (relative to the
     manifest); all other columns are metadata. All networks must have the same conditions in the
@@ -76,10 +89,14 @@ def import_(
     a struct inside a file. A rule of --units and --where is COLUMN=VALUE, COLUMN>=NUMBER or
     COLUMN<=NUMBER.
 
+    With --add, the names of the networks must be new, unless you give them with --replace. Either
+    all networks are added, or none.
+
     \b
     Examples:
       repshape import mice.csv -o mice.zarr
       repshape import a.npz b.mat recordings.h5#mouse3 -o cohort.zarr
+      repshape import mouse-9.npz mouse-3.npz -o mice.zarr --add --replace mouse-3
       repshape import --allen *.nwb --stimulus natural_scenes --area VISp -o mice.zarr
       repshape import --nwb a.nwb --stimulus trials --condition choice --window 0 0.5 -o a.zarr
     """  # noqa: D301 (click reads the backspace)
@@ -97,31 +114,38 @@ def import_(
     }
     given = {name: value for name, value in asked.items() if value not in (None, [])}
     _check_nwb(given, nwb=nwb, allen=allen)
+    if replace and not add:
+        raise typer.BadParameter("--replace needs --add.")
+    common: dict[str, Any] = {"common_conditions": common_conditions}
+    common |= {"add": add, "replace": replace or None}
     check_output_folder(out, inputs=[Path(source.partition("#")[0]) for source in sources])
     with _advice_for_commands():
         if nwb or allen:
             chosen = _nwb_options(given, allen=allen)
-            cohort = import_nwb(
-                sources, out, allen=allen, common_conditions=common_conditions, **chosen
-            )
+            cohort = import_nwb(sources, out, allen=allen, **common, **chosen)
         else:
-            cohort = import_cohort(sources, out, common_conditions=common_conditions)
+            cohort = import_cohort(sources, out, **common)
     found = describe_cohort(cohort)
     lines = [*found.lines, *_dropped_words(cohort.dropped)]
     tell(lines, found.data | {"dropped": cohort.dropped}, as_json=as_json, quiet=quiet)
+
+
+ADD = "or pass --add to add networks to it"
 
 
 @contextmanager
 def _advice_for_commands() -> Iterator[None]:
     """Replace the advice to call a function by the option that does the same."""
     from repshape._labels import COMMON
-    from repshape.errors import InputError
+    from repshape.errors import RepshapeError
+    from repshape.io.records import OTHER_NAME
 
     try:
         yield
-    except InputError as error:
+    except RepshapeError as error:
         option = "Pass --common-conditions to keep the conditions that all networks have."
-        raise InputError(str(error).replace(COMMON, option)) from None
+        words = str(error).replace(COMMON, option)
+        raise type(error)(words.replace(OTHER_NAME, f"{OTHER_NAME}, {ADD}")) from None
 
 
 def _dropped_words(dropped: dict[str, tuple[str, ...]]) -> list[str]:

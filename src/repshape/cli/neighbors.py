@@ -98,7 +98,15 @@ def neighbors(
     ] = None,
     store: Annotated[
         Path | None,
-        option("FOLDER", "With --search: save solved pairs here; a repeated command resumes."),
+        option(
+            "FOLDER",
+            "With --search: save solved pairs here. A repeated command resumes, and a cohort with "
+            "other networks reuses the pairs that are known.",
+        ),
+    ] = None,
+    replace: Annotated[
+        list[str] | None,
+        option("NAME", "A network of the store whose responses have changed. Repeatable."),
     ] = None,
     shard: Annotated[Text, option("i/N", "Search only the i-th of N parts.")] = None,
     workers: Annotated[
@@ -138,6 +146,7 @@ def neighbors(
         given |= {"--metric": metric}
         given |= {"--alpha": alpha, "--group": group, "--covariance": covariance, "--store": store}
         given |= {"--shard": shard, "--workers": workers, "--memory": memory}
+        given |= {"--replace": replace or None}
         _refuse(given | {"--scheduler": scheduler}, "--search")
         protocol = {"repeats": repeats, "permutations": permutations, "seed": seed}
         found = _of_matrix(matrix, of, count, target, kind, metadata, groups, protocol)
@@ -148,7 +157,7 @@ def neighbors(
             chosen = _metric(like, metric, parameters)
         settings: dict[str, Any] = {"radius": radius, "workers": workers, "memory": memory}
         settings["progress"] = False if quiet else None
-        more = {"store": store, "shard": shard, "scheduler": scheduler}
+        more = {"store": store, "replace": replace or None, "shard": shard, "scheduler": scheduler}
         try:
             graph = _search(search, query, of, count, chosen, settings, more)
         except KeyboardInterrupt:

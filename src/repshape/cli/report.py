@@ -40,12 +40,33 @@ def report(
     ] = None,
     metadata: Metadata = None,
     title: Annotated[str | None, option("TEXT", "Title of the page.")] = None,
+    labels: Annotated[
+        str | None,
+        option(
+            "COLUMN",
+            "Column of the metadata whose groups are compared; by default the first with groups.",
+        ),
+    ] = None,
+    blocks: Annotated[
+        str | None,
+        option(
+            "COLUMN", "Column that says which networks belong together, such as the same animal."
+        ),
+    ] = None,
     max_pairs: Annotated[
         int,
         number(
             "Maximum number of pairs to draw for each matrix; nearest neighbours come first.", min=0
         ),
     ] = 1000,
+    max_intervals: Annotated[
+        int | None,
+        number(
+            "Maximum number of pairs of each matrix that get a confidence interval, nearest "
+            "neighbours first. [default: as many as take some seconds]",
+            min=0,
+        ),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -70,12 +91,16 @@ def report(
         cohort=cohort or None,
         metadata=metadata,
         title=title,
+        labels=labels,
+        blocks=blocks,
         max_pairs=max_pairs,
+        max_intervals=max_intervals,
         random_state=seed,
         progress=False if quiet else None,
     )
     lines = [
         f"{found.n_networks} networks by {', '.join(found.matrices)}.",
+        *found.sentences,
         *found.left_out,
         f"Wrote {found.path} ({found.n_bytes / 2**20:.1f} MiB)",
     ]

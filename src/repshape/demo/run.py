@@ -76,9 +76,9 @@ class Demo:
 
     @property
     def matrices(self) -> dict[str, DistanceMatrix]:
-        """All distances by the name of their files, from covariances alone to whole trials."""
+        """All distances by the name of their files, in the order of the panels C, D and E."""
         gaussian = {f"alpha_{one.alpha:g}": one.distances for one in self.panels}
-        return dict(sorted(gaussian.items())) | {"energy": self.energy}
+        return gaussian | {"energy": self.energy}
 
     def summary(self) -> dict[str, Any]:
         """Return all numbers, ready for JSON."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, overload
@@ -26,11 +25,11 @@ from repshape.io.records import (
     already_there,
     check_header,
     check_new,
-    check_same_conditions,
     discard_network,
     load_network,
     metadata_table,
     network_rows,
+    new_record,
     read_records,
     save_network,
     save_network_whole,
@@ -38,7 +37,7 @@ from repshape.io.records import (
     stored_checksum,
 )
 from repshape.io.writing import atomic_folder, writable
-from repshape.io.zarr import create_group, readable
+from repshape.io.zarr import create_group
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network
 
@@ -203,12 +202,8 @@ class Cohort(Sequence[Network]):
         """
         self._check_whole("replaced in")
         index = find_label(name, self.labels, "network")
-        old = self._records[index]
         network = as_any_network(responses, f"network {name!r}")
-        row = dict(metadata) or old.metadata
-        record = replace(Record.of(name, network, row, old.order), revision=old.revision + 1)
-        for other in [one for one in self._records if one is not old][:1]:
-            check_same_conditions(other, record)
+        record = new_record(self._records, name, network, metadata)
         self._records[index] = self._keep(network, record, save_network_whole)
         if self.path is not None:
             discard_network(self.path, name, before=record.revision)
@@ -247,10 +242,7 @@ class Cohort(Sequence[Network]):
                 f"The cohort already has a network named {name!r}: see Cohort.replace."
             )
         network = as_any_network(responses, f"network {name!r}")
-        order = self._records[-1].order + 1 if self._records else 0
-        record = Record.of(name, network, dict(metadata), order)
-        for other in self._records[:1]:
-            check_same_conditions(other, record)
+        record = new_record(self._records, name, network, metadata)
         self._records.append(self._keep(network, record, write))
 
     def _keep(
@@ -291,14 +283,11 @@ class Cohort(Sequence[Network]):
 
         Only the checksums of their files are read, unless one of them differs.
         """
-        for k, record in enumerate(self._records):
-            if self.path is None or record.checksum == stored_checksum(self.path / record.key):
-                continue
-            if self[k].fingerprint != record.fingerprint:
-                raise StorageError(
-                    f"The responses of network {record.name!r} in {self.path} are not those that "
-                    "were added: their files have changed since."
-                )
+        if self.path is not None:
+            for record in self._records:
+                folder = self.path / record.key
+                if record.checksum != stored_checksum(folder):
+                    load_network(folder, record)  # raises unless its responses are the same
         return self.fingerprints
 
     @property
@@ -357,9 +346,7 @@ class Cohort(Sequence[Network]):
         record = self._records[index]
         if self.path is None:
             return self._networks[record.name]
-        folder = self.path / record.key
-        with readable(folder):
-            return load_network(folder, record)
+        return load_network(self.path / record.key, record)
 
     def __iter__(self) -> Iterator[Network]:
         return (self[k] for k in range(len(self)))

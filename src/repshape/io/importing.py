@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from repshape._labels import left_out, shared_labels
+from repshape._labels import left_out
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, check_boolean
 from repshape.io.allen import count_allen
-from repshape.io.cohort import Cohort, save_networks
+from repshape.io.cohort import Cohort
+from repshape.io.destination import Destination
 from repshape.io.mat import read_mat
 from repshape.io.nwb_recording import Recording, SpikeCounts
 from repshape.io.paths import check_input_file, open_file, read_text
-from repshape.io.records import check_new
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork, as_any_network, has_positions
@@ -29,6 +29,7 @@ NWB = ".nwb"
 SUFFIXES = (".npz", ".npy", *HDF5, MATLAB)
 LABELS = ("conditions", "neurons")
 COVARIANCES = ("covariances", "variances", "factors")
+Row = tuple[str, str, dict[str, Any]]  # of a manifest: name, file and metadata of a network
 AnyNetwork = Trials | Gaussians | PositionNetwork
 
 
@@ -89,10 +90,12 @@ def import_cohort(
     out: PathLike,
     *,
     common_conditions: bool = False,
+    add: bool = False,
+    replace: Iterable[str] | None = None,
     name_column: str = "name",
     file_column: str = "file",
 ) -> Cohort:
-    """Build a cohort on disk, whole or not at all.
+    """Build a cohort on disk, or add networks to one, whole or not at all.
 
     All networks must have the same conditions in the same order, unless ``common_conditions`` is
     True. Only one network is in memory at a time.
@@ -104,11 +107,17 @@ def import_cohort(
         a row for each network, its name, its file (relative to the manifest) and columns of
         metadata.
     out : path
-        The cohort to make; it must not exist.
+        The cohort to make, which must not exist; or, with ``add``, the cohort to add to.
     common_conditions : bool
         Whether to keep only the conditions that all networks have, in the order of the first
         network. Conditions are matched by label. The attribute ``dropped`` of the result lists
-        what was left out, by network. Every file is read twice.
+        what was left out, by network. Every file is read twice. With ``add``, the conditions of the
+        cohort are kept, which all new networks must have.
+    add : bool
+        Whether to add the networks to a cohort that exists. They must have its conditions, and
+        names that it does not have.
+    replace : iterable of str, optional
+        With ``add``, names of networks that replace those of the same name in the cohort.
     name_column, file_column : str
         The columns of the manifests that hold the name and the file of a network.
 
@@ -125,7 +134,8 @@ def import_cohort(
     ('mouse',)
     """
     rows = _all_rows(sources, name_column, file_column)
-    return _save_rows(rows, lambda file: (read_network(file), {}), out, common_conditions)
+    target = Destination.checked(out, [name for name, _, _ in rows], add=add, replace=replace)
+    return _save_rows(rows, lambda file: (read_network(file), {}), target, common_conditions)
 
 
 def import_nwb(
@@ -136,18 +146,20 @@ def import_nwb(
     condition: str | Sequence[str] | None = None,
     allen: bool = False,
     common_conditions: bool = False,
+    add: bool = False,
+    replace: Iterable[str] | None = None,
     name_column: str = "name",
     file_column: str = "file",
     **options: Any,
 ) -> Cohort:
-    """Build a cohort of spike counts from NWB files on disk, whole or not at all.
+    """Build a cohort of spike counts from NWB files, or add to one, whole or not at all.
 
     Parameters
     ----------
     sources : sequence of paths
         NWB files, each named after its file; and manifests as in `import_cohort`.
     out : path
-        The cohort to make; it must not exist.
+        The cohort to make, which must not exist; or, with ``add``, the cohort to add to.
     stimulus : str
         A table of intervals that all files have.
     condition : str or list of str
@@ -156,6 +168,8 @@ def import_nwb(
         Whether to read the files by `read_allen`, which has a quality filter, or by `read_nwb`.
     common_conditions : bool
         Whether to keep only the conditions that all files have; see `import_cohort`.
+    add, replace
+        As in `import_cohort`.
     name_column, file_column : str
         The columns of the manifests that hold the name and the file of a network.
     **options
@@ -170,13 +184,14 @@ def import_nwb(
     if condition is None and not allen:
         raise InputError("The 'condition' parameter must name the columns that tell conditions.")
     rows = _all_rows(sources, name_column, file_column)
+    target = Destination.checked(out, [name for name, _, _ in rows], add=add, replace=replace)
 
     def read(file: str) -> tuple[Trials, Mapping[str, Any]]:
         with Recording(file) as recording:
             counts = _count_spikes(recording, stimulus, condition, allen, options)
         return counts.trials, counts.metadata
 
-    return _save_rows(rows, read, out, common_conditions)
+    return _save_rows(rows, read, target, common_conditions)
 
 
 def _count_spikes(
@@ -192,9 +207,7 @@ def _count_spikes(
     return recording.count_spikes(stimulus, condition, **options)
 
 
-def _all_rows(
-    sources: Sequence[PathLike], name_column: str, file_column: str
-) -> list[tuple[str, str, dict[str, Any]]]:
+def _all_rows(sources: Sequence[PathLike], name_column: str, file_column: str) -> list[Row]:
     rows = [row for source in sources for row in _rows(Path(source), name_column, file_column)]
     if not rows:
         raise InputError("There is nothing to import: the manifest has no rows.")
@@ -202,29 +215,26 @@ def _all_rows(
 
 
 def _save_rows(
-    rows: Sequence[tuple[str, str, dict[str, Any]]],
+    rows: Sequence[Row],
     read: Callable[[str], tuple[Any, Mapping[str, Any]]],  # a network, and what its file says
-    out: PathLike,
+    target: Destination,
     common_conditions: bool,
 ) -> Cohort:
     """Write the networks that ``read`` finds in files, with their metadata."""
     check_boolean("common_conditions", common_conditions)
     found = ((name, *read(file), meta) for name, file, meta in rows)
     if not common_conditions:
-        return save_networks(((name, net, {**own, **meta}) for name, net, own, meta in found), out)
-    check_new(out)
+        return target.save((name, net, {**own, **meta}) for name, net, own, meta in found)
     conditions = {name: read(file)[0].conditions for name, file, _ in rows}
-    common = shared_labels(conditions)
-    cohort = save_networks(
-        ((name, net.select(common), {**own, **meta}) for name, net, own, meta in found), out
+    common = target.common(conditions)
+    cohort = target.save(
+        (name, net.select(common), {**own, **meta}) for name, net, own, meta in found
     )
     cohort.dropped = left_out(conditions, common)
     return cohort
 
 
-def _rows(
-    source: Path, name_column: str, file_column: str
-) -> list[tuple[str, str, dict[str, Any]]]:
+def _rows(source: Path, name_column: str, file_column: str) -> list[Row]:
     """Return name, file and metadata of every network of a manifest, or of the file itself."""
     if source.suffix.lower() != ".csv":
         file, _, inside = str(source).partition("#")

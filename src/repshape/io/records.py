@@ -7,6 +7,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -24,7 +25,14 @@ from repshape._compact import compact_repr
 from repshape._labels import find_difference
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder, writable
-from repshape.io.zarr import add_array, create_group, read_array, read_attributes, readable
+from repshape.io.zarr import (
+    add_array,
+    create_group,
+    read_array,
+    read_attributes,
+    readable,
+    sealed,
+)
 from repshape.responses import Gaussians, Kind, Trials
 from repshape.responses.positions import PositionNetwork
 
@@ -39,8 +47,11 @@ COVARIANCES: dict[Kind, str] = {
 SAFE = " +,=()@"
 # Precedes the number of a revision in the name of a folder; no name of a network has it there.
 REVISION = "#"
+# A folder of networks that are added together begins with this, from the moment it is complete.
+BATCH = ".batch-"
 # A temporary folder that nobody touched for a day belongs to a process that was killed.
 STALE_SECONDS = 86400.0
+OTHER_NAME = "choose another name for the cohort"
 # Every chunk on disk ends in its CRC-32C, of this many bytes.
 CHECKSUM_BYTES = 4
 
@@ -107,11 +118,11 @@ class Record:
         return quoted if not self.revision else f"{quoted}{REVISION}{self.revision}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return the record as JSON can hold it."""
+        """Return the record as JSON can hold it, with a seal."""
         values = {key: getattr(self, key) for key in self.__dataclass_fields__}
         for noun in ("conditions", "neurons", "positions"):
             values[noun] = None if values[noun] is None else list(values[noun])
-        return values
+        return sealed(values)
 
 
 def plain(key: str, value: Any) -> Any:
@@ -130,11 +141,11 @@ def plain(key: str, value: Any) -> Any:
 
 def save_network(folder: Path, network: Network, record: Record) -> Record:
     """Write one network into a folder of its own, and return its record with the checksum."""
-    group = create_group(folder, record.attributes())
+    group = create_group(folder, {})
     _save_arrays(group, getattr(network, "flat", network))
-    checksum = stored_checksum(folder)
-    group.update_attributes({"checksum": checksum})
-    return replace(record, checksum=checksum)
+    record = replace(record, checksum=stored_checksum(folder))
+    group.update_attributes(record.attributes())
+    return record
 
 
 def _save_arrays(group: zarr.Group, network: Network) -> None:
@@ -150,30 +161,48 @@ def _save_arrays(group: zarr.Group, network: Network) -> None:
 
 
 def stored_checksum(folder: Path) -> str:
-    """Return a hash of the names, sizes and checksums of all chunks of a network.
+    """Return a hash of what describes the arrays of a network, and of all of their chunks.
 
-    A chunk ends in its own checksum, so that a few bytes of each are read.
+    A chunk ends in its own checksum, so that its name, its size and a few bytes of it are enough.
     """
     found = sha256()
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for name in sorted(files):
-            if name != "zarr.json":  # metadata: the arrays are made of chunks
-                file = Path(parent, name)
-                with open(file, "rb") as handle:
-                    size = handle.seek(0, os.SEEK_END)
-                    handle.seek(max(size - CHECKSUM_BYTES, 0))
-                    ending = handle.read().hex()
-                found.update(f"{file.relative_to(folder).as_posix()} {size} {ending}\n".encode())
+            file = Path(parent, name)
+            if file.parent == folder:
+                continue  # the record, which has a seal of its own
+            with open(file, "rb") as handle:
+                size = handle.seek(0, os.SEEK_END)
+                read = size if name == "zarr.json" else CHECKSUM_BYTES
+                handle.seek(max(size - read, 0))
+                ending = handle.read().hex()
+            found.update(f"{file.relative_to(folder).as_posix()} {size} {ending}\n".encode())
     return found.hexdigest()
 
 
 def load_network(folder: Path, record: Record) -> Network:
-    """Read one network; it was validated when it was written."""
+    """Read one network, or raise one clear sentence unless it is the one that was written.
+
+    Files that have not changed need no closer look: each chunk has a checksum, which is compared
+    when it is read.
+    """
+    whole = record.checksum == stored_checksum(folder)
+    with readable(folder):
+        network = _read_network(folder, record)
+    if not whole and network.fingerprint != record.fingerprint:
+        raise StorageError(
+            f"The responses of network {record.name!r} in {folder.parent} are not those that "
+            "were added: their files have changed since."
+        )
+    return network
+
+
+def _read_network(folder: Path, record: Record) -> Network:
     if record.positions is not None:
         columns = record.n_neurons * prod(record.positions)
         flat = replace(record, n_neurons=columns, neurons=None, positions=None)
-        network: Any = load_network(folder, flat)
+        network: Any = _read_network(folder, flat)
         return PositionNetwork._trusted(network, record.positions, record.neurons)  # type: ignore[return-value]
     if record.kind == "trials":
         trials = frozen(read_array(folder / "trials"))
@@ -190,8 +219,26 @@ def load_network(folder: Path, record: Record) -> Network:
     return Gaussians._trusted(means, stored, kind, record.conditions, neurons=record.neurons)
 
 
+def install_batch(batch: Path) -> None:
+    """Move the networks of a complete batch to their places in the cohort.
+
+    Another process may be doing the same at the same time.
+    """
+    with suppress(FileNotFoundError):
+        for folder in sorted(batch.iterdir()):
+            with suppress(FileNotFoundError):
+                folder.rename(batch.parent / folder.name)
+        batch.rmdir()
+
+
 def network_folders(path: Path) -> list[Path]:
-    """Return the folders of networks, and delete what killed processes left unfinished."""
+    """Return the folders of networks, and deal with what killed processes left.
+
+    Batches that are complete are installed, and what is unfinished is deleted.
+    """
+    for batch in path.glob(f"{BATCH}*"):
+        with suppress(OSError):  # where nothing can be written, the batch is not there yet
+            install_batch(batch)
     found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
@@ -236,8 +283,27 @@ def discard_network(path: Path, name: str, *, before: int) -> None:
     for _, folder in sorted(earlier, key=lambda pair: pair[0].revision):
         hidden = folder.with_name(f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
         with writable(path):
-            folder.rename(hidden)  # in one step; what follows may be interrupted
-            shutil.rmtree(hidden)
+            folder.rename(hidden)  # in one step; what follows may be interrupted, or fail
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def new_record(
+    records: Sequence[Record], name: str, network: Network, metadata: Mapping[str, Any]
+) -> Record:
+    """Return the record of a network that joins others, or replaces the one of the same name.
+
+    Without metadata, those of the replaced network are kept. All others must have its conditions.
+    """
+    old = next((one for one in records if one.name == name), None)
+    if old is None:
+        order = records[-1].order + 1 if records else 0
+        record = Record.of(name, network, dict(metadata), order)
+    else:
+        made = Record.of(name, network, dict(metadata) or old.metadata, old.order)
+        record = replace(made, revision=old.revision + 1)
+    for other in [one for one in records if one is not old][:1]:
+        check_same_conditions(other, record)
+    return record
 
 
 def check_same_conditions(first: Record, second: Record) -> None:
@@ -294,7 +360,7 @@ def check_new(path: str | os.PathLike[str]) -> Path:
 
 def already_there(target: Path) -> StorageError:
     """Return the error that there is something where a cohort should be."""
-    return StorageError(f"{target} exists already; choose another name for the cohort.")
+    return StorageError(f"{target} exists already; {OTHER_NAME}.")
 
 
 def check_header(path: Path, form: str, version: int) -> None:

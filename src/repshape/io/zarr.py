@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from repshape.io.writing import atomic_write, open_output_folder, writable
 
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
+# The attribute that holds a hash of all others.
+SEAL = "seal"
 
 
 class DurableStore(LocalStore):
@@ -40,7 +43,8 @@ def _write(path: Path, content: bytes) -> None:
 
 def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
     """Make a group with attributes. It is durable once the folder is; see `atomic_folder`."""
-    return zarr.create_group(LocalStore(path), attributes=attributes, zarr_format=3)
+    kept = sealed(attributes) if attributes else {}
+    return zarr.create_group(LocalStore(path), attributes=kept, zarr_format=3)
 
 
 @contextmanager
@@ -75,21 +79,45 @@ def read_array(path: Path) -> npt.NDArray[Any]:
     return np.asarray(found)
 
 
-def read_attributes(path: Path) -> dict[str, Any] | None:
-    """Return the attributes of the Zarr group in a folder, or None if there is no such group."""
+def sealed(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes with a hash of them, by which `read_attributes` notices any change.
+
+    >>> sealed({"a": 1, "b": 2}) == sealed({"b": 2, "a": 1})
+    True
+    >>> sealed({"a": 1})["seal"] == sealed({"a": 2})["seal"]
+    False
+    """
+    plain = {key: value for key, value in attributes.items() if key != SEAL}
+    text = json.dumps(plain, sort_keys=True)
+    return plain | {SEAL: sha256(text.encode()).hexdigest()[:16]}
+
+
+def read_attributes(path: Path, remedy: str = "") -> dict[str, Any] | None:
+    """Return the attributes of the Zarr group in a folder, or None if there is no such group.
+
+    Raises one clear sentence if they are not those that were written. Attributes that other
+    programs wrote, or earlier versions, have no seal, and are not checked.
+    """
+    file = path / "zarr.json"
     try:
-        content = json.loads((path / "zarr.json").read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        text = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    if not isinstance(content, dict) or content.get("node_type") != "group":
-        return None
-    attributes = content.get("attributes", {})
-    return attributes if isinstance(attributes, dict) else None
+    with readable(file, remedy):
+        content = json.loads(text)
+        if not isinstance(content, dict) or content.get("node_type") != "group":
+            return None
+        attributes = content.get("attributes", {})
+        if not isinstance(attributes, dict):
+            return None
+        if SEAL in attributes and sealed(attributes) != attributes:
+            raise ValueError("its attributes are not those that were written")
+    return {key: value for key, value in attributes.items() if key != SEAL}
 
 
 def write_attributes(path: Path, attributes: dict[str, Any]) -> None:
     """Make the folder a Zarr group with these attributes, durably, or replace those it has."""
-    content = {"attributes": attributes, "zarr_format": 3, "node_type": "group"}
+    content = {"attributes": sealed(attributes), "zarr_format": 3, "node_type": "group"}
     with writable(path):
         _write(path / "zarr.json", json.dumps(content, indent=2).encode())
 

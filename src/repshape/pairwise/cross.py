@@ -55,7 +55,7 @@ def cross(
     sizes = Sizes.of([*records_of(first), *records_of(second)], [metric])
     edge = sizes.edge(len(names), settings.memory, stored=False, keeps=False)
     capacity = sizes.capacity(settings.memory, edge)
-    cache = PreparedCache(_Chain(first, second), names, [metric], capacity)
+    cache = PreparedCache(Chain(first, second), names, [metric], capacity)
     found = MemoryTiles(Plan(len(names), edge))
     tiles = cross_tiles(len(first), len(second), edge)
     solver = ThreadSolver(cache, settings.workers, progress)
@@ -68,7 +68,7 @@ def cross(
     return values
 
 
-class _Chain(Sequence[Any]):
+class Chain(Sequence[Any]):
     """Two sequences one after the other; their networks are read when needed."""
 
     def __init__(self, first: Sequence[Any], second: Sequence[Any]) -> None:

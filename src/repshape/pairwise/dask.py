@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
@@ -42,8 +43,8 @@ class WorkerJob:
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
-class DaskSolver:
-    """Solves tiles on a Dask cluster, on this machine or at an address.
+class DaskCluster:
+    """A Dask cluster that works on one job, on this machine or at an address.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class DaskSolver:
         self._cluster: Any = None
         self._client: Any = None
 
-    def __enter__(self) -> DaskSolver:
+    def __enter__(self) -> Self:
         scheduler = self._scheduler
         if isinstance(scheduler, self._dask.Client):
             self._client = scheduler
@@ -121,41 +122,56 @@ class DaskSolver:
         if self._cluster is not None:
             self._cluster.close()
 
+    def compute(
+        self, function: Callable[..., Any], parts: Sequence[tuple[Any, ...]]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Have the workers call ``function(job, *part)`` for each part, the first parts first.
+
+        Yields the number and the result of each part as soon as it is finished. The first failure
+        ends the run. Close the generator to cancel the parts that are left.
+        """
+        numbers = {}
+        for order, part in enumerate(parts):
+            future = self._client.submit(function, self._job, *part, pure=False, priority=-order)
+            numbers[future] = order
+        try:
+            for future in self._dask.as_completed(list(numbers), loop=self._client.loop):
+                yield numbers[future], future.result()
+        except self._dask.KilledWorker as error:
+            raise RepshapeError(
+                "Several Dask workers died while solving the same pairs, perhaps because they "
+                f"ran out of memory: {error}"
+            ) from None
+        finally:
+            self._client.cancel(list(numbers))
+
+
+class DaskSolver(DaskCluster):
+    """Solves tiles on a Dask cluster."""
+
     def run(self, what: str, requests: Iterable[Request]) -> None:
         """Have the workers solve and write the tiles that are missing."""
         missing = [(at, tile) for at, tile in requests if not at.tiles.has(at.number, tile)]
-        sizes = {}
+        parts = [(layer.metric, layer.number, tile) for layer, tile in missing]
         total = sum(tile.n_pairs for _, tile in missing)
-        with progress_bar(what, total, self._progress) as advance:
-            for order, (layer, tile) in enumerate(missing):
-                place = (layer.metric, layer.number, tile)
-                future = self._client.submit(
-                    solve_tile, self._job, *place, pure=False, priority=-order
-                )
-                sizes[future] = tile.n_pairs
-            try:
-                for future in self._dask.as_completed(list(sizes), loop=self._client.loop):
-                    future.result()  # the first failure ends the run
-                    advance(sizes[future])
-            except self._dask.KilledWorker as error:
-                raise RepshapeError(
-                    "Several Dask workers died while solving the same tile, perhaps because they "
-                    f"ran out of memory: {error}"
-                ) from None
-            finally:
-                self._client.cancel(list(sizes))
+        with (
+            progress_bar(what, total, self._progress) as advance,
+            closing(self.compute(solve_tile, parts)) as finished,
+        ):
+            for number, _ in finished:
+                advance(missing[number][1].n_pairs)
 
 
 def solve_tile(job: WorkerJob, metric: int, layer: int, tile: Tile) -> None:
     """Solve and write one tile, in a worker."""
-    state = _state(job)
+    state = worker_state(job)
     of_tile = state.layer(metric, layer)
     if of_tile.tiles.has(layer, tile):  # written by a worker that died before it could say so
         return
     solve_tasks([make_task(of_tile, tile)], state.cache, 1, lambda _: None)
 
 
-class _WorkerState:
+class WorkerState:
     """What one thread of a worker keeps between tiles: prepared networks and open stores."""
 
     def __init__(self, job: WorkerJob) -> None:
@@ -194,8 +210,9 @@ def _threads() -> int:
 _here = threading.local()
 
 
-def _state(job: WorkerJob) -> _WorkerState:
-    state: _WorkerState | None = getattr(_here, "state", None)
+def worker_state(job: WorkerJob) -> WorkerState:
+    """Return what this thread of a worker keeps for a job."""
+    state: WorkerState | None = getattr(_here, "state", None)
     if state is None or state.run != job.run:
-        state = _here.state = _WorkerState(job)
+        state = _here.state = WorkerState(job)
     return state

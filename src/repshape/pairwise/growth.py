@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +26,6 @@ import pandas as pd
 
 from repshape.errors import InputError, StorageError
 from repshape.io.matrices import metadata_to_json
-from repshape.io.writing import writable
 from repshape.io.zarr import write_attributes
 from repshape.pairwise.effort import PLAIN, Effort
 from repshape.pairwise.identity import Identity, Permission, Relation
@@ -71,7 +72,7 @@ class Form:
             "metadata": metadata_to_json(metadata),
             "edge": self.edge,
             "alignments": self.alignments,
-            "width": 2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see store._pack
+            "width": 2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see chunks.pack
             "bounded": self.bounded,
             "effort": asdict(self.effort),
         }
@@ -116,6 +117,8 @@ def open_store(
     permission = permission or Permission()
     relation = relate(path, identity, permission)
     store = Store(path)
+    for one in store.generations:
+        one.describe_arrays()
     refusal = _refusal(store, form, relation)
     if refusal:
         raise StorageError(f"{path} cannot be continued: {refusal}. {ADVICE}")
@@ -150,11 +153,12 @@ def _begin_generation(
         inherited = np.flatnonzero(common_networks(polished.identity, identity) >= 0)
     effort = replace(store.effort, inherits=len(inherited) > 1)
     form = replace(form, alignments=store.alignments, bounded=store.bounded, effort=effort)
-    folders = [one.folder.relative_to(store.path).as_posix() for one in sources]
+    folders = [_name(store, one) for one in sources]
     header = form.header(identity, metadata) | {
         "version": VERSIONS[1],
         "sources": folders,
         "inherited": inherited.tolist(),
+        "inherited_from": None if polished is None else _name(store, polished),
         "removed": sorted(permission.remove | store.removed),
     }
     name = GENERATION + _digest(identity, folders)
@@ -164,6 +168,10 @@ def _begin_generation(
     return Store(store.path)
 
 
+def _name(store: Store, generation: Store) -> str:
+    return generation.folder.relative_to(store.path).as_posix()
+
+
 def _digest(identity: Identity, sources: list[str]) -> str:
     """Return a short text that tells one list of networks, and what it follows, from another."""
     networks = json.dumps([identity.labels, identity.fingerprints, sources])
@@ -171,15 +179,27 @@ def _digest(identity: Identity, sources: list[str]) -> str:
 
 
 def discard_sources(store: Store) -> None:
-    """Delete earlier generations once the present one needs nothing of them any more."""
+    """Delete earlier generations once the present one needs nothing of them any more.
+
+    Where that fails, as on a read-only disk, it is left to a later run.
+    """
     needed = store.polished() is None if store.effort.inherits else bool(store.missing())
     if needed or "current" not in store.root:
         return
-    with writable(store.path):
-        kept = {key: store.root[key] for key in ("format", "version", "current")}
+    kept = {key: store.root[key] for key in ("format", "version", "current")}
+    earlier = list(_earlier_folders(store))
+    if not earlier and store.root == kept:
+        return
+    with suppress(OSError):
         write_attributes(store.path, kept)  # from here on, what follows is nobody's source
-        for folder in store.path.iterdir():
-            earlier = folder.name.startswith(GENERATION) and folder != store.folder
-            if folder.is_dir() and (earlier or folder.name in ("tiles", "alignments", "polish")):
-                (folder / "zarr.json").unlink(missing_ok=True)
-                shutil.rmtree(folder)
+        for folder in earlier:
+            (folder / "zarr.json").unlink(missing_ok=True)
+            shutil.rmtree(folder)
+
+
+def _earlier_folders(store: Store) -> Iterator[Path]:
+    """Yield the folders of earlier generations; the first one has no folder of its own."""
+    for folder in store.path.iterdir():
+        earlier = folder.name.startswith(GENERATION) and folder != store.folder
+        if folder.is_dir() and (earlier or folder.name in ("tiles", "alignments", "polish")):
+            yield folder

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape.errors import StorageError
 from repshape.pairwise.plan import Tile
 from repshape.pairwise.tiles import QUANTITIES, KnownPairs
 
@@ -20,6 +22,10 @@ FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 # Neighbouring tiles share what they need of earlier ones.
 TILES_IN_MEMORY = 8
+EARLIER = (
+    "It holds distances from before networks were changed: restore it from a copy, or choose "
+    "another output."
+)
 
 
 def common_networks(old: Identity, new: Identity) -> IndexArray:
@@ -35,11 +41,14 @@ class Sources:
     """Earlier generations of a store, the latest first, from which known pairs are copied.
 
     A generation is the store as it was for one set of networks; see
-    `repshape.pairwise.growth`.
+    `repshape.pairwise.growth`. ``polished`` is the folder of the one whose polish is taken over.
     """
 
-    def __init__(self, stores: Sequence[Store], identity: Identity) -> None:
+    def __init__(
+        self, stores: Sequence[Store], identity: Identity, polished: Path | None = None
+    ) -> None:
         self._stores = stores
+        self._polished = polished
         self._count = len(identity.labels)
         self._places = [common_networks(store.identity, identity) for store in stores]
         self._read = lru_cache(TILES_IN_MEMORY)(self._read_tile)
@@ -83,9 +92,11 @@ class Sources:
         for number, store in enumerate(self._stores):
             if not polished:
                 yield number, 0
-            elif (recorded := store.polished()) is not None:
+            elif self._polished in (None, store.folder) and (recorded := store.polished()):
                 yield number, recorded[0]
                 return  # the latest polish began from all earlier ones
+        if polished and self._polished is not None:
+            raise StorageError(f"The polish in {self._polished} is missing. {EARLIER}")
 
     def _by_tile(
         self, number: int, layer: int, pairs: IndexArray
@@ -97,6 +108,8 @@ class Sources:
             tile = store.plan.by_place[row, column]
             if store.has(layer, tile):
                 yield tile, np.flatnonzero(inverse.ravel() == k)
+            elif layer > 0:
+                raise StorageError(f"A tile of the polish in {store.folder} is missing. {EARLIER}")
 
     def _read_tile(
         self, number: int, layer: int, tile: Tile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import zarr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape._native import PairResults
 from repshape.errors import SearchWarning, StorageError
@@ -28,10 +27,11 @@ from repshape.io.zarr import (
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.effort import Effort
+from repshape.pairwise.chunks import array_forms, description_of, pack, places_in, unpack, where
+from repshape.pairwise.effort import INHERITING_LAYER, Effort
 from repshape.pairwise.identity import Identity
 from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.sources import Sources
+from repshape.pairwise.sources import EARLIER, Sources
 from repshape.pairwise.tiles import (
     QUANTITIES,
     Entries,
@@ -55,6 +55,7 @@ HALF_SEAL = 2**24
 KINDS = ("plain", "aligned")
 RESUME = "Finished tiles are safe: run the same command again to continue."
 RECOMPUTE = "Delete that file and run the same command again to compute its tile anew."
+REWRITE = "Delete that file and run the same command again to write it anew."
 
 
 class Store:
@@ -106,7 +107,20 @@ class Store:
 
     @cached_property
     def _sources(self) -> Sources:
-        return Sources(self.generations[1:], self.identity)
+        polished = self._header.get("inherited_from")
+        folder = None if polished is None else self.path / polished
+        return Sources(self.generations[1:], self.identity, folder)
+
+    @property
+    def _is_current(self) -> bool:
+        return bool(self.folder == self.path / self.root.get("current", ""))
+
+    def _remedy(self, layer: int, name: str, remedy: str) -> str:
+        """Return how to replace a lost file: not at all if it is of an earlier polish."""
+        inherits = self.effort.inherits and layer == INHERITING_LAYER
+        alone = layer == 0 and name == "tiles"  # every pair, solved by itself
+        anew = alone or (self._is_current and not inherits) or self.polished() is None
+        return remedy if anew else EARLIER
 
     @cached_property
     def identity(self) -> Identity:
@@ -140,15 +154,15 @@ class Store:
             if aligned:
                 array = self._array(layer, "alignments")
                 record = np.full(array.shape[2], np.nan)  # a whole chunk: nothing is read back
-                packed = _pack(found.transforms or [], tile)
+                packed = pack(found.transforms or [], tile)
                 record[2 : 2 + len(packed)] = packed
                 record[:2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 array[tile.row, tile.column] = record
             block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
-            i, j = _places(tile)
+            i, j = places_in(tile)
             block[:-1, i, j] = numbers_of(found)
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
-            self._array(layer, "tiles")[_where(tile)] = block
+            self._array(layer, "tiles")[where(tile)] = block
 
     @property
     def was_polished(self) -> bool:
@@ -171,7 +185,7 @@ class Store:
         numbers = np.full((len(QUANTITIES), self.plan.count, self.plan.count), np.nan)
         for tile in self.plan.tiles:
             if self._file(layer, "tiles", tile).exists():
-                numbers[_where(tile)] = self.numbers(layer, tile)
+                numbers[where(tile)] = self.numbers(layer, tile)
         return numbers
 
     def latest(self) -> Entries:
@@ -197,26 +211,32 @@ class Store:
             layer -= 1
         file = self._file(layer, "alignments", tile)
         if not file.exists():
-            raise StorageError(f"{file} is missing. Run the same command again to compute it anew.")
+            anew = "Run the same command again to compute it anew."
+            raise StorageError(f"{file} is missing. {self._remedy(layer, 'alignments', anew)}")
         record = self._read(layer, "alignments", tile)
-        return _unpack(record[2:], tile)
+        return unpack(record[2:], tile)
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
         """Record that the polish is complete."""
-        write_attributes(self.folder / "polish", {"layers": layers, "report": report})
+        record = {"id": self.id, "layers": layers, "report": report}
+        write_attributes(self.folder / "polish", record)
 
     def polished(self) -> tuple[int, dict[str, float]] | None:
         """Return what `finish_polish` recorded, or None."""
-        noted = read_attributes(self.folder / "polish") or {}
+        folder, remedy = self.folder / "polish", REWRITE if self._is_current else EARLIER
+        noted = read_attributes(folder, remedy) or {}
+        with readable(folder / "zarr.json", remedy):
+            if noted.get("id", self.id) != self.id:
+                raise ValueError("it belongs to another store")
         return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
 
     def _read(self, layer: int, name: str, tile: Tile) -> npt.NDArray[Any]:
         """Return the chunk of a tile, or raise if it is damaged or has the seal of another."""
         array = self._array(layer, name)
-        with readable(self._file(layer, name, tile), RECOMPUTE):
+        with readable(self._file(layer, name, tile), self._remedy(layer, name, RECOMPUTE)):
             if name == "tiles":
-                found = np.asarray(array[_where(tile)])
-                seals = found[-1][_places(tile)]
+                found = np.asarray(array[where(tile)])
+                seals = found[-1][places_in(tile)]
                 fits = any((seals == self._seal(layer, tile, one)).all() for one in KINDS)
             else:
                 found = np.asarray(array[tile.row, tile.column])
@@ -251,10 +271,26 @@ class Store:
         key = (layer, name)
         if key not in self._arrays:
             folder = self._layer(layer) / name
-            remedy = f"Delete {self._layer(layer)} and run the same command again."
-            with readable(folder / "zarr.json", remedy):
-                self._arrays[key] = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
+            with readable(folder / "zarr.json", REWRITE):
+                array = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
+                if description_of(array) != self._descriptions[name]:
+                    raise ValueError("it describes another array")
+            self._arrays[key] = array
         return self._arrays[key]
+
+    @cached_property
+    def _descriptions(self) -> dict[str, dict[str, Any]]:
+        forms = array_forms(self._header).items()
+        return {name: description_of(zarr.create_array({}, **form)) for name, form in forms}
+
+    def describe_arrays(self) -> None:
+        """Write the files that describe the arrays anew where they were deleted."""
+        for layer in takewhile(lambda one: self._layer(one).exists(), count()):
+            for name, form in array_forms(self._header).items():
+                folder = self._layer(layer) / name
+                if not (folder / "zarr.json").exists():
+                    with writable(self.path, RESUME):
+                        zarr.create_array(DurableStore(folder), **form)
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
@@ -303,62 +339,12 @@ def read_header(path: Path) -> dict[str, Any]:
 
 def create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
     """Make a folder with the empty arrays of a layer."""
-    plan = Plan(len(header["labels"]), int(header["edge"]))
     try:
         with new_group(folder, attributes) as group:
-            group.create_array(
-                "tiles",
-                shape=(len(QUANTITIES) + 1, plan.count, plan.count),
-                chunks=(len(QUANTITIES) + 1, plan.edge, plan.edge),
-                dtype="float64",
-                fill_value=np.nan,
-                compressors=[Crc32cCodec()],
-                dimension_names=("quantity", "network", "other network"),
-                attributes={"quantities": [*QUANTITIES, "seal"]},
-            )
+            for name, form in array_forms(header).items():
+                group.create_array(name, **form)
             if attributes:
                 group.create_group("polish")
-            if header["alignments"] is not None:
-                group.create_array(
-                    "alignments",
-                    shape=(plan.side, plan.side, int(header["width"])),
-                    chunks=(1, 1, int(header["width"])),
-                    dtype=header["alignments"],
-                    fill_value=np.nan,
-                    compressors=[ZstdCodec(level=1), Crc32cCodec()],  # most may be empty
-                )
     except StorageError as error:
         if not isinstance(error.__cause__, FileExistsError):
             raise  # otherwise another process was faster, and its folder will do
-
-
-def _pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
-    """Return the sizes of the networks of rows and columns, then all transforms, as one vector."""
-    i, j = _places(tile)
-    row_sizes, column_sizes = np.zeros(len(tile.rows)), np.zeros(len(tile.columns))
-    column_sizes[j], row_sizes[i] = np.array([one.shape for one in transforms]).T
-    return np.concatenate([row_sizes, column_sizes, *(one.ravel() for one in transforms)])
-
-
-def _unpack(record: npt.NDArray[Any], tile: Tile) -> list[FloatArray]:
-    i, j = _places(tile)
-    ends_of_sizes = np.cumsum([len(tile.rows), len(tile.columns)])
-    row_sizes, column_sizes, packed = np.split(record.astype(np.float64), ends_of_sizes)
-    shapes = np.column_stack([column_sizes[j], row_sizes[i]]).astype(np.intp)
-    ends = np.cumsum(shapes.prod(axis=1))
-    starts = np.concatenate([[0], ends[:-1]])
-    return [packed[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
-
-
-def _where(tile: Tile) -> tuple[slice, slice, slice]:
-    """Return the place of a tile in an array (quantity, network, network)."""
-    rows, columns = (slice(span.start, span.stop) for span in (tile.rows, tile.columns))
-    return slice(None), rows, columns
-
-
-def _places(tile: Tile) -> tuple[IndexArray, IndexArray]:
-    """Return the rows and columns of a tile's pairs, counted inside the tile."""
-    if tile.row == tile.column:
-        return np.triu_indices(len(tile.rows), 1)
-    i, j = np.indices((len(tile.rows), len(tile.columns))).reshape(2, -1)
-    return i, j

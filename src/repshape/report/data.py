@@ -11,11 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape.analysis.distortion import DistortionCurve
+from repshape.analysis.embedding import Embedding
 from repshape.analysis.panels import align_embeddings
 from repshape.io.tables import is_numeric
+from repshape.report.intervals import Intervals
 from repshape.report.pairs import PairViews
-from repshape.report.quality import FULL, Quality
+from repshape.report.quality import FULL
+from repshape.report.responses import Facts
 from repshape.report.sources import Inputs, Source
+from repshape.report.study import Studied
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -25,6 +29,9 @@ DTYPES = {"f8": "Float64Array", "i4": "Int32Array", "i2": "Int16Array", "u1": "U
 # number of levels for all other distances (255 means "not computed").
 NEIGHBOURS = 10
 LEVELS = 254
+# Distances above this multiple of the median, and metadata farther than this multiple of the
+# interquartile range from the quartiles, do not stretch the colours: all of them get the last one.
+FAR_DISTANCE, FAR_VALUE = 4.0, 3.0
 # Sequential and colour-blind safe. The maps for points are cut where the colours would be hard to
 # see on a light or a dark page.
 MAPS = {
@@ -34,36 +41,101 @@ MAPS = {
 }
 
 
-def page_data(
-    inputs: Inputs, qualities: Sequence[Quality], views: Sequence[PairViews]
-) -> dict[str, Any]:
+def page_data(inputs: Inputs, studied: Sequence[Studied]) -> dict[str, Any]:
     """Return everything that the page draws."""
     metadata = inputs.metadata
-    matrices = zip(inputs.sources, qualities, aligned_points(qualities), views, strict=True)
+    points = aligned_points([one.quality.embedding for one in studied])
+    facts = [one.evidence.facts for one in studied]
+    cohorts = [source.cohort for source in inputs.sources]
+    first = [next(k for k, one in enumerate(cohorts) if one is mine) for mine in cohorts]
+    distinct = sorted({k for k in first if facts[k] is not None})
     return {
         "labels": list(inputs.labels),
         "columns": [_column(str(name), metadata[name]) for name in metadata.columns],
         "full": len(inputs.labels) <= FULL,
+        "cohorts": [_cohort(known) for k in distinct if (known := facts[k]) is not None],
         "matrices": [
-            {"name": source.name, "coincide": source.coincide}
-            | _distances(source)
-            | _plane(quality, points)
-            | {"order": _packed(quality.order, "i4"), "pairs": _pairs(view)}
-            for source, quality, points, view in matrices
+            _matrix(one, place) | {"cohort": distinct.index(k) if k in distinct else None}
+            for one, place, k in zip(studied, points, first, strict=True)
         ],
         "colours": {name: _colours(*how) for name, how in MAPS.items()},
     }
 
 
-def aligned_points(qualities: Sequence[Quality]) -> list[FloatArray | None]:
+def _matrix(one: Studied, points: FloatArray | None) -> dict[str, Any]:
+    """Return everything that is drawn of one matrix."""
+    source = one.source
+    return (
+        {"name": source.name, "coincide": source.coincide}
+        | _distances(source)
+        | _noise(one)
+        | _plane(one, points)
+        | {"order": _packed(one.quality.order, "i4"), "pairs": _pairs(one.views)}
+    )
+
+
+def _cohort(facts: Facts) -> dict[str, Any]:
+    """Return neurons and numbers of trials by network, and by condition over networks."""
+    given = facts.trials[facts.trials.min(axis=1) > 0]
+    found: dict[str, Any] = {
+        "conditions": list(facts.conditions),
+        "named": facts.named,
+        "neurons": _packed(facts.neurons, "i4"),
+        "fewest": _packed(facts.trials.min(axis=1), "i4"),
+        "most": _packed(facts.trials.max(axis=1), "i4"),
+        "trials": None,
+    }
+    if len(given):
+        three = [given.min(axis=0), np.median(given, axis=0), given.max(axis=0)]
+        found["trials"] = [_packed(row, "f8") for row in three]
+    return found
+
+
+def _noise(one: Studied) -> dict[str, Any]:
+    """Return norms and squared noise floors by network, or floors and plug-in values by pair."""
+    facts, matrix = one.evidence.facts, one.source.matrix
+    found: dict[str, Any] = {"intervals": _intervals(one.intervals, len(matrix))}
+    if facts is not None:
+        found["dimensions"] = _packed(facts.dimensions, "i4")
+        found["norms"] = None if np.isnan(facts.norms).all() else _packed(facts.norms, "f8")
+    if matrix.error_bars is not None:
+        upper = _pairs_kept(matrix.values)
+        found["pair_floors"] = _packed(matrix.error_bars.floors[upper], "f8")
+        found["plug_in"] = _packed(matrix.error_bars.plug_in[upper], "f8")
+    elif facts is not None and not np.isnan(facts.floors).all():
+        found["floors"] = _packed(facts.floors, "f8")
+    return found
+
+
+def _intervals(given: Intervals, size: int) -> dict[str, Any]:
+    """Return the estimates and intervals, with the place of each pair in the upper triangle."""
+    i, j = given.index.T
+    return {
+        "places": _packed(i * (2 * size - i - 1) // 2 + j - i - 1, "i4"),
+        "values": _packed(given.values, "f8"),
+        "level": given.level,
+        "note": given.note,
+    }
+
+
+def _pairs_kept(values: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return rows and columns of the pairs in the table: all, or nearest neighbours only."""
+    rows, columns = np.triu_indices(len(values), 1)
+    if len(values) <= FULL:
+        return rows, columns
+    chosen = near_pairs(values)
+    return rows[chosen], columns[chosen]
+
+
+def aligned_points(embeddings: Sequence[Embedding | None]) -> list[FloatArray | None]:
     """Return the embeddings, each aligned with the one before it, so that they are comparable."""
     found: list[FloatArray | None] = []
     target: FloatArray | None = None
-    for quality in qualities:
-        if quality.embedding is None:
+    for embedding in embeddings:
+        if embedding is None:
             found.append(None)
             continue
-        points = quality.embedding.points
+        points = embedding.points
         if target is not None and np.abs(target).max() > 0.0:
             points = align_embeddings(points, target).points
         found.append(points)
@@ -87,7 +159,8 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     if is_numeric(column):
         numbers = column.to_numpy(dtype=np.float64)
         known = np.where(np.isfinite(numbers), numbers, np.nan)
-        return {"name": name, "kind": "number", "values": _packed(known, "f8")}
+        limits = value_limits(known)
+        return {"name": name, "kind": "number", "values": _packed(known, "f8"), "limits": limits}
     codes, levels = pd.factorize(column.astype(str).where(column.notna()), sort=True)
     return {
         "name": name,
@@ -97,24 +170,49 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     }
 
 
+def value_limits(values: FloatArray) -> tuple[float, float]:
+    """Return the range of the colours of numbers, which single extreme numbers do not stretch.
+
+    >>> value_limits(np.array([1.0, 2.0, 3.0, 4.0, 1000.0]))
+    (1.0, 10.0)
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return 0.0, 1.0
+    low, high = (float(one) for one in np.quantile(known, [0.25, 0.75]))
+    room = FAR_VALUE * (high - low) if high > low else np.inf
+    return max(float(known.min()), low - room), min(float(known.max()), high + room)
+
+
+def colour_limit(distances: FloatArray) -> float:
+    """Return the distance of the last colour, which a single far network does not stretch.
+
+    It is the largest distance up to four times the median of those above zero.
+
+    >>> colour_limit(np.array([1.0, 2.0, 3.0, 400.0])), colour_limit(np.array([1.0, 2.0, 5.0]))
+    (3.0, 5.0)
+    """
+    known = distances[distances > 0.0]
+    if not known.size:
+        return 1.0
+    return float(known[known <= FAR_DISTANCE * np.median(known)].max())
+
+
 def _distances(source: Source) -> dict[str, Any]:
     """Return all distances; with many networks, only the nearest in full, the others as levels."""
     D, distances = source.matrix, source.distances
     size = len(D.values)
-    rows, columns = np.triu_indices(size, 1)
     known = distances[~np.isnan(distances)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    content: dict[str, Any] = {"low": low, "high": high, "missing": source.n_missing}
-    if size <= FULL:
-        chosen = np.arange(len(rows))
-    else:
-        chosen = near_pairs(D.values)
-        scaled = (distances - low) / ((high - low) or 1.0) * LEVELS
+    top = high if source.coincide else colour_limit(known)
+    content: dict[str, Any] = {"low": low, "high": high, "top": top, "missing": source.n_missing}
+    i, j = _pairs_kept(D.values)
+    if size > FULL:
+        scaled = (np.minimum(distances, top) - low) / ((top - low) or 1.0) * LEVELS
         content["levels"] = _packed(np.nan_to_num(np.rint(scaled), nan=LEVELS + 1), "u1")
-        content["rows"] = _packed(rows[chosen], "i4")
-        content["columns"] = _packed(columns[chosen], "i4")
-    content["distances"] = _packed(distances[chosen], "f8")
-    i, j = rows[chosen], columns[chosen]
+        content["rows"] = _packed(i, "i4")
+        content["columns"] = _packed(j, "i4")
+    content["distances"] = _packed(D.values[i, j], "f8")
     if D.lower_bounds is not None:
         content["bounds"] = _packed(D.lower_bounds[i, j], "f8")
     if D.converged is not None:
@@ -138,7 +236,8 @@ def near_pairs(values: FloatArray) -> npt.NDArray[np.intp]:
     return known
 
 
-def _plane(quality: Quality, points: FloatArray | None) -> dict[str, Any]:
+def _plane(one: Studied, points: FloatArray | None) -> dict[str, Any]:
+    quality = one.quality
     if points is None or quality.embedding is None:
         return {"points": None, "curve": None}
     return {

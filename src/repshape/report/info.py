@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from repshape._arrays import count
-from repshape.errors import InputError, RepshapeError
+from repshape.errors import PROVEN, TELLING_STARTS, InputError, RepshapeError
 from repshape.io.cohort import FORMAT as COHORT
 from repshape.io.cohort import Cohort
 from repshape.io.importing import SUFFIXES, read_network
@@ -144,9 +144,22 @@ def search_words(D: DistanceMatrix) -> str:
     composed = int(np.count_nonzero((agreeing == 0) & (starts > 0)))
     if composed:
         words += f"; that of {count(composed, 'pair')} was composed from alignments of others"
-    if not D.n_doubtful:
-        return f"{words}; all were found more than once, or are proven"
-    return f"{words}; that of {count(D.n_doubtful, 'pair')} was found once only"
+    if D.n_doubtful:
+        return f"{words}; that of {count(D.n_doubtful, 'pair')} was found once only"
+    single = n_single_of_few(D)
+    if single:
+        return f"{words}; that of {count(single, 'pair')} by a single one, of few"
+    return f"{words}; all were found more than once, or are proven"
+
+
+def n_single_of_few(D: DistanceMatrix) -> int:
+    """Return the number of pairs whose optimum one start found, of too few to tell much by it."""
+    if D.n_starts is None or D.n_agreeing is None:
+        return 0
+    single = (D.n_agreeing == 1) & (D.n_starts > 1) & (D.n_starts < TELLING_STARTS)
+    if D.lower_bounds is not None:
+        single &= ~(D.lower_bounds >= (1 - PROVEN) * D.values)
+    return int(single[np.triu_indices(len(D), 1)].sum())
 
 
 def polish_words(report: dict[str, Any]) -> str:

@@ -13,9 +13,9 @@ from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
-from repshape.report.pairs import PairViews
-from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, Quality, many
+from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many
 from repshape.report.sources import Inputs
+from repshape.report.study import Studied
 from repshape.responses.transforms import transform_name
 
 TEMPLATE = "report.html.j2"
@@ -57,11 +57,7 @@ ESTIMATORS = {
 
 
 def render_page(
-    inputs: Inputs,
-    qualities: Sequence[Quality],
-    views: Sequence[PairViews],
-    notes: Sequence[str],
-    title: str | None,
+    inputs: Inputs, studied: Sequence[Studied], notes: Sequence[str], title: str | None
 ) -> str:
     """Return the page. All text is escaped, and the data become JSON that cannot be executed."""
     from jinja2 import Environment, StrictUndefined  # slow to import, so only when it is needed
@@ -73,10 +69,10 @@ def render_page(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(read_static(TEMPLATE)).render(
-        **_text(inputs, qualities, notes, title),
+        **_text(inputs, studied, notes, title),
         style=Markup(style),  # our own, and its hash is in the policy
         script=Markup(script),
-        data=Markup(inert_json(page_data(inputs, qualities, views))),
+        data=Markup(inert_json(page_data(inputs, studied))),
         policy=_policy(style, script),
     )
 
@@ -92,8 +88,8 @@ def simplifications(inputs: Inputs, n_drawn: int | None) -> tuple[str, ...]:
         notes.append(
             f"There are more than {FULL} networks. Therefore the table of pairs lists only the "
             f"{NEIGHBOURS} nearest neighbours of each network, the map shows distances rounded to "
-            "1/254 of their range, the embedding is by classical scaling, and no matrix is "
-            "repaired."
+            "1/254 of their range, the embedding is by classical scaling, no matrix is repaired, "
+            "and groups, gain and noise are not measured."
         )
     if n_drawn is not None and n_drawn < pairs:
         notes.append(f"{n_drawn} of {many(pairs, 'pair')} can be shown before and after alignment.")
@@ -105,11 +101,11 @@ def simplifications(inputs: Inputs, n_drawn: int | None) -> tuple[str, ...]:
 
 
 def _text(
-    inputs: Inputs, qualities: Sequence[Quality], notes: Sequence[str], title: str | None
+    inputs: Inputs, studied: Sequence[Studied], notes: Sequence[str], title: str | None
 ) -> dict[str, Any]:
     """Return the variables of the template that are text."""
     networks = many(len(inputs.labels), "network")
-    by_column = zip(*(quality.predictions for quality in qualities), strict=True)
+    by_column = zip(*(one.quality.predictions for one in studied), strict=True)
     predictions = [one for column in by_column for one in column]
     first = next((one.found for one in predictions if one.found is not None), None)
     return {
@@ -119,12 +115,13 @@ def _text(
         "pairs": many(inputs.sources[0].distances.size, "pair"),
         "matrices": [
             {
-                "name": source.name,
-                "measured": what_was_measured(source.metric, source.matrix.description),
-                "settings": settings_table(source.matrix.description),
-                "checks": quality.checks,
+                "name": one.source.name,
+                "sentences": one.sentences,
+                "measured": what_was_measured(one.source.metric, one.source.matrix.description),
+                "settings": settings_table(one.source.matrix.description),
+                "checks": one.checks,
             }
-            for source, quality in zip(inputs.sources, qualities, strict=True)
+            for one in studied
         ],
         "predictions": predictions,
         "protocol": "" if first is None else first.method,

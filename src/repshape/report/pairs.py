@@ -37,6 +37,8 @@ READY_COPIES = 6
 BATCH = 32
 # A distance that is computed again may differ from the stored one by the tolerance of the solver.
 SLACK = 1e-6
+# Rounding errors of the two parts of a squared distance.
+PARTS_SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,8 @@ class PairViews:
     before, after : ndarray, shape (P, C, 5)
         The same for y in the components of x, before and after alignment.
     parts : ndarray, shape (P, 4)
-        Distance of the drawn alignment, its lower bound, and its mean and covariance parts.
+        Distance of the drawn alignment, its lower bound, and the parts of its square that means
+        and covariances make, which add up to it; NaN for metrics without such parts.
     conditions : tuple of str
         Names of the C conditions that are drawn.
     note : str
@@ -202,8 +205,13 @@ class _PairProjector:
         x, y = self._ready(i), self._ready(j)
         if core is None:
             found = self.metric.align_prepared(x.prepared, y.prepared)
-            parts = found.distance, found.lower_bound, found.mean_distance
-            moved, four = found._map, (*parts, found.covariance_distance)
+            two = found.mean_distance, found.covariance_distance
+            moved = found._map
+            four = (
+                found.distance,
+                found.lower_bound,
+                *squared_parts(self.metric, found.distance, *two),
+            )
         else:
             group = getattr(self.metric, "group", "")
             moved = prepared_transform(core, x.prepared, y.prepared, group)
@@ -232,7 +240,7 @@ class _PairProjector:
             / np.sqrt(2.0)
             for alpha in (2.0, 0.0)
         )
-        return whole, np.nan, means, covariances
+        return whole, np.nan, *squared_parts(self.metric, whole, means, covariances)
 
     def _ready(self, k: int) -> _Projected:
         with self._lock:
@@ -262,6 +270,29 @@ class _PairProjector:
         if moments.kind == "diagonal":
             return lambda W: _gram(np.sqrt(stored)[:, :, None] * W)
         return lambda W: np.asarray(W.T @ stored @ W)
+
+
+def squared_parts(
+    metric: ShapeMetric[Any], whole: float, means: float, covariances: float
+) -> tuple[float, float]:
+    """Return how much of a squared distance is due to means and to covariances.
+
+    These are alpha times the squared distance of means, and 2 - alpha times that of covariances.
+    NaN unless they add up to the squared distance.
+
+    >>> squared_parts(GaussianShapeMetric(0.5), 4.0, 2.0, 3.0)
+    (nan, nan)
+    >>> squared_parts(GaussianShapeMetric(1.0), 5.0, 3.0, 4.0)
+    (9.0, 16.0)
+    """
+    alpha = float(getattr(metric, "alpha", np.nan))
+    parts = [
+        0.0 if weight == 0.0 else weight * part**2
+        for weight, part in ((alpha, means), (2.0 - alpha, covariances))
+    ]
+    if not abs(sum(parts) - whole**2) <= PARTS_SLACK * whole**2:
+        return np.nan, np.nan
+    return parts[0], parts[1]
 
 
 def _moments(network: Trials | Gaussians, metric: ShapeMetric[Any]) -> Gaussians:
@@ -309,7 +340,7 @@ def _check_cohort_fits(source: Source, index: IndexArray, parts: FloatArray, siz
 
     Rounding errors of distances are proportional to the ``size`` of the responses.
     """
-    D = source.matrix
+    D = source.plug_in  # a corrected distance may be below the lower bound
     i, j = index.T
     given, slack = D.values[i, j], SLACK * (np.abs(D.values[i, j]) + size)
     wrong = parts[:, 1] > given + slack  # no distance is below a lower bound

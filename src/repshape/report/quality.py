@@ -21,7 +21,7 @@ from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.report.info import polish_words, search_words
+from repshape.report.info import n_single_of_few, polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
@@ -39,6 +39,8 @@ PERMUTATIONS = 99
 MOST_COLUMNS = 20
 # A distance below this fraction of the largest one is rounding error, because it is a square root.
 VANISHES = 1e-7
+# Stresses from which an embedding is only fair, and from which its distances mislead.
+FAIR_STRESS, POOR_STRESS = 0.1, 0.2
 # Smaller stresses and relative errors are shown as "below" this number.
 SMALLEST_SHOWN = 1e-4
 
@@ -72,6 +74,8 @@ class Quality:
         The networks in the leaf order of a hierarchical clustering.
     predictions : tuple of Prediction
         One for each column of the metadata.
+    triangles : TriangleViolations or None
+        The triangle inequalities that were checked; None if all networks coincide.
     """
 
     checks: tuple[Check, ...]
@@ -79,6 +83,7 @@ class Quality:
     curve: DistortionCurve | None
     order: npt.NDArray[np.intp]
     predictions: tuple[Prediction, ...] = ()
+    triangles: TriangleViolations | None = None
 
 
 def assess(inputs: Inputs, seed: int, progress: bool | None) -> list[Quality]:
@@ -113,7 +118,8 @@ def check_matrix(source: Source, seed: int) -> Quality:
     if source.n_missing:
         words = "There is no embedding and no clustering as long as pairs are missing."
         checks.append(("Embedding", "note", words))
-        return Quality(tuple(checks), None, None, np.arange(len(D.values), dtype=np.intp))
+        order = np.arange(len(D.values), dtype=np.intp)
+        return Quality(tuple(checks), None, None, order, triangles=triangles)
     metric, repaired = _metric_version(D, triangles)
     size = len(metric.values)
     method = "metric" if size <= FULL else "classical"
@@ -123,7 +129,8 @@ def check_matrix(source: Source, seed: int) -> Quality:
     if size > 2:
         curve = distortion_curve(metric, DIMENSIONS, method=method, random_state=seed)
     checks += [repaired, _fit(plane, curve)]
-    return Quality(tuple(checks), plane, curve, _leaf_order(metric.values))
+    order = _leaf_order(metric.values)
+    return Quality(tuple(checks), plane, curve, order, triangles=triangles)
 
 
 def _coinciding(source: Source) -> Quality:
@@ -186,8 +193,9 @@ def _search(D: DistanceMatrix) -> list[Check]:
     if not words:
         return []
     assert D.n_starts is not None
-    sure = not D.n_doubtful and D.n_starts.max() > 1
-    return [("Search", "good" if sure else "note", _capital(words.removeprefix("search: ")) + ".")]
+    sure = D.n_starts.max() > 1 and not n_single_of_few(D)
+    verdict = "bad" if D.n_doubtful else "good" if sure else "note"
+    return [("Search", verdict, _capital(words.removeprefix("search: ")) + ".")]
 
 
 def _bounds(D: DistanceMatrix) -> list[Check]:
@@ -200,6 +208,10 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
     if not (bounds[positive] > 0.0).any():
         return [("Bounds", "note", "There is no informative lower bound for this metric.")]
     gaps = 1.0 - bounds[positive] / distances[positive]
+    below = int((gaps < -PROVEN).sum())
+    if below:
+        words = f"{many(below, 'distance')} below the proven lower bound, which is impossible: "
+        return [("Bounds", "bad", words + "the bounds are not those of these distances.")]
     proven = int((gaps <= PROVEN).sum())
     if proven == gaps.size:
         words = f"All {many(proven, 'distance')} above zero are proven to be minimal."
@@ -266,7 +278,8 @@ def _fit(plane: Embedding, curve: DistortionCurve | None) -> Check:
             f"{percent_words(middle - 1)} of the true one ({percent_words(last - 1)} in "
             f"{curve.dimensions[-1]} dimensions)"
         )
-    return "Embedding", "good" if plane.stress < 0.1 else "note", words + "."
+    verdict = "good" if plane.stress < FAIR_STRESS else "note"
+    return "Embedding", "bad" if plane.stress >= POOR_STRESS else verdict, words + "."
 
 
 def small_words(value: float) -> str:
@@ -286,6 +299,17 @@ def percent_words(share: float) -> str:
     """
     percent = 100 * max(share, SMALLEST_SHOWN)
     return f"{percent:.2g} %" if percent < 10 else f"{percent:.0f} %"
+
+
+def share_words(share: float) -> str:
+    """Return a share in percent, which may be nothing at all.
+
+    >>> share_words(0.0), share_words(2e-16), share_words(0.361)
+    ('0 %', 'less than 0.01 %', '36 %')
+    """
+    if not share:
+        return "0 %"
+    return f"less than {percent_words(0.0)}" if share < SMALLEST_SHOWN else percent_words(share)
 
 
 def _leaf_order(distances: FloatArray) -> npt.NDArray[np.intp]:

@@ -77,6 +77,12 @@ class Source:
         object.__setattr__(self, "metric", restore(self.matrix.description))
 
     @property
+    def plug_in(self) -> DistanceMatrix:
+        """The distances without correction for noise: the matrix itself, unless it has one."""
+        bars = self.matrix.error_bars
+        return self.matrix if bars is None else self.matrix.replace(values=bars.plug_in)
+
+    @property
     def store(self) -> Store | None:
         """The store it was read from, or None."""
         return Store(self.path) if self.path is not None and self.path.is_dir() else None

@@ -28,10 +28,18 @@ function lazy(object, name, make) {
 }
 
 for (const matrix of DATA.matrices) {
-  for (const name of ['distances', 'bounds', 'converged', 'starts', 'agreeing', 'levels', 'rows', 'columns', 'points', 'order']) {
+  for (const name of ['distances', 'bounds', 'converged', 'starts', 'agreeing', 'levels', 'rows', 'columns', 'points', 'order', 'norms', 'dimensions', 'floors', 'pair_floors', 'plug_in']) {
     const packed = matrix[name];
     if (packed) lazy(matrix, name, () => unpack(packed));
   }
+}
+for (const cohort of DATA.cohorts) {
+  for (const name of ['neurons', 'fewest', 'most']) {
+    const packed = cohort[name];
+    lazy(cohort, name, () => unpack(packed));
+  }
+  const packed = cohort.trials;
+  lazy(cohort, 'trials', () => packed && packed.map(unpack));
 }
 for (const column of DATA.columns) {
   const packed = column.values || column.codes;
@@ -49,7 +57,34 @@ function distance(matrix, i, j) {
   const row = rowOf(matrix, i, j);
   if (row >= 0) return matrix.distances[row];
   const level = matrix.levels[at];
-  return level === 255 ? NaN : matrix.low + (level / 254) * (matrix.high - matrix.low);
+  return level === 255 ? NaN : matrix.low + (level / 254) * (matrix.top - matrix.low);
+}
+/** What to write before a distance that is rounded, or is only known to be above the last colour. */
+function roughly(matrix, i, j) {
+  if (DATA.full || rowOf(matrix, i, j) >= 0) return '';
+  return matrix.levels[i < j ? place(i, j) : place(j, i)] === 254 && matrix.high > matrix.top ? 'at least ' : 'about ';
+}
+
+/** The noise floor of a pair: what its distance would be if the two networks were equal. */
+function floorOf(matrix, i, j) {
+  if (matrix.pair_floors) {
+    const row = rowOf(matrix, i, j);
+    return row < 0 ? NaN : matrix.pair_floors[row];
+  }
+  if (!matrix.floors) return NaN;
+  const squared = (matrix.floors[i] + matrix.floors[j]) / 2;
+  return Math.sign(squared) * Math.sqrt(Math.abs(squared));
+}
+
+/** The distance of a pair corrected for noise, with the ends of its interval; null if it is not known. */
+function intervalOf(matrix, i, j) {
+  const given = matrix.intervals;
+  if (!given.at) {
+    given.list = unpack(given.values);
+    given.at = new Map(Array.from(unpack(given.places), (at, k) => [at, k]));
+  }
+  const k = given.at.get(i < j ? place(i, j) : place(j, i));
+  return k === undefined ? null : given.list.subarray(3 * k, 3 * k + 3);
 }
 
 /** The row of a pair in the table of pairs, or -1. */
@@ -137,6 +172,7 @@ function change(update) {
 }
 const matrixNow = () => DATA.matrices[state.matrix];
 const columnNow = () => DATA.columns[state.column];
+const cohortNow = () => DATA.cohorts[matrixNow().cohort] ?? null;
 const pairNow = () => (state.selected.length > 1 ? state.selected.slice(-2) : null);
 
 function toggle(k) {
@@ -155,12 +191,11 @@ function clearSelection() {
 
 function pairWords(i, j) {
   const matrix = matrixNow();
-  const row = rowOf(matrix, i, j);
   const far = distance(matrix, i, j);
   if (Number.isNaN(far)) return `${name(i)} and ${name(j)}: not computed yet`;
-  const about = !DATA.full && row < 0 ? 'about ' : '';
-  const bound = row >= 0 && matrix.bounds && !vanishes(matrix, far) && matrix.bounds[row] > VANISHES * far ? ` (proven lower bound ${digits(matrix.bounds[row])})` : '';
-  return `${name(i)} and ${name(j)}: distance ${about}${distanceWords(matrix, far)}${bound}`;
+  const floor = floorOf(matrix, i, j);
+  const noise = floor > 0 ? ` (noise floor ${digits(floor, 3)})` : '';
+  return `${name(i)} and ${name(j)}: distance ${roughly(matrix, i, j)}${distanceWords(matrix, far)}${noise}`;
 }
 function describeNetwork(k) {
   const column = columnNow();
@@ -196,23 +231,18 @@ const POINTS = { light: ramp(DATA.colours.light), dark: ramp(DATA.colours.dark) 
 const pointColours = (t) => POINTS[t.dark ? 'dark' : 'light'];
 const NEUTRAL = '#5b8fb9';
 
-function range(column) {
-  if (!column.range) {
-    let [low, high] = [Infinity, -Infinity];
-    for (const value of column.values) {
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    column.range = [low, high];
-  }
-  return column.range;
-}
+/** The ends of a colour bar in words; numbers beyond them have the colour of the end. */
+const barWords = (column) => {
+  const [low, high] = column.limits;
+  const beyond = (test) => column.values.some(test);
+  return [`${beyond((v) => v < low) ? '\u2264 ' : ''}${plainNumber(low)}`, `${beyond((v) => v > high) ? '\u2265 ' : ''}${plainNumber(high)}`];
+};
 function look(k, t) {
   const column = columnNow();
   if (!column) return { colour: NEUTRAL, shape: 'circle' };
   if (column.kind === 'number') {
-    const [low, high] = range(column);
-    const value = column.values[k];
+    const [low, high] = column.limits;
+    const value = Math.min(high, Math.max(low, column.values[k]));
     if (Number.isNaN(value)) return { colour: '#999999', shape: 'cross' };
     return { colour: pointColours(t)[high > low ? Math.round((255 * (value - low)) / (high - low)) : 128], shape: 'circle' };
   }

@@ -52,15 +52,18 @@ const ROWS = {
   pair: () => [['condition', ...['x', 'y before', 'y after'].flatMap((who) => ['mean 1', 'mean 2', 'covariance 11', 'covariance 12', 'covariance 22'].map((what) => `${who}: ${what}`))],
     ...matrixNow().pairs.conditions.map((condition, c) => [condition, ...['own', 'before', 'after'].flatMap((who) => [...picture.shown[who].subarray(5 * c, 5 * c + 5)])])],
   curve: () => [['dimension', ...matrixNow().curve.percentiles.map((p) => `p${p}`), 'stress'], ...matrixNow().curve.dimensions.map((d, k) => [d, ...matrixNow().curve.values[k], matrixNow().curve.stress[k]])],
-  networks: () => [['network', ...DATA.columns.map((c) => c.name), 'nearest', 'distance'], ...tables.networks.order.map((k) => {
+  conditions: () => [['condition', 'fewest_trials', 'median_trials', 'most_trials'], ...tables.conditions.order.map((m) => [cohortNow().conditions[m], ...[0, 1, 2].map((row) => cohortNow().trials?.[row][m] ?? '')])],
+  networks: () => [['network', 'neurons', 'fewest_trials', 'most_trials', 'norm', 'noise_floor', ...DATA.columns.map((c) => c.name), 'nearest', 'distance'], ...tables.networks.order.map((k) => {
     const { who, best } = nearest(matrixNow());
-    return [LABELS[k], ...DATA.columns.map((c) => raw(c, k)), LABELS[who[k]] ?? '', who[k] < 0 ? NaN : best[k]];
+    const matrix = matrixNow();
+    const known = [cohortNow()?.neurons[k] ?? '', cohortNow()?.fewest[k] || '', cohortNow()?.most[k] || '', matrix.norms?.[k] ?? '', matrix.floors ? floorOf(matrix, k, k) : ''];
+    return [LABELS[k], ...known, ...DATA.columns.map((c) => raw(c, k)), LABELS[who[k]] ?? '', who[k] < 0 ? NaN : best[k]];
   })],
-  pairs: () => [['first', 'second', 'distance', 'lower_bound', 'converged', 'starts', 'agreeing'], ...tables.pairs.order.map((p) => {
+  pairs: () => [['first', 'second', 'distance', 'lower_bound', 'converged', 'starts', 'agreeing', 'noise_floor', 'corrected', 'low', 'high'], ...tables.pairs.order.map((p) => {
     const matrix = matrixNow();
     const [rows, columns] = ends(matrix);
     const solved = matrix.converged && !Number.isNaN(matrix.distances[p]) ? Boolean(matrix.converged[p]) : '';
-    return [LABELS[rows[p]], LABELS[columns[p]], matrix.distances[p], matrix.bounds ? matrix.bounds[p] : NaN, solved, matrix.starts?.[p] ?? '', matrix.agreeing?.[p] ?? ''];
+    return [LABELS[rows[p]], LABELS[columns[p]], matrix.distances[p], matrix.bounds ? matrix.bounds[p] : NaN, solved, matrix.starts?.[p] ?? '', matrix.agreeing?.[p] ?? '', floorOf(matrix, rows[p], columns[p]), ...(intervalOf(matrix, rows[p], columns[p]) ?? ['', '', ''])];
   })],
 };
 

@@ -3,7 +3,9 @@
 const heat = { canvas: $('heat'), order: [], position: new Int32Array(K), image: null, cursor: null, box: null };
 
 /** Upper limit of the colour map; if all networks coincide, that of the other matrices. */
-const heatTop = (matrix) => Math.max(matrix.coincide ? Math.max(...DATA.matrices.map((one) => one.high)) : matrix.high, 0) || 1;
+const heatTop = (matrix) => Math.max(matrix.coincide ? Math.max(...DATA.matrices.map((one) => one.top)) : matrix.top, 0) || 1;
+/** Whether some distances are above the limit, and share the last colour. */
+const heatCut = (matrix) => !matrix.coincide && matrix.high > matrix.top;
 
 /** Paint the distances once for a matrix and an order; hovering only draws lines on top. */
 function paintHeat() {
@@ -25,7 +27,7 @@ function paintHeat() {
   const top = heatTop(matrix);
   const { distances, levels } = matrix;
   const full = DATA.full;
-  const step = (matrix.high - matrix.low) / 254;
+  const step = (matrix.top - matrix.low) / 254;
   for (let a = 0; a < K; a++) {
     const i = heat.order[a];
     words[a * K + a] = colours[0];
@@ -84,8 +86,8 @@ function drawHeat(pen, width, t, live) {
   pen.rect(left, top, side, side, { stroke: t.line });
   if (live) drawMarks(pen, box, t);
   const bar = Math.min(220, side * 0.6);
-  colourBar(pen, left, top + side + 14, bar, HEAT, matrix.low < 0 ? '\u2264 0' : '0', digits(heatTop(matrix)), t);
-  pen.text(left + bar + 12, top + side + 19, 'distance', { size: 11, fill: t.soft, font: t.font });
+  colourBar(pen, left, top + side + 14, bar, HEAT, matrix.low < 0 ? '\u2264 0' : '0', (heatCut(matrix) ? '\u2265 ' : '') + digits(heatTop(matrix)), t);
+  pen.text(left + bar + 12, top + side + 19, heatCut(matrix) ? `distance, up to ${digits(matrix.high)}` : 'distance', { size: 11, fill: t.soft, font: t.font });
   return box;
 }
 

@@ -92,6 +92,8 @@ function showChosen() {
 
 function showParts() {
   for (const part of document.querySelectorAll('.matrix-part')) part.hidden = Number(part.dataset.matrix) !== state.matrix;
+  const cohort = cohortNow();
+  $('conditions-card').hidden = !cohort || !(cohort.named || cohort.trials);
 }
 
 function listen() {
@@ -104,7 +106,7 @@ function listen() {
       showParts();
     }
     if (has('matrix') || (has('order') && state.order !== null)) paintHeat();
-    if (has('matrix')) for (const table of Object.values(tables)) table.arrange();
+    if (has('matrix')) for (const table of Object.values(tables)) table.renew();
     else if (has('selected')) {
       tables.networks.show();
       if ($('pairs-selected').checked) tables.pairs.arrange();

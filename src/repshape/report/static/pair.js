@@ -103,16 +103,32 @@ function drawMoments(pen, first, second, to, scale, size, t) {
     }
     for (let k = 0; k < rows.length; k += 5) marker(pen, ...to(rows[k], rows[k + 1]), shape, 3.6, { fill: colour, stroke: t.back, width: 0.8 });
   }
+  nameConditions(pen, first, to, t);
+}
+
+/** Write the names of conditions beside the means of the first network, as far as there is room. */
+function nameConditions(pen, rows, to, t) {
+  const taken = [];
+  matrixNow().pairs.conditions.forEach((condition, m) => {
+    const text = tidy(condition, 18);
+    const [x, y] = to(rows[5 * m], rows[5 * m + 1]);
+    const box = [x + 6, y - 16, textWidth(text, 10.5, t.font), 12];
+    const clear = taken.every(([u, v, w, h]) => box[0] > u + w || box[0] + box[2] < u || box[1] > v + h || box[1] + box[3] < v);
+    if (!clear) return;
+    taken.push(box);
+    pen.text(box[0], y - 10, text, { size: 10.5, fill: t.ink, font: t.font });
+  });
 }
 
 function numbersOf(i, j, shown) {
   const matrix = matrixNow();
   const row = rowOf(matrix, i, j);
   const far = distance(matrix, i, j);
-  const lines = [['Distance', (!DATA.full && row < 0 ? 'about ' : '') + distanceWords(matrix, far, 5)]];
+  const lines = [['Distance', roughly(matrix, i, j) + distanceWords(matrix, far, 5)], ...noiseLines(matrix, i, j, far)];
   if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
-    lines.push(['Proven lower bound of the minimum', `${boundWords(matrix, matrix.bounds[row], far)} (not a confidence limit)`]);
-    lines.push(['Gap between distance and bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
+    const known = matrix.bounds[row] > VANISHES * far || vanishes(matrix, far) || matrix.coincide;
+    lines.push(['Proven lower bound of the minimum', `${known ? boundWords(matrix, matrix.bounds[row], far) : 'none above 0'} (not a confidence limit)`]);
+    if (known) lines.push(['Gap between distance and bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);
   }
   if (row >= 0 && matrix.converged && !Number.isNaN(far)) lines.push(['Solver', matrix.converged[row] ? 'converged' : 'stopped early']);
   if (row >= 0 && matrix.starts?.[row] > 1) {
@@ -120,12 +136,33 @@ function numbersOf(i, j, shown) {
     const how = matrix.agreeing[row] ? '' : ': composed from the alignments of other pairs';
     lines.push(['Starts that found this optimum', `${found} of ${matrix.starts[row]}${how}`]);
   }
-  for (const [part, at] of [['Mean part', 2], ['Covariance part', 3]]) {
-    if (shown && !Number.isNaN(shown.parts[at])) lines.push([part, beside(shown.parts[at], shown.parts[0])]);
-  }
+  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts));
   if (shown && Math.abs(shown.parts[0] - far) > 1e-4 * Math.abs(far) + 1e-6) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
+  const cohort = cohortNow();
+  if (cohort) lines.push(['Neurons', `${cohort.neurons[i]} | ${cohort.neurons[j]}`]);
+  if (cohort?.trials) lines.push(['Trials of a condition', [i, j].map((k) => (cohort.fewest[k] ? spanWords(cohort.fewest[k], cohort.most[k]) : 'none')).join(' | ')]);
   for (const column of DATA.columns.slice(0, 8)) lines.push([tidy(column.name, 30), `${cell(column, i, 30)} | ${cell(column, j, 30)}`]);
   return lines;
+}
+
+/** The noise floor of a pair, and its distance corrected for noise. */
+function noiseLines(matrix, i, j, far) {
+  const lines = [];
+  const found = intervalOf(matrix, i, j);
+  const row = rowOf(matrix, i, j);
+  if (found) lines.push(['Corrected for noise', `${digits(found[0])} (${Math.round(100 * matrix.intervals.level)} % interval ${digits(found[1])} to ${digits(found[2])})`]);
+  const plain = matrix.plug_in ? matrix.plug_in[row] ?? NaN : far;
+  if (matrix.plug_in && !Number.isNaN(plain)) lines.push(['Before the correction', digits(plain, 5)]);
+  const floor = floorOf(matrix, i, j);
+  if (Number.isNaN(floor) || Number.isNaN(plain)) return lines;
+  const share = floor > 0 && plain > 0 ? ` (${Math.round((100 * floor) / plain)} % of the distance${matrix.plug_in ? ' before the correction' : ''})` : '';
+  return [...lines, ['Noise floor', digits(floor) + share]];
+}
+
+/** The parts of the squared distance that means and covariances make; they add up to it. */
+function partLines([far, , means, covariances]) {
+  const share = (part) => `${beside(part, far * far, 4)} (${Math.round((100 * part) / (means + covariances || 1))} %)`;
+  return [['Squared distance', digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
 }
 
 function showPair() {
@@ -160,8 +197,9 @@ function pairNote(pair, shown, matrix) {
   if (!pair) return note;
   if (!shown) return matrix.pairs.conditions.length ? `The alignment of this pair is not included in this page. ${note}` : note;
   const size = ellipseSize(shown);
-  const what = `Each mark is the mean response to a condition${size ? `, and each ellipse ${SIZES[size]} of the noise` : ''}, in the first two principal components of ${name(shown.x)}.`;
-  return `${what} ${note}`;
+  const named = cohortNow()?.named ? '' : ' (numbered from 0)';
+  const what = `Each mark is the mean response to a condition${named}${size ? `, and each ellipse ${SIZES[size]} of the noise` : ''}, in the first two principal components of ${name(shown.x)}.`;
+  return `${what} ${note} ${matrix.intervals.note}`.trim();
 }
 
 function listenPair() {

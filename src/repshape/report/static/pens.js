@@ -165,10 +165,9 @@ function legend(pen, x, y, width, t) {
   const style = { size: 12, fill: t.ink, font: t.font };
   const title = tidy(column.name, 34);
   if (column.kind === 'number') {
-    const [low, high] = range(column);
     const offset = Math.min(textWidth(title, 12, t.font, 600) + 16, width * 0.6);
     pen?.text(x, y + 6, title, { ...style, weight: 600 });
-    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset - 2), pointColours(t), plainNumber(low), plainNumber(high), t);
+    if (pen) colourBar(pen, x + offset, y + 1, Math.min(180, width - offset - 2), pointColours(t), ...barWords(column), t);
     return 28;
   }
   pen?.text(x, y + 6, title, { ...style, weight: 600 });

@@ -2,10 +2,10 @@
 
 const PAGE = 20;
 
-/** A table of `rows()` rows; `columns` define how to show and compare cells. */
+/** A table of `rows()` rows; `make` returns its columns for the present matrix: how to show and compare cells. */
 class Table {
-  constructor(id, columns, { rows, matches, picked, pick, empty }) {
-    Object.assign(this, { id, columns, rows, matches, picked, pick, empty, page: 0, sort: null, down: false, filter: '' });
+  constructor(id, make, { rows, matches, picked, pick, empty }) {
+    Object.assign(this, { id, make, columns: make(), rows, matches, picked, pick, empty, page: 0, sort: null, down: false, filter: '' });
     this.table = $(id);
     this.order = [];
     this._head();
@@ -27,6 +27,16 @@ class Table {
       line.append(head);
     });
     this.table.tHead.replaceChildren(line);
+  }
+
+  /** Show the columns of another matrix, sorted as before if that column is still there. */
+  renew() {
+    const sorted = this.columns[this.sort]?.title;
+    this.columns = this.make();
+    const at = this.columns.findIndex((column) => column.title === sorted);
+    this.sort = at < 0 ? null : at;
+    this._head();
+    this.arrange();
   }
 
   sortBy(at) {
@@ -85,14 +95,14 @@ class Table {
     line.classList.toggle('picked', picked);
     this.columns.forEach((column, at) => {
       const cellElement = element(at ? 'td' : 'th', null, { dir: 'auto', ...(at ? {} : { scope: 'row' }), class: column.number ? 'num' : '' });
-      if (at) cellElement.textContent = column.show(k);
+      if (at || !this.pick) cellElement.textContent = column.show(k);
       else {
         const button = element('button', column.show(k), { type: 'button', class: 'pickone', 'aria-pressed': String(picked) });
         cellElement.append(button);
       }
       line.append(cellElement);
     });
-    line.addEventListener('click', () => this.pick(k));
+    if (this.pick) line.addEventListener('click', () => this.pick(k));
     return line;
   }
 
@@ -133,8 +143,17 @@ function nearest(matrix) {
   return matrix.nearest;
 }
 
+const spanWords = (low, high) => (low === high ? String(low) : `${low}\u2013${high}`);
+
 function networkColumns() {
   const near = (k) => nearest(matrixNow());
+  const whole = (value) => (Number.isNaN(value) ? '\u2013' : String(value));
+  const trials = (k) => (cohortNow()?.fewest[k] ? cohortNow().fewest[k] : NaN);
+  const ratio = (k) => (matrixNow().dimensions ? trials(k) / matrixNow().dimensions[k] : NaN);
+  const neurons = (k) => cohortNow()?.neurons[k] ?? NaN;
+  const norm = (k) => matrixNow().norms?.[k] ?? NaN;
+  const floor = (k) => (matrixNow().floors ? floorOf(matrixNow(), k, k) : NaN);
+  const number = (title, value, show) => ({ title, number: true, key: value, show: (k) => (Number.isNaN(value(k)) ? '\u2013' : show(value(k), k)) });
   return [
     { title: 'Network', text: true, key: (k) => LABELS[k], show: (k) => name(k, 60) },
     ...DATA.columns.map((column) => ({
@@ -144,6 +163,10 @@ function networkColumns() {
       key: (k) => (column.kind === 'number' ? column.values[k] : column.levels[column.codes[k]] ?? ''),
       show: (k) => cell(column, k, 60),
     })),
+    ...(cohortNow() ? [number('Neurons', neurons, whole)] : []),
+    ...(cohortNow()?.trials ? [number('Trials of a condition', trials, (least, k) => spanWords(least, cohortNow().most[k])), number('Trials per dimension', ratio, (v) => digits(v, 2))] : []),
+    ...(matrixNow().norms ? [number('Norm', norm, (v) => digits(v, 3))] : []),
+    ...(matrixNow().floors ? [number('Noise floor', floor, (v) => digits(v, 3))] : []),
     { title: 'Nearest neighbour', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
     { title: 'Distance to it', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
   ];
@@ -157,27 +180,55 @@ function pairColumns() {
   const gap = (p) => gapOf(matrixNow(), far(p), bound(p));
   const solved = (p) => (matrixNow().converged && !Number.isNaN(far(p)) ? matrixNow().converged[p] : NaN);
   const number = (value, show) => ({ number: true, key: value, show });
+  const floor = (p) => floorOf(matrixNow(), first(p), second(p));
+  const interval = (p) => intervalOf(matrixNow(), first(p), second(p));
+  const share = (p) => (matrixNow().starts?.[p] > 1 ? matrixNow().agreeing[p] / matrixNow().starts[p] : NaN);
+  const { floors, pair_floors: pairFloors, intervals, starts } = matrixNow();
+  const dash = (value, show) => (Number.isNaN(value) ? '\u2013' : show(value));
   return [
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
     { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
-    { title: 'Proven lower bound', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
+    ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), (v) => digits(v, 3))) }] : []),
+    ...(intervals.values.data ? [{ title: 'Corrected for noise', ...number((p) => interval(p)?.[0] ?? NaN, (p) => intervalWords(matrixNow(), interval(p))) }] : []),
+    { title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
     { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
+    ...(starts?.some((count) => count > 1) ? [{ title: 'Starts that agree', ...number(share, (p) => dash(share(p), (v) => `${Math.round(100 * v)} %`)) }] : []),
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
+  ];
+}
+
+const intervalWords = (matrix, found) => (found ? `${digits(found[0], 3)} (${digits(found[1], 3)} to ${digits(found[2], 3)})` : '\u2013');
+
+function conditionColumns() {
+  const of = (row) => (m) => cohortNow()?.trials?.[row][m] ?? NaN;
+  const number = (title, value) => ({ title, number: true, key: value, show: (m) => (Number.isNaN(value(m)) ? '\u2013' : String(value(m))) });
+  return [
+    { title: 'Condition', text: true, key: (m) => cohortNow().conditions[m], show: (m) => tidy(cohortNow().conditions[m]) },
+    number('Fewest trials of a network', of(0)),
+    number('Median', of(1)),
+    number('Most', of(2)),
   ];
 }
 
 const tables = {};
 function makeTables() {
-  tables.networks = new Table('networks', networkColumns(), {
+  tables.networks = new Table('networks', networkColumns, {
     rows: () => K,
     matches: (k, words) => words.every((word) => LOWER[k].includes(word) || DATA.columns.some((column) => cell(column, k).toLowerCase().includes(word))),
     picked: (k) => state.selected.includes(k),
     pick: (k) => toggle(k),
     empty: () => 'No matching networks.',
   });
+  tables.conditions = new Table('conditions', conditionColumns, {
+    rows: () => cohortNow()?.conditions.length ?? 0,
+    matches: (m, words) => words.every((word) => cohortNow().conditions[m].toLowerCase().includes(word)),
+    picked: () => false,
+    pick: null,
+    empty: () => 'No matching conditions.',
+  });
   const only = $('pairs-selected');
-  tables.pairs = new Table('pairs', pairColumns(), {
+  tables.pairs = new Table('pairs', pairColumns, {
     rows: () => ends(matrixNow())[0].length,
     matches: (p, words) => {
       const [i, j] = [ends(matrixNow())[0][p], ends(matrixNow())[1][p]];

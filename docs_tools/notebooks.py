@@ -1,0 +1,99 @@
+"""Notebooks of three how-to pages: ``python -m docs_tools.notebooks`` writes the folder notebooks.
+
+The text of a page becomes Markdown cells and its code becomes code cells. What the page shows as
+output is left out, because the notebook prints it. A last cell draws the distances.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("spikes", "vae", "pytorch-layer")
+FENCE = re.compile(r"^( *)```(\w*)([^\n`]*)\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
+PAGE_LINK = re.compile(r"\[([^\]]+)\](?:\((?![a-z]+:)[^)]*\)|\[[^\]]*\])", re.DOTALL)
+ADMONITION = re.compile(r'^!!! \w+ "(.*)"\n\n((?: {4}.*\n|\n)+)', re.MULTILINE)
+PICTURE = (
+    "ax = rs.plots.plot_matrix(D, caption=True)",
+    "ax = rs.plots.plot_embedding(rs.embed(D), D, names=True, caption=True)",
+)
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def to_notebook(page: str) -> dict[str, Any]:
+    r"""Return the notebook of a page in nbformat 4.5.
+
+    >>> found = to_notebook("# Title\n\n```python\nx = 1\n```\n")
+    >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"][:2]]
+    [('markdown', '# Title'), ('code', 'x = 1')]
+    """
+    parts = [*split_page(page), ("markdown", "## Pictures"), *(("code", one) for one in PICTURE)]
+    cells = [to_cell(kind, text, number) for number, (kind, text) in enumerate(parts)]
+    return {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+
+
+def split_page(page: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of each cell."""
+    end = 0
+    for fence in FENCE.finditer(page):
+        yield from prose(page[end : fence.start()])
+        _, language, info, code = fence.groups()
+        if language == "python":
+            yield "code", code.rstrip()
+        elif language == "sh" and code.startswith("repshape"):
+            yield "code", f"%%sh\nset -e\n{code.rstrip()}"
+        elif "Output" not in info:
+            yield "markdown", fence.group().strip()
+        end = fence.end()
+    yield from prose(page[end:])
+
+
+def prose(text: str) -> Iterator[tuple[str, str]]:
+    """Yield a Markdown cell without links to other pages, or nothing if there is no text."""
+    text = PAGE_LINK.sub(r"\1", text)
+    text = ADMONITION.sub(quote, text).strip()
+    if text:
+        yield "markdown", text
+
+
+def quote(admonition: re.Match[str]) -> str:
+    """Return an admonition as a quotation, which every program can show."""
+    title, body = admonition.groups()
+    lines = [f"**{title}**", "", *(line[4:] for line in body.rstrip().splitlines())]
+    return "\n".join(f"> {line}".rstrip() for line in lines) + "\n\n"
+
+
+def to_cell(kind: str, text: str, number: int) -> dict[str, Any]:
+    """Return one cell."""
+    cell: dict[str, Any] = {
+        "cell_type": kind,
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": text.splitlines(keepends=True),
+    }
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+
+
+def notebook_text(name: str) -> str:
+    """Return the file of a page's notebook."""
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    return json.dumps(to_notebook(page), indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write all notebooks."""
+    folder = ROOT / "notebooks"
+    folder.mkdir(exist_ok=True)
+    for name in PAGES:
+        (folder / f"{name}.ipynb").write_text(notebook_text(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""How the tiles of a store lie in Zarr arrays: their form, and what one chunk holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import zarr
+from zarr.codecs import Crc32cCodec, ZstdCodec
+
+from repshape.pairwise.plan import Plan, Tile
+from repshape.pairwise.tiles import QUANTITIES
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+
+
+def array_forms(header: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the arrays of a layer, by name, as Zarr makes them."""
+    plan = Plan(len(header["labels"]), int(header["edge"]))
+    tiles = {
+        "shape": (len(QUANTITIES) + 1, plan.count, plan.count),
+        "chunks": (len(QUANTITIES) + 1, plan.edge, plan.edge),
+        "dtype": "float64",
+        "fill_value": np.nan,
+        "compressors": [Crc32cCodec()],
+        "dimension_names": ("quantity", "network", "other network"),
+        "attributes": {"quantities": [*QUANTITIES, "seal"]},
+    }
+    if header["alignments"] is None:
+        return {"tiles": tiles}
+    alignments = {
+        "shape": (plan.side, plan.side, int(header["width"])),
+        "chunks": (1, 1, int(header["width"])),
+        "dtype": header["alignments"],
+        "fill_value": np.nan,
+        "compressors": [ZstdCodec(level=1), Crc32cCodec()],  # most may be empty
+    }
+    return {"tiles": tiles, "alignments": alignments}
+
+
+def description_of(array: zarr.Array[Any]) -> dict[str, Any]:
+    """Return how an array is kept, of what Zarr writes about it."""
+    whole = array.metadata.to_dict()
+    names = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "codecs")
+    return {name: whole[name] for name in names}
+
+
+def pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
+    """Return the sizes of the networks of rows and columns, then all transforms, as one vector."""
+    i, j = places_in(tile)
+    row_sizes, column_sizes = np.zeros(len(tile.rows)), np.zeros(len(tile.columns))
+    column_sizes[j], row_sizes[i] = np.array([one.shape for one in transforms]).T
+    return np.concatenate([row_sizes, column_sizes, *(one.ravel() for one in transforms)])
+
+
+def unpack(record: npt.NDArray[Any], tile: Tile) -> list[FloatArray]:
+    """Return the transforms that `pack` made one vector of."""
+    i, j = places_in(tile)
+    ends_of_sizes = np.cumsum([len(tile.rows), len(tile.columns)])
+    row_sizes, column_sizes, packed = np.split(record.astype(np.float64), ends_of_sizes)
+    shapes = np.column_stack([column_sizes[j], row_sizes[i]]).astype(np.intp)
+    ends = np.cumsum(shapes.prod(axis=1))
+    starts = np.concatenate([[0], ends[:-1]])
+    return [packed[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes, strict=True)]
+
+
+def where(tile: Tile) -> tuple[slice, slice, slice]:
+    """Return the place of a tile in an array (quantity, network, network)."""
+    rows, columns = (slice(span.start, span.stop) for span in (tile.rows, tile.columns))
+    return slice(None), rows, columns
+
+
+def places_in(tile: Tile) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns of a tile's pairs, counted inside the tile."""
+    if tile.row == tile.column:
+        return np.triu_indices(len(tile.rows), 1)
+    i, j = np.indices((len(tile.rows), len(tile.columns))).reshape(2, -1)
+    return i, j

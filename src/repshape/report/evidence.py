@@ -1,0 +1,224 @@
+"""What could explain the distances of a matrix: groups, gain, noise and numbers of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from repshape.errors import InputError
+from repshape.inference.confounds import decompose
+from repshape.inference.groups import GroupTest, groups
+from repshape.inference.matrices import mantel
+from repshape.inference.permutations import make_design
+from repshape.io.tables import is_numeric
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.report.quality import FULL
+from repshape.report.responses import Facts
+from repshape.report.sources import Inputs, Source
+
+FloatArray = npt.NDArray[np.float64]
+
+# Permutations of networks: fewer with many networks, where each takes milliseconds.
+N_PERMUTATIONS, FEW_PERMUTATIONS, MANY_NETWORKS = 999, 99, 150
+# A Mantel test needs this many networks.
+FEWEST_NETWORKS = 4
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Groups of networks, and blocks that are not independent, by columns of the metadata.
+
+    ``chosen`` is True if the page chose the column, because the user named none.
+    """
+
+    column: str
+    labels: tuple[str, ...]
+    block_column: str | None = None
+    blocks: tuple[str, ...] | None = None
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of the distances, with a p-value unless it is an exact part of them."""
+
+    value: float
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What could explain the distances of one matrix. None stands for what is not known.
+
+    Attributes
+    ----------
+    facts : Facts or None
+        What the responses say.
+    floors : ndarray, shape (K, K), or None
+        Noise floor of each pair, NaN if it is not known.
+    gain : Share or None
+        How much of the distances differences of norm explain.
+    trial_counts : Share or None
+        How much of the differences between squared distances numbers of trials explain.
+    grouping : Grouping or None
+        The groups that were tested.
+    test, test_without_gain : GroupTest or None
+        Tests of the groups on the distances, and on distances between networks of norm 1.
+    """
+
+    facts: Facts | None
+    floors: FloatArray | None
+    gain: Share | None = None
+    trial_counts: Share | None = None
+    grouping: Grouping | None = None
+    test: GroupTest | None = None
+    test_without_gain: GroupTest | None = None
+
+
+def find_groups(inputs: Inputs, column: str | None, blocks: str | None) -> Grouping | None:
+    """Return the groups that the user named, or else those of the first column that has some.
+
+    >>> from repshape.report.sources import read_inputs
+    >>> table = pd.DataFrame({"age": [1, 2, 3, 4], "area": ["V1", "V1", "LM", "LM"]})
+    >>> D = DistanceMatrix(1 - np.eye(4), metadata=table)
+    >>> find_groups(read_inputs(D), None, None).column
+    'area'
+    """
+    table = inputs.metadata
+    units = None if blocks is None else _column(table, blocks, "blocks")
+    if column is not None:
+        labels = _column(table, column, "labels")
+        make_design(list(labels), None if units is None else list(units))
+        return Grouping(column, labels, blocks, units)
+    for name in map(str, table.columns):
+        if name == blocks or is_numeric(table[name]) or table[name].isna().any():
+            continue
+        labels = tuple(table[name].astype(str))
+        try:
+            make_design(list(labels), None if units is None else list(units))
+        except InputError:
+            continue
+        return Grouping(name, labels, blocks, units, chosen=True)
+    return None
+
+
+def _column(table: pd.DataFrame, name: str, parameter: str) -> tuple[str, ...]:
+    if name not in table:
+        listed = ", ".join(map(repr, table.columns)) or "none"
+        raise InputError(
+            f"The '{parameter}' parameter must be a column of the metadata. "
+            f"Got {name!r}; the columns are: {listed}."
+        )
+    if table[name].isna().any():
+        network = table.index[int(table[name].isna().to_numpy().argmax())]
+        raise InputError(
+            f"The '{parameter}' parameter must have a value for every network. "
+            f"Column {name!r} has none for network {network!r}."
+        )
+    return tuple(table[name].astype(str))
+
+
+def weigh(source: Source, facts: Facts | None, grouping: Grouping | None, seed: int) -> Evidence:
+    """Return what could explain the distances of a matrix."""
+    floors = _pair_floors(source, facts)
+    if source.n_missing or source.coincide or len(source.matrix) > FULL:
+        return Evidence(facts, floors, grouping=grouping)
+    split = _split_gain(source, facts)
+    gain = trial_counts = None
+    if facts is not None:
+        gain = _exact_gain(source, split[0]) if split else _gain_by_norms(source, facts, seed)
+        trial_counts = _trial_share(source, facts, seed)
+    test = without = None
+    if grouping is not None:
+        test = _test(source.matrix, grouping, seed)
+        without = _test(split[1], grouping, seed) if split else None
+    return Evidence(facts, floors, gain, trial_counts, grouping, test, without)
+
+
+def _pair_floors(source: Source, facts: Facts | None) -> FloatArray | None:
+    """Return the noise floor of each pair; None if no pair has one."""
+    if source.matrix.error_bars is not None:
+        return source.matrix.error_bars.floors
+    if facts is None or np.isnan(facts.floors).all():
+        return None
+    squared = (facts.floors[:, None] + facts.floors[None, :]) / 2
+    return np.asarray(np.copysign(np.sqrt(np.abs(squared)), squared))
+
+
+def _split_gain(
+    source: Source, facts: Facts | None
+) -> tuple[DistanceMatrix, DistanceMatrix] | None:
+    """Return differences of norm, and distances of networks of norm 1; None if d has no such parts.
+
+    Only Gaussian distances have them, and only if each network has a response.
+    """
+    metric = source.metric
+    if facts is None or type(metric) is not GaussianShapeMetric or str(metric.group) == "soft":
+        return None
+    if np.isnan(facts.norms).any():
+        return None
+    try:
+        return decompose(source.plug_in, facts.norms)
+    except InputError:
+        return None
+
+
+def _exact_gain(source: Source, gains: DistanceMatrix) -> Share:
+    return Share(_total(gains) / _total(source.plug_in))
+
+
+def _total(D: DistanceMatrix) -> float:
+    return float(np.sum(D.condensed() ** 2))
+
+
+def _gain_by_norms(source: Source, facts: Facts, seed: int) -> Share | None:
+    """Return how much of the squared distances differences of norm predict."""
+    gaps = (facts.norms[:, None] - facts.norms[None, :]) ** 2
+    return _explained(source, gaps, seed)
+
+
+def _trial_share(source: Source, facts: Facts, seed: int) -> Share | None:
+    """Return how much of the squared distances 1/L predicts: noise adds about a/L_x + b/L_y."""
+    if not facts.has_trials:
+        return None
+    inverse = (1.0 / facts.trials).mean(axis=1)
+    predictor = inverse[:, None] + inverse[None, :]
+    np.fill_diagonal(predictor, 0.0)
+    return _explained(source, predictor, seed, at_all=bool(np.ptp(inverse) > 0.0))
+
+
+def _explained(
+    source: Source, predictor: FloatArray, seed: int, *, at_all: bool = True
+) -> Share | None:
+    """Return the squared correlation of squared distances with a predictor, if it is positive."""
+    K = len(predictor)
+    if not at_all:
+        return Share(0.0)
+    if K < FEWEST_NETWORKS or not np.isfinite(predictor).all():
+        return None
+    values = source.plug_in.values
+    found = mantel(
+        values * np.abs(values), predictor, n_permutations=_permutations(K), random_state=seed
+    )
+    return Share(max(found.correlation, 0.0) ** 2, found.p_value)
+
+
+def _test(D: DistanceMatrix, grouping: Grouping, seed: int) -> GroupTest:
+    options: dict[str, Any] = {"n_permutations": _permutations(len(D)), "random_state": seed}
+    return groups(D, grouping.labels, grouping.blocks, **options)
+
+
+def _permutations(size: int) -> int:
+    return N_PERMUTATIONS if size <= MANY_NETWORKS else FEW_PERMUTATIONS
+
+
+def median_trials(facts: Facts, labels: Sequence[str]) -> dict[str, float]:
+    """Return the median, over networks of each group, of the fewest trials of a condition."""
+    found = pd.Series(facts.fewest).groupby(np.array(labels)).median()
+    return {str(name): float(value) for name, value in found.items()}

@@ -1,0 +1,231 @@
+"""Three sentences about a matrix: what sets networks apart, how much is noise, how sure it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from repshape.errors import PROVEN
+from repshape.inference.confounds import TRIALS_PER_DIMENSION
+from repshape.inference.groups import DISPERSION_LEVEL, holm
+from repshape.report.evidence import Evidence
+from repshape.report.noise import (
+    COUNTS_MATTER,
+    LEVEL,
+    FloorSummary,
+    no_floor_words,
+    summarise_floors,
+    unequal_trials,
+)
+from repshape.report.quality import Prediction, Quality, many, share_words
+from repshape.report.responses import MOMENTS, TRIALS, Facts
+from repshape.report.sources import Source
+
+# Columns that a sentence names; further ones are counted.
+MOST_NAMED = 3
+
+
+def three_sentences(source: Source, quality: Quality, evidence: Evidence) -> tuple[str, str, str]:
+    """Return what a careful colleague would say about a matrix."""
+    if not source.distances.size:
+        return (
+            "There is only one network, so there is nothing to compare.",
+            "There are no distances for noise to affect.",
+            "There are no alignments to search for.",
+        )
+    first = _differences(source, quality, evidence)
+    return first, _noise(source, evidence), _certainty(source, quality)
+
+
+def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
+    """Say what the distances have to do with the metadata, and how much of them is gain."""
+    if source.coincide:
+        return "All networks coincide: the distances are rounding errors."
+    if source.n_missing:
+        return "The metadata is not compared with the distances as long as pairs are missing."
+    if evidence.test is not None:
+        words = _group_words(evidence)
+    else:
+        words = _prediction_words(quality.predictions)
+    if evidence.gain is None or "gain" in words:
+        return f"{words}."
+    share = share_words(evidence.gain.value)
+    if evidence.gain.p_value is None:
+        return f"{words}; differences of overall gain make {share} of the squared distances."
+    return (
+        f"{words}; overall gain explains {share} of the differences between squared distances (p = "
+        f"{evidence.gain.p_value:.2g})."
+    )
+
+
+def _group_words(evidence: Evidence) -> str:
+    test, without, grouping = evidence.test, evidence.test_without_gain, evidence.grouping
+    assert test is not None
+    assert grouping is not None
+    who = f"Groups by {grouping.column!r}"
+    if test.smallest_p_value > LEVEL:
+        return (
+            f"{who} are too small to test: the smallest possible p-value is "
+            f"{test.smallest_p_value:.2g}"
+        )
+    if test.p_value > LEVEL:
+        return f"{who} do not differ significantly (p = {test.p_value:.2g})"
+    condition = ", if networks are independent" if grouping.blocks is None else ""
+    words = f"{who} differ (p = {test.p_value:.2g}{condition})"
+    if without is not None:
+        p = f"(p = {without.p_value:.2g})"
+        if without.p_value > LEVEL:
+            words += (
+                f", but perhaps only in overall gain: with all networks scaled to the same norm, "
+                f"the difference is not significant {p}"
+            )
+        else:
+            words += f", also with all networks scaled to the same norm {p}"
+    if test.dispersion_p_value <= DISPERSION_LEVEL:
+        words += "; their spread differs too, which may be all that differs"
+    if unequal_trials(evidence):
+        words += "; they have different numbers of trials, which alone can make them differ"
+    return words
+
+
+def _prediction_words(predictions: tuple[Prediction, ...]) -> str:
+    """Say which columns nearest neighbours predict."""
+    if not predictions:
+        return "There is no metadata, so nothing is known about what sets the networks apart"
+    found = [one.found for one in predictions if one.found is not None]
+    names = [one.column for one in predictions if one.found is not None]
+    if not found:
+        return "No column of the metadata could be compared with the distances"
+    p_values = holm(np.array([one.p_value for one in found]))
+    good = [
+        f"{name!r} ({'R²' if one.score == 'R2' else one.score} = {one.estimate:.2f})"
+        for name, one, p in zip(names, found, p_values, strict=True)
+        if p <= LEVEL and one.estimate > one.chance
+    ]
+    if not good:
+        columns = "the only column" if len(found) == 1 else f"any of {len(found)} columns"
+        return f"Nearest neighbours do not predict {columns} of the metadata better than chance"
+    more = [f"{len(good) - MOST_NAMED} more"] if len(good) > MOST_NAMED else []
+    listed = _listed(good[:MOST_NAMED] + more)
+    worst = max(p for p in p_values if p <= LEVEL)
+    return (
+        f"Nearest neighbours predict {listed} of held-out networks better than chance (p ≤ "
+        f"{worst:.2g}, corrected for {many(len(found), 'column')})"
+    )
+
+
+def _noise(source: Source, evidence: Evidence) -> str:
+    """Say how much of the distances is noise."""
+    found = summarise_floors(source, evidence)
+    if found is not None:
+        return _floor_sentence(source, evidence, found)
+    facts = evidence.facts
+    if facts is not None and TRIALS not in facts.kinds:
+        if MOMENTS in facts.kinds:
+            return (
+                "The networks are given as means and covariances: if these are exact, the "
+                "distances contain no noise; if they were estimated from trials, the distances are "
+                "too large by an unknown amount."
+            )
+        return "The networks are given without noise, so the distances contain none."
+    if facts is not None and facts.has_trials and int(facts.fewest.max()) == 1:
+        return (
+            "There is a single trial of each condition, so noise cannot be told from signal: the "
+            "distances contain an unknown amount of it."
+        )
+    reason = no_floor_words(source, evidence)
+    return f"How much of the distances is noise is not known, because {reason}."
+
+
+def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> str:
+    bars = source.matrix.error_bars
+    if found.ratio <= 0.0:
+        words = "The noise floor is not above 0: noise alone gives no distance on average"
+    elif bars is not None:
+        words = (
+            f"The distances are corrected for noise, and {bars.n_above_zero} of "
+            f"{many(source.distances.size, 'interval')} ({100 * bars.level:g} %) are above 0; "
+            f"before, the noise floor was {share_words(found.ratio)} of the median distance"
+        )
+    else:
+        words = f"The noise floor is {share_words(found.ratio)} of the median distance"
+        if found.n_pairs < source.distances.size:
+            words += f" of the {many(found.n_pairs, 'pair')} with enough trials"
+        if found.ratio >= 1.0:
+            words += ", so a typical distance is no larger than noise alone would make it"
+        else:
+            squared = share_words(found.ratio**2)
+            words += f", so noise makes about {squared} of a typical squared distance"
+    if found.n_below and bars is None:
+        words += f", and {found.n_below} of {found.n_pairs} distances are not above their floor"
+    return f"{words}{_trial_words(evidence)}."
+
+
+def _trial_words(evidence: Evidence) -> str:
+    """Say that there are few trials, or that their numbers explain distances."""
+    facts, share = evidence.facts, evidence.trial_counts
+    words = ""
+    few = 0 if facts is None else _with_few_trials(facts)
+    if few and facts is not None:
+        words += (
+            f"; {few} of {many(len(facts.kinds), 'network')} have fewer than "
+            f"{TRIALS_PER_DIMENSION} trials per dimension"
+        )
+    counted = share is not None and share.p_value is not None and share.p_value <= LEVEL
+    if share is not None and counted and share.value >= COUNTS_MATTER:
+        words += (
+            f"; numbers of trials explain {share_words(share.value)} of the differences between "
+            "squared distances"
+        )
+    return words
+
+
+def _with_few_trials(facts: Facts) -> int:
+    given = np.array([kind == TRIALS for kind in facts.kinds])
+    return int((facts.per_dimension[given] < TRIALS_PER_DIMENSION).sum())
+
+
+def _certainty(source: Source, quality: Quality) -> str:
+    """Say how surely the distances are the minimum, and whether they are consistent."""
+    D, problems = source.matrix, []
+    total = many(source.distances.size, "pair")
+    if source.n_missing:
+        problems.append(f"{source.n_missing} of {total} are not computed yet")
+    if D.n_unconverged:
+        problems.append(f"the solver stopped early for {D.n_unconverged} of {total}")
+    if D.n_doubtful:
+        problems.append(f"the best alignment was found only once for {D.n_doubtful} of {total}")
+    found = quality.triangles
+    if found is not None and found.count:
+        share = share_words(found.count / found.n_inequalities)
+        problems.append(f"{share} of the triangle inequalities are violated")
+    if found is not None and found.n_negative:
+        problems.append(f"{many(found.n_negative, 'distance')} came out negative")
+    if problems:
+        return f"Use the distances with care: {_listed(problems)}."
+    words = _search_words(source)
+    if found is not None and found.n_inequalities and not source.coincide:
+        words += ", and no triangle inequality is violated"
+    return f"{words}."
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _search_words(source: Source) -> str:
+    D = source.matrix
+    if D.converged is None:
+        return "Nothing is recorded about the search for the best alignments"
+    upper = np.triu_indices(len(D), 1)
+    if D.lower_bounds is not None:
+        gaps = D.values[upper] - D.lower_bounds[upper]
+        if (gaps <= PROVEN * np.abs(D.values[upper]).max()).all():
+            return "All distances are proven to be the smallest that any alignment gives"
+    if D.agreement is None or D.n_starts is None or D.n_starts[upper].max() == 1:
+        return "The solver converged for all pairs, each solved exactly or from one start"
+    shares = D.agreement[upper]
+    return (
+        f"The solver converged for all pairs; in the median pair, {share_words(np.median(shares))} "
+        f"of the independent starts found the best alignment ({share_words(shares.min())} in the "
+        "worst)"
+    )

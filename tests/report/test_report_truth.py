@@ -1,0 +1,419 @@
+"""What a report says about noise, gain, trials and groups is what the library computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import repshape as rs
+from report_support import gain_cohort, line, page_of, read_data, unpack
+from repshape.errors import InputError
+from repshape.moments import OneTrialWarning
+from repshape.report.data import colour_limit
+from repshape.report.evidence import find_groups
+from repshape.report.sources import Source, read_inputs
+from repshape.report.study import Plan, Studied, study
+
+METRIC = rs.GaussianShapeMetric(n_starts=4)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embed in two dimensions only, and predict with fewer permutations."""
+    monkeypatch.setattr("repshape.report.quality.DIMENSIONS", (1, 2))
+    monkeypatch.setattr("repshape.report.quality.SEVERAL_STARTS", 0)
+    monkeypatch.setattr("repshape.report.quality.PERMUTATIONS", 49)
+
+
+def studied(cohort: Any, metric: Any = METRIC, D: rs.DistanceMatrix | None = None) -> Studied:
+    """Study one matrix of a cohort, without drawings and intervals."""
+    distances = rs.pairwise(cohort, metric, polish=False) if D is None else D
+    inputs = read_inputs(distances, cohort)
+    return study(inputs, Plan(find_groups(inputs, None, None)))[0]
+
+
+def trials(
+    counts: list[int], n: int = 2, apart: float = 3.0, seed: int = 0, **metadata: list[Any]
+) -> rs.Cohort:
+    """Networks of n neurons with the given numbers of trials, and means that far apart."""
+    rng = np.random.default_rng(seed)
+    cohort = rs.Cohort()
+    for k, count in enumerate(counts):
+        means = apart * rng.normal(size=(4, 1, n))
+        row = {name: values[k] for name, values in metadata.items()}
+        cohort.add(f"net {k}", means + rng.normal(size=(4, count, n)), **row)
+    return cohort
+
+
+def matrix_with(**fields: Any) -> Studied:
+    """Study three networks on a line, with something else about each pair."""
+    inputs = read_inputs(line([0, 1, 3]).replace(**fields))
+    return study(inputs, Plan())[0]
+
+
+def square(value: Any, diagonal: Any = 0) -> np.ndarray[Any, Any]:
+    return np.where(np.eye(3, dtype=bool), diagonal, value)
+
+
+def polished(after: int) -> Studied:
+    report = {
+        "pairs_improved": 1,
+        "largest_gain": 0.1,
+        "total_before": 5.0,
+        "total_after": 4.9,
+        "violated_triangles_before": 2,
+        "violated_triangles_after": after,
+    }
+    return matrix_with(description={"polish": report})
+
+
+def missing_pair() -> Studied:
+    D = rs.DistanceMatrix([[0, np.nan], [np.nan, 0]], missing=True)
+    return study(read_inputs(D), Plan())[0]
+
+
+def negative_of_many() -> Studied:
+    """A negative distance between more networks than are repaired."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("repshape.report.quality.FULL", 2)
+        return matrix_with(values=[[0, -1, 1], [-1, 0, 1], [1, 1, 0]])
+
+
+def spread(factor: float) -> Studied:
+    """Two groups on a line, one of which is wider."""
+    places = [0.0, 1, 2, 3, 4, 5] + [30 + factor * k for k in range(6)]
+    inputs = read_inputs(line(places, area=list("aaaaaabbbbbb")))
+    return study(inputs, Plan(find_groups(inputs, None, None)))[0]
+
+
+SIMPLEX = rs.DistanceMatrix(1 - np.eye(6))  # no plane has six points with equal distances
+# For every check, an input for which it is green and one for which it is red.
+CASES: dict[str, tuple[Callable[[], Studied], Callable[[], Studied]]] = {
+    "Complete": (matrix_with, missing_pair),
+    "Convergence": (
+        lambda: matrix_with(converged=square(True, True)),
+        lambda: matrix_with(converged=square(False, True)),
+    ),
+    "Search": (
+        lambda: matrix_with(n_starts=square(24, 1), n_agreeing=square(9, 1)),
+        lambda: matrix_with(n_starts=square(24, 1), n_agreeing=square(1, 1)),
+    ),
+    "Bounds": (
+        lambda: matrix_with(lower_bounds=line([0, 1, 3]).values),
+        lambda: matrix_with(lower_bounds=2 * line([0, 1, 3]).values),
+    ),
+    "Triangles": (
+        matrix_with,
+        lambda: matrix_with(values=[[0, 1, 5], [1, 0, 2], [5, 2, 0]]),
+    ),
+    "Polish": (lambda: polished(0), lambda: polished(1)),
+    "Repair": (matrix_with, negative_of_many),
+    "Embedding": (matrix_with, lambda: study(read_inputs(SIMPLEX), Plan())[0]),
+    "Trials": (lambda: studied(trials([9, 9, 9])), lambda: studied(trials([9, 9, 3]))),
+    "Noise floor": (
+        lambda: studied(trials([9, 9, 9])),
+        lambda: studied(trials([9, 9, 9], apart=0.0)),
+    ),
+    "Trial counts": (
+        lambda: studied(trials([9] * 5)),
+        lambda: studied(trials([4] * 4 + [50] * 4, apart=0.0)),
+    ),
+    "Response norm": (
+        lambda: studied(trials([9, 9, 9])),
+        lambda: studied(gain_cohort([1, 2, 4, 8])),
+    ),
+    "Groups": (lambda: spread(1.0), lambda: spread(20.0)),
+}
+
+
+class TestChecks:
+    @staticmethod
+    def verdict(found: Studied, topic: str) -> str:
+        return {one[0]: one[1] for one in found.checks}[topic]
+
+    @pytest.mark.parametrize("topic", CASES)
+    def test_every_check_that_is_green_can_be_red(self, topic: str) -> None:
+        green, red = CASES[topic]
+        assert (self.verdict(green(), topic), self.verdict(red(), topic)) == ("good", "bad")
+
+    def test_no_check_is_left_out(self) -> None:
+        found = [studied(gain_cohort([1, 2, 1, 2])), polished(0), spread(1.0)]
+        topics = {topic for one in found for topic, _, _ in one.checks}
+        assert topics <= set(CASES)
+
+
+class TestShares:
+    def test_gain_is_that_of_confounds(self) -> None:
+        cohort = gain_cohort([1, 2, 1, 3])
+        found = studied(cohort)
+        gain = found.evidence.gain
+        assert gain is not None
+        expected = rs.inference.confounds(cohort, METRIC, D=found.source.matrix, n_splits=1)
+        assert gain.value == pytest.approx(expected.gain_share, rel=1e-9)
+        assert gain.p_value is None
+
+    def test_gain_of_other_metrics_is_a_squared_correlation(self) -> None:
+        found = studied(gain_cohort([1, 2, 1, 3, 2]), rs.ProcrustesShapeMetric())
+        norms = found.evidence.facts.norms  # type: ignore[union-attr]
+        upper = np.triu_indices(5, 1)
+        gaps = np.subtract.outer(norms, norms)[upper] ** 2
+        r = np.corrcoef(found.source.distances**2, gaps)[0, 1]
+        assert found.evidence.gain is not None
+        assert found.evidence.gain.value == pytest.approx(r**2, rel=1e-9)
+
+    def test_trial_counts_explain_what_a_regression_on_their_inverses_explains(self) -> None:
+        counts = [4, 6, 8, 20, 30]
+        found = studied(trials(counts, apart=0.3))
+        upper = np.triu_indices(5, 1)
+        inverse = np.add.outer(1 / np.array(counts), 1 / np.array(counts))[upper]
+        design = np.column_stack([np.ones(10), inverse])
+        squared = found.source.distances**2
+        left = np.linalg.lstsq(design, squared, rcond=None)[1][0]
+        assert found.evidence.trial_counts is not None
+        expected = 1 - left / np.sum((squared - squared.mean()) ** 2)
+        assert found.evidence.trial_counts.value == pytest.approx(expected, rel=1e-9)
+
+    def test_floors_are_those_of_the_library(self) -> None:
+        cohort = trials([8, 9, 10])
+        found = studied(cohort)
+        x, y = cohort[0], cohort[1]
+        expected = rs.inference.floor(x, METRIC, y=y, n_splits=5).estimate
+        assert found.evidence.floors is not None
+        assert found.evidence.floors[0, 1] == pytest.approx(expected, rel=1e-9)
+
+    def test_groups_are_tested_with_and_without_gain(self) -> None:
+        cohort = gain_cohort([1] * 5 + [2] * 5)
+        found = studied(cohort)
+        tests = rs.inference.confounds(
+            cohort, METRIC, D=found.source.matrix, labels="gain", n_splits=1, n_permutations=999
+        ).tests
+        assert found.evidence.test is not None
+        assert found.evidence.test_without_gain is not None
+        assert found.evidence.test.p_value == tests["distances"].p_value
+        assert found.evidence.test_without_gain.p_value == tests["angles"].p_value
+
+
+class TestSentences:
+    def test_gain_alone_is_said(self) -> None:
+        first, second, _ = studied(gain_cohort([1] * 5 + [2] * 5)).sentences
+        assert first.startswith("Groups by 'gain' differ (p = 0.0")
+        assert "but perhaps only in overall gain" in first
+        assert re.search(r"the difference is not significant \(p = 0\.\d+\)", first)
+        found = re.match(r"The noise floor is (\d+) % of the median distance", second)
+        assert found is not None
+
+    def test_the_floor_is_the_one_beside_the_median_distance(self) -> None:
+        found = studied(trials([8] * 4, apart=0.5))
+        assert found.evidence.floors is not None
+        floors = found.evidence.floors[np.triu_indices(4, 1)]
+        ratio = np.median(floors) / np.median(found.source.distances)
+        below = int((found.source.distances <= floors).sum())
+        assert f"The noise floor is {100 * ratio:.0f} % of the median" in found.sentences[1]
+        assert (f"{below} of 6 distances are not above" in found.sentences[1]) == (below > 0)
+
+    def test_a_difference_of_shape_is_said(self) -> None:
+        rng = np.random.default_rng(0)
+        shapes = 3 * rng.normal(size=(2, 4, 1, 2))
+        networks = [shapes[k // 5] + rng.normal(size=(4, 20, 2)) for k in range(10)]
+        table = pd.DataFrame({"area": ["V1"] * 5 + ["V4"] * 5})
+        first = studied(rs.Cohort.from_networks(networks, metadata=table)).sentences[0]
+        assert re.match(r"Groups by 'area' differ \(p = 0\.0\d+, if networks are indep", first)
+        assert "also with all networks scaled to the same norm" in first
+
+    def test_equal_groups_do_not_differ(self) -> None:
+        first = studied(trials([9] * 8, area=list("aabbaabb"), seed=2)).sentences[0]
+        assert re.match(r"Groups by 'area' do not differ significantly \(p = 0\.\d+\);", first)
+
+    def test_groups_that_are_too_small_are_not_tested(self) -> None:
+        first = studied(trials([9] * 4, area=list("aabb"))).sentences[0]
+        assert first.startswith("Groups by 'area' are too small to test: the smallest possible")
+
+    def test_unequal_trials_of_groups_are_said(self) -> None:
+        cohort = trials([5] * 5 + [40] * 5, apart=0.0, area=list("aaaaabbbbb"))
+        assert "they have different numbers of trials" in studied(cohort).sentences[0]
+
+    def test_one_trial(self) -> None:
+        cohort = trials([1] * 4)
+        with pytest.warns(OneTrialWarning):
+            D = rs.pairwise(cohort, METRIC)
+        found = studied(cohort, D=D)
+        assert found.sentences[1].startswith("There is a single trial of each condition")
+        assert TestChecks.verdict(found, "Trials") == "bad"
+        assert found.evidence.floors is None
+
+    def test_no_metadata(self) -> None:
+        assert studied(trials([9] * 4)).sentences[0].startswith("There is no metadata")
+
+    def test_networks_without_noise(self) -> None:
+        points = np.random.default_rng(0).normal(size=(5, 4, 3))
+        found = studied(rs.Cohort.from_networks(points))
+        assert found.sentences[1].startswith("The networks are given without noise")
+        assert found.evidence.trial_counts is None
+
+    def test_moments(self) -> None:
+        found = studied(rs.Cohort.from_networks(rs.datasets.toy_networks(3, 2)))
+        assert found.sentences[1].startswith("The networks are given as means and covariances")
+        assert "no triangle inequality is violated" in found.sentences[2]
+
+    def test_without_responses_noise_is_not_known(self) -> None:
+        second = study(read_inputs(line([0, 1, 3])), Plan())[0].sentences[1]
+        assert second.endswith("because the report was made without the responses.")
+
+    def test_numbers_are_predicted_or_not(self) -> None:
+        places = [0.0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]
+        noise = np.random.default_rng(0).normal(size=12)
+        for column, words in (
+            (places, r"Nearest neighbours predict 'x' \(R² = 0\.9\d\) of held-out networks"),
+            (noise, "Nearest neighbours do not predict the only column of the metadata"),
+        ):
+            inputs = read_inputs(line(places, x=list(column)))
+            assert re.match(words, study(inputs, Plan())[0].sentences[0])
+
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ({"converged": square(False, True)}, "the solver stopped early for 3 of 3 pairs"),
+            (
+                {"n_starts": square(24, 1), "n_agreeing": square(1, 1)},
+                "the best alignment was found only once for 3 of 3 pairs",
+            ),
+            ({"values": [[0, 1, 5], [1, 0, 2], [5, 2, 0]]}, "33 % of the triangle inequalities"),
+            ({"values": [[0, -1, 1], [-1, 0, 1], [1, 1, 0]]}, "1 distance came out negative"),
+        ],
+    )
+    def test_doubts_about_the_distances_are_said(self, fields: Any, words: str) -> None:
+        third = matrix_with(**fields).sentences[2]
+        assert third.startswith("Use the distances with care: ")
+        assert words in third
+
+    def test_what_speaks_for_the_distances_is_said(self) -> None:
+        known = {"converged": square(True, True)}
+        proven = matrix_with(**known, lower_bounds=line([0, 1, 3]).values).sentences[2]
+        assert proven.startswith("All distances are proven to be the smallest")
+        starts = {"n_starts": square(20, 1), "n_agreeing": [[1, 10, 4], [10, 1, 8], [4, 8, 1]]}
+        agreed = matrix_with(**known, **starts).sentences[2]
+        assert "in the median pair, 40 % of the independent starts" in agreed
+        assert "(20 % in the worst), and no triangle inequality is violated." in agreed
+        assert matrix_with().sentences[2].startswith("Nothing is recorded about the search")
+
+    def test_one_of_four_starts_is_not_called_more_than_once(self) -> None:
+        found = matrix_with(n_starts=square(4, 1), n_agreeing=square(1, 1))
+        words = {one[0]: one[1:] for one in found.checks}["Search"]
+        assert words[0] == "note"
+        assert words[1].endswith("that of 3 pairs by a single one, of few.")
+
+    def test_floors_of_some_pairs_are_not_those_of_all(self) -> None:
+        """A network with exact moments has no floor that could be measured."""
+        cohort = trials([9, 9, 9])
+        cohort.add("vae", (np.zeros((4, 2)), np.ones((4, 2))))
+        second = studied(cohort).sentences[1]
+        assert "of the median distance of the 3 pairs with enough trials" in second
+
+    def test_one_network(self) -> None:
+        alone = study(read_inputs(rs.DistanceMatrix([[0.0]])), Plan())[0].sentences
+        assert alone[0] == "There is only one network, so there is nothing to compare."
+
+
+class TestIntervals:
+    def test_they_are_those_of_the_library(self, tmp_path: Path) -> None:
+        cohort = trials([8] * 3)
+        D = rs.pairwise(cohort, METRIC, polish=False)
+        page = rs.write_report(D, tmp_path / "a.html", cohort=cohort, max_intervals=1).path
+        (matrix,) = read_data(page.read_text(encoding="utf-8"))["matrices"]
+        (place,) = unpack(matrix["intervals"]["places"])
+        i, j = (one[place] for one in np.triu_indices(3, 1))
+        expected = rs.inference.distance(cohort[i], cohort[j], METRIC)
+        values = unpack(matrix["intervals"]["values"])
+        np.testing.assert_allclose(values, [expected.estimate, *expected.interval], rtol=1e-9)
+        assert matrix["intervals"]["note"].startswith("1 of 3 distances are corrected for noise.")
+
+    def test_a_corrected_matrix_shows_its_own(self, tmp_path: Path) -> None:
+        """Its distances are below those of the alignments, which is no contradiction."""
+        cohort = trials([8] * 3, apart=0.1)
+        found = rs.inference.matrix(cohort, METRIC, n_splits=2)
+        report = rs.write_report(found.matrix, tmp_path / "a.html", cohort=cohort)
+        (matrix,) = read_data(report.path.read_text(encoding="utf-8"))["matrices"]
+        upper = np.triu_indices(3, 1)
+        values = unpack(matrix["intervals"]["values"]).reshape(3, 3)
+        expected = np.column_stack([one[upper] for one in (found.matrix.values, found.low)])
+        np.testing.assert_array_equal(values[:, :2], expected)
+        np.testing.assert_array_equal(unpack(matrix["pair_floors"]), found.floors[upper])
+        np.testing.assert_array_equal(unpack(matrix["plug_in"]), found.plug_in.values[upper])
+        above = found.error_bars.n_above_zero
+        assert f"{above} of 3 intervals (90 %) are above 0" in report.sentences[1]
+
+    def test_few_trials_are_the_reason_for_none(self) -> None:
+        found = studied(trials([5] * 3))
+        assert "needs at least 6 trials in every condition, and the fewest are 5" in (
+            found.intervals.note
+        )
+
+
+class TestPage:
+    def test_it_begins_with_the_sentences_of_the_first_matrix(self, tmp_path: Path) -> None:
+        near, far = line([0, 1, 3]), line([0, 1, 3], area=list("abc"))
+        report = rs.write_report({"z": near, "a": far}, tmp_path / "a.html")
+        page = report.path.read_text(encoding="utf-8")
+        assert report.matrices == ("z", "a")
+        assert re.search(r'autocomplete="off" value="0" checked><span dir="auto">z<', page)
+        top = page[page.index('class="short"') : page.index('class="bar"')]
+        assert top.index(">z<") < top.index(">a<")
+        assert top.count("<li") == 6
+
+    def test_neurons_trials_and_conditions_are_named(self) -> None:
+        cohort = rs.Cohort()
+        rng = np.random.default_rng(0)
+        for k, counts in enumerate([(4, 5), (6, 4)]):
+            parts = [rng.normal(size=(count, k + 2)) for count in counts]
+            cohort.add(f"net {k}", rs.Trials(parts, conditions=["cat", "dog"]))
+        data = read_data(page_of(rs.pairwise(cohort, METRIC), cohort))
+        (found,) = data["cohorts"]
+        assert (found["conditions"], found["named"]) == (["cat", "dog"], True)
+        assert unpack(found["neurons"]).tolist() == [2, 3]
+        assert unpack(found["fewest"]).tolist() == [4, 4]
+        assert unpack(found["most"]).tolist() == [5, 6]
+        rows = [unpack(row).tolist() for row in found["trials"]]
+        assert rows == [[4, 4], [5, 4.5], [6, 5]]
+        assert data["matrices"][0]["pairs"]["conditions"] == ["cat", "dog"]
+
+    def test_one_far_network_does_not_flatten_the_colours(self) -> None:
+        rng = np.random.default_rng(0)
+        points = rng.uniform(0, 1, size=9)
+        near = np.abs(np.subtract.outer(points, points))[np.triu_indices(9, 1)]
+        far = np.abs(points - 1000)
+        assert colour_limit(np.concatenate([near, far])) == near.max()
+        data = read_data(page_of(line([*points, 1000.0], age=[*range(9), 10_000])))
+        assert data["matrices"][0]["top"] == near.max()
+        assert data["columns"][0]["limits"] == [0, 6.75 + 3 * 4.5]
+
+    def test_groups_and_blocks_are_checked_before_any_work(self) -> None:
+        D = line([0, 1, 3, 4], area=list("aabb"), animal=["x", None, "y", "y"], who=list("aaab"))
+        for options, words in (
+            ({"labels": "place"}, "'labels' parameter must be a column of the metadata. Got 'pl"),
+            ({"blocks": "animal"}, "Column 'animal' has none for network '1'"),
+            ({"labels": "who"}, "Group 'b' has one"),
+            ({"max_intervals": -1}, "'max_intervals' parameter must be"),
+        ):
+            with pytest.raises(InputError, match=words):
+                rs.write_report(D, "x.html", **options)  # type: ignore[arg-type]
+
+    def test_blocks_are_permuted_as_wholes(self) -> None:
+        names = [f"animal {k // 2}" for k in range(16)]
+        D = line([float(k) for k in range(16)], area=list("a" * 8 + "b" * 8), animal=names)
+        inputs = read_inputs(D)
+        found = study(inputs, Plan(find_groups(inputs, "area", "animal")))[0]
+        expected = rs.inference.groups(D, "area", "animal", n_permutations=999)
+        assert found.evidence.test is not None
+        assert found.evidence.test.p_value == expected.p_value
+        assert "if networks are independent" not in found.sentences[0]
+
+
+def test_the_source_of_a_report_is_its_input() -> None:
+    D = line([0, 1, 3])
+    assert Source("a", D).plug_in is D

@@ -1,0 +1,64 @@
+"""The stateful test at length: ``python -m tests.stateful --steps 10000 --seed 0``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from repshape.errors import SearchWarning
+
+from .checks import tally
+from .machine import AnyMomentMachine
+
+# Machines, and steps of each, between two writings of the tally.
+MACHINES = 4
+STEPS = 50
+
+
+def main() -> None:
+    """Run rounds of machines until so many steps are done; a tally is continued."""
+    options = argparse.ArgumentParser(prog="python -m tests.stateful", description=main.__doc__)
+    options.add_argument("--steps", type=int, default=10_000)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--tally", type=Path, default=None, help="JSON; continued if it exists")
+    options.add_argument("--shrink", action="store_true", help="look for a shorter failure")
+    given = options.parse_args()
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", SearchWarning)
+    total = {"rounds": 0, "steps": 0, "cpu_seconds": 0.0}
+    if given.tally is not None and given.tally.exists():
+        total |= json.loads(given.tally.read_text())
+    while total["steps"] < given.steps:
+        tally.clear()
+        start = time.process_time()
+        run_round(given.seed + total["rounds"], shrink=given.shrink)
+        tally.update({"rounds": 1, "cpu_seconds": round(time.process_time() - start, 1)})  # type: ignore[dict-item]
+        total = {key: total.get(key, 0) + tally[key] for key in sorted(total.keys() | tally.keys())}
+        print(json.dumps(total), flush=True)
+        if given.tally is not None:
+            given.tally.write_text(json.dumps(total, indent=2) + "\n")
+
+
+def run_round(number: int, *, shrink: bool = False) -> None:
+    """Run a few machines with a seed of their own."""
+    phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
+    rules = settings(
+        max_examples=MACHINES,
+        stateful_step_count=STEPS,
+        phases=phases,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    run_state_machine_as_test(seed(number)(AnyMomentMachine), settings=rules)
+
+
+if __name__ == "__main__":
+    main()
