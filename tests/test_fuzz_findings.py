@@ -170,3 +170,27 @@ def test_energies_that_overflow_are_refused_instead_of_nan(metric) -> None:
     for call in (metric.distance, lambda x, y: rs.pairwise([x, y], metric, progress=False)):
         with pytest.raises(InputError, match=r"must be below 1e\+152. The largest is"):
             call(X * 1e160, Z * 1e160)
+
+
+@pytest.mark.parametrize("whitening", [0.0, 0.5, 1.0])
+def test_rounding_of_constant_responses_is_not_scaled_to_unit_variance(whitening: float) -> None:
+    """The mean of equal numbers may differ from them in the last digit."""
+    x = np.full((5, 5, 1), 5257462860.123456)
+    x[0] = np.nextafter(x[0], np.inf)
+    with pytest.raises(InputError, match="whose responses do not vary cannot be scaled"):
+        rs.Preprocess(center=False, scale=True, whitening=whitening).fit(x)
+    moved = rs.Preprocess(whitening=1.0).fit(x).apply(x)
+    np.testing.assert_array_equal(moved.means, np.zeros((5, 1)))
+
+
+def test_moments_of_few_stimuli_in_other_units() -> None:
+    x, y = np.random.default_rng(4).normal(size=(2, 9, 3))
+    here = baselines.procrustes_moments(x, y, n_moments=2)
+    for unit in (2.0**-120, 2.0**100):
+        there = baselines.procrustes_moments(x * unit, y * unit, n_moments=2)
+        assert there.squared == pytest.approx(here.squared * unit**2, rel=1e-9)
+        assert there.plug_in == pytest.approx(here.plug_in * unit**2, rel=1e-9)
+    with pytest.raises(InputError, match="to the power 8, which overflows"):
+        baselines.procrustes_moments(x * 1e80, y * 1e80, n_moments=2)
+    with pytest.raises(InputError, match="Got the same response to every condition in y"):
+        baselines.procrustes_moments(x, np.ones((9, 3)), n_moments=2)

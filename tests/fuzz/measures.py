@@ -120,10 +120,10 @@ PLAIN_FORMULAS: dict[str, Callable[[Array, Array, dict[str, Any]], float | None]
 
 def procrustes_moments(draw: Draw) -> None:
     """The estimate of the Procrustes distance from few stimuli."""
-    M = draw.whole(4, 8)
+    M, n_moments = draw.whole(4, 8), draw.pick([1, 1, 2])
     x, y = (trials(draw, M, draw.whole(1, 4)) for _ in range(2))
     draw.expect = "either" if x.usable and y.usable else "refusal"
-    found = baselines.procrustes_moments(x.given, y.given, n_pairings=2)
+    found = baselines.procrustes_moments(x.given, y.given, n_moments=n_moments, n_pairings=2)
     if draw.expect == "refusal":
         raise WrongError("a network that is not finite got a value")
     no_nan(found)

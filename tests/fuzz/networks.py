@@ -128,10 +128,18 @@ def _trials_given(draw: Draw, values: list[Array]) -> Net:
     return Net(given, kept, means, usable=usable, plain=kept)
 
 
-def trials(draw: Draw, M: int, n: int, *, fewest: int = 1, most: int = MOST_TRIALS) -> Net:
+def trials(
+    draw: Draw,
+    M: int,
+    n: int,
+    *,
+    fewest: int = 1,
+    most: int = MOST_TRIALS,
+    scale: float | None = None,
+) -> Net:
     """Return a network of trials, ragged in every third case."""
     L = draw.whole(fewest, most)
-    values = list(responses(draw, (M, L, n)))
+    values = list(responses(draw, (M, L, n), scale))
     if draw.chance(0.3):
         values = [one[: draw.whole(fewest, L)] for one in values]
     return _trials_given(draw, values)

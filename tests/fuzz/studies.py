@@ -99,7 +99,7 @@ def repair(draw: Draw) -> None:
 def embed(draw: Draw) -> None:
     """Embeddings are finite, and classical ones of points are exact."""
     D = distances(draw)
-    method = draw.pick(["metric", "classical", "nonmetric", "pca"])
+    method = draw.pick(["metric", "classical"])
     draw.note(method)
     found = rs.embed(D, draw.whole(1, 2), method=method, n_init=1)
     refused(draw)
@@ -336,7 +336,8 @@ def infer(draw: Draw) -> None:
     """Every estimate and test from trials."""
     function = draw.pick(OF_TRIALS)
     M, n = draw.whole(1, 5), draw.whole(1, 3)
-    nets = [trials(draw, M, n, fewest=4, most=8) for _ in range(3)]
+    scale = 10.0 ** draw.whole(-20, 20) if draw.chance(0.8) else None
+    nets = [trials(draw, M, n, fewest=6, most=12, scale=scale) for _ in range(3)]
     metric = gaussian_metric(draw).set_params(n_starts=1)
     if draw.chance(0.2):
         metric = rs.EnergyShapeMetric(n_starts=1)
