@@ -27,6 +27,12 @@ inline std::vector<int> assign(int n, int k, const double* gain) {
         if (cost < reach[i]) reach[i] = cost, previous[i] = i0;
         if (reach[i] < delta) delta = reach[i], next = i;
       }
+      if (next == 0) {  // only gains that are no numbers are left: any row is as good as another
+        delta = 0;
+        while (done[++next]) {
+        }
+        previous[next] = i0;
+      }
       for (int i = 0; i <= n; ++i) {
         if (done[i])
           column[owner[i]] += delta, row[i] -= delta;

@@ -36,6 +36,10 @@ P norm_bound(View<P> x, int m, int n) {
   return bound;
 }
 
+// Matrices below this count as zero: stored numbers are near one, and the inverse of a smaller number may overflow.
+template <class T>
+constexpr double kVanishing = sizeof(T) == 8 ? 1e-290 : 1e-30;
+
 // The polar factor of 2 x 2 matrices in closed form: X plus or minus its cofactors, of the sign of
 // its determinant, has both singular values equal to their sum, |X|_* = sqrt(|X|_F^2 + 2 |det X|).
 template <class P>
@@ -81,7 +85,10 @@ void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, cons
            const Pack<T>& largest, const Pack<T>& ranks) {
   using P = Pack<T>;
   if (m == 2 && n == 2) return polar_2x2(x);
-  const P scale = P(1) / min(norm_bound(x, m, n), largest);
+  const P bound_above = min(norm_bound(x, m, n), largest);
+  P scale = P(1) / bound_above;
+  for (int l = 0; l < P::width; ++l)
+    if (!(double(bound_above.get(l)) > kVanishing<T>)) scale.set(l, 0);
   double lower = 1;
   bool certain = true;
   for (int l = 0; l < P::width; ++l) {

@@ -23,6 +23,10 @@ SCALE_FLOOR = 1e-6
 condition without noise contains are rounding errors of the others."""
 
 
+ORDINARY_DIGITS = 128
+"""Numbers with at most this many binary digits before or after the point are not extreme."""
+
+
 def real_array(value: Any, what: str) -> npt.NDArray[Any]:
     """Return ``value`` as an array with a real dtype; masked entries become NaN."""
     try:
@@ -80,6 +84,31 @@ def check_finite(array: FloatArray, what: str, axes: tuple[str, ...]) -> None:
         index = tuple(np.argwhere(~finite)[0])
         where = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
         raise InputError(f"The {what} must be finite. Got {array[index]} at {where}.")
+
+
+def extreme_unit(*arrays: FloatArray, digits: int = ORDINARY_DIGITS) -> float:
+    """Return a power of two to divide numbers by, whose squares would overflow or vanish.
+
+    It is 1 unless the largest number has more binary ``digits`` than that before or after the
+    point.
+
+    >>> extreme_unit(np.array([3.0, -1e30])), extreme_unit(np.array([-1e-200])) < 2e-200
+    (1.0, True)
+    """
+    ends = [(one.max(initial=0.0), -one.min(initial=0.0)) for one in arrays]
+    largest = float(max(map(max, ends), default=0.0))
+    exponent = int(np.frexp(largest)[1]) - 1
+    return 1.0 if abs(exponent) <= digits or largest == 0 else float(2.0**exponent)
+
+
+def check_moderate(array: FloatArray, name: str) -> None:
+    """Raise if the squares of squares of some responses would overflow, or all of them vanish."""
+    if extreme_unit(array) != 1:
+        raise InputError(
+            "Intervals and tests square squared distances, and need responses between 1e-38 and "
+            f"1e38. The largest is {np.abs(array).max():.3g} in {name}. Divide the responses of "
+            "all networks by the same number."
+        )
 
 
 def condition_weights(weights: npt.ArrayLike | None, n_conditions: int) -> FloatArray:

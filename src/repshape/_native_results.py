@@ -78,6 +78,19 @@ class PairResults:
             transforms=[one.transform for one in found] if keep else None,
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[PairResults]) -> PairResults:
+        """Collect the results of several lists of pairs, which all have transforms, or none."""
+        lists = [one.transforms for one in parts if one.transforms is not None]
+        return cls(
+            distance=np.concatenate([one.distance for one in parts]),
+            lower_bound=np.concatenate([one.lower_bound for one in parts]),
+            converged=np.concatenate([one.converged for one in parts]),
+            n_starts=np.concatenate([one.n_starts for one in parts]),
+            n_agreeing=np.concatenate([one.n_agreeing for one in parts]),
+            transforms=[core for one in lists for core in one] if lists else None,
+        )
+
 
 @dataclass(frozen=True)
 class Parts:

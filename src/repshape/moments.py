@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from repshape._arrays import FloatArray, IntArray, count, name_condition, symmetrized
+from repshape._arrays import FloatArray, IntArray, count, extreme_unit, name_condition, symmetrized
 from repshape.errors import (
     InputError,
     InputTypeError,
@@ -146,9 +146,11 @@ def estimate_without_warning(
     """Estimate moments as `estimate_moments` does, where single trials do no harm."""
     options = check_estimator(covariance)
     _check_trials(given, options.name)
+    unit = extreme_unit(given.pooled) if options.name in FOURTH_POWERS else 1.0
     rng = np.random.default_rng(random_state)
-    found = ESTIMATORS[options.name](given, options, rng)
-    moments = (given.means, found.stored, found.kind, given.conditions)
+    found = ESTIMATORS[options.name](given.in_unit(unit), options, rng)
+    stored = found.stored if unit == 1 else found.stored * unit * unit
+    moments = (given.means, stored, found.kind, given.conditions)
     return Gaussians._trusted(*moments, options.name, found.shrinkage, given.neurons)
 
 
@@ -242,7 +244,7 @@ def _unbiased(trials: Trials, options: CovarianceEstimator, rng: np.random.Gener
 
 def _plug_in(trials: Trials) -> FloatArray:
     """Return the dense plug-in covariances S, (M, n, n)."""
-    S = np.empty((trials.n_conditions, trials.n_neurons, trials.n_neurons))
+    S = np.empty((*trials.means.shape, trials.n_neurons))
     for index, batch in _batches(trials):
         X = batch - trials.means[index, None, :]
         S[index] = X.transpose(0, 2, 1) @ X / batch.shape[1]
@@ -268,8 +270,7 @@ def _ledoit_wolf(
 
     d = |S - mu I|^2 / n and b = (sum_l |x_l|^4 / L - |S|^2) / (n L), with mu = tr S / n.
     """
-    S = _plug_in(trials)
-    n = trials.n_neurons
+    S, n = _plug_in(trials), trials.n_neurons
     spread = np.sum(S**2, axis=(1, 2))
     distance = (spread - np.trace(S, axis1=1, axis2=2) ** 2 / n) / n
     noise = np.empty(len(S))
@@ -284,8 +285,7 @@ def _ledoit_wolf(
 
 def _oas(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator) -> _Estimate:
     """Shrink by g = min(1, (a + mu^2) / ((L + 1)(a - mu^2 / n))), a = |S|^2 / n^2."""
-    S = _plug_in(trials)
-    n = trials.n_neurons
+    S, n = _plug_in(trials), trials.n_neurons
     a = np.mean(S**2, axis=(1, 2))
     mu2 = (np.trace(S, axis1=1, axis2=2) / n) ** 2
     excess = (trials.n_trials + 1.0) * (a - mu2 / n)
@@ -397,4 +397,5 @@ RULES: Mapping[str, Rule] = {  # ranges of the options of an estimator
     "ridge": partial(check_real, low=0, closed="left"),
 }
 
+FOURTH_POWERS = ("ledoit-wolf", "oas")  # they square covariances, and scale with the responses
 ONE_TRIAL_IS_ENOUGH = ("mle", "ridge")  # they accept a single trial in a condition

@@ -30,6 +30,8 @@ from repshape.responses.transforms import (
 )
 
 RANK_TOLERANCE = 1e-12
+# Responses that differ by less than this fraction of the largest are equal up to rounding.
+ROUNDING = 1e-14
 """The variance of a direction below this fraction of the largest is rounding."""
 
 
@@ -107,7 +109,8 @@ class Preprocess:
         checked = transform_responses(checked, self.transform)
         w = condition_weights(weights, checked.n_conditions)
         grand_mean = w @ checked.means
-        linear, kept, variance = self._linear(checked, w, grand_mean)
+        rounding = float(ROUNDING * np.abs(checked.means).max()) ** 2
+        linear, kept, variance = self._linear(checked, w, grand_mean, rounding)
         if self.scale and variance <= 0:
             raise InputError(
                 "A network whose responses do not vary cannot be scaled to unit total variance."
@@ -138,14 +141,18 @@ class Preprocess:
             )
 
     def _linear(
-        self, network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray
+        self, network: Trials | Gaussians, w: FloatArray, grand_mean: FloatArray, rounding: float
     ) -> tuple[FloatArray | None, float, float]:
-        """Return the matrix of steps 2 and 3, the fraction of variance kept, and what is left."""
+        """Return the matrix of steps 2 and 3, the fraction of variance kept, and what is left.
+
+        Variances up to ``rounding`` count as zero.
+        """
         if self.n_components is None and self.whitening == 0:
             variance = _total_variance(network, w, grand_mean) if self.scale else 1.0
-            return None, 1.0, variance
+            return None, 1.0, variance if variance > rounding or not self.scale else 0.0
         width = self.n_components
         eigenvalues, basis = _spectrum(network, w, grand_mean, width or 0)
+        eigenvalues = np.where(eigenvalues > rounding, eigenvalues, 0.0)
         total = float(eigenvalues.sum())
         eigenvalues, basis = eigenvalues[:width], basis[:, :width]  # all, if width is None
         kept = float(eigenvalues.sum()) / total if total > 0 else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repshape._arrays import FloatArray
+from repshape._arrays import FloatArray, extreme_unit
 from repshape.errors import InputError
 from repshape.metrics.base import check_same_conditions
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -27,14 +27,15 @@ def check_pair(
 
 
 def centred_means(network: Trials | Gaussians, name: str, *, measure: str) -> FloatArray:
-    """Return the mean responses (M, n) minus their mean over conditions."""
+    """Return the mean responses (M, n) minus their mean over conditions, in a unit of their own."""
     means = network.means
     if np.ptp(means, axis=0).max() <= ROUNDING * np.abs(means).max():
         raise InputError(
             f"{measure} needs mean responses that differ between conditions. "
             f"Got the same response to every condition in {name}."
         )
-    return np.asarray(means - means.mean(axis=0))
+    unit = extreme_unit(means)
+    return np.asarray(means / unit - (means / unit).mean(axis=0))
 
 
 def unit(array: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from scipy.stats import rankdata
 
-from repshape._arrays import FloatArray
+from repshape._arrays import FloatArray, extreme_unit
 from repshape.baselines._common import ROUNDING, centred_means, check_pair, separation, unit
 from repshape.errors import InputError, check_boolean, check_choice
 from repshape.moments import estimate_moments
@@ -110,6 +110,7 @@ def _rdm(network: Trials | Gaussians, name: str, kind: str, squared: bool) -> Fl
 
 def _correlation_rdm(means: FloatArray, name: str) -> FloatArray:
     """Return 1 - <u, v> = |u - v|^2 / 2 for patterns u, v over neurons, centred and of norm 1."""
+    means = means / extreme_unit(means)
     centred = means - means.mean(axis=1, keepdims=True)
     flat = np.abs(centred).max(axis=1) <= ROUNDING * np.abs(means).max(axis=1)
     if flat.any():
@@ -127,14 +128,14 @@ def _correlation_rdm(means: FloatArray, name: str) -> FloatArray:
 
 
 def _whitening(network: Trials | Gaussians, name: str) -> FloatArray:
-    """Return W (n, n) with W W' = S^-1, so that the noise of responses @ W is the identity."""
+    """Return W (n, n) with W W' = S^-1, up to scale: the noise of responses @ W is isotropic."""
     values, axes = np.linalg.eigh(noise_covariance(network, name))
     if values[0] <= RANK_TOLERANCE * values[-1]:
         raise InputError(
             "The Mahalanobis dissimilarity needs noise in every direction of the responses. "
             f"Got a singular noise covariance in {name}."
         )
-    return np.asarray(axes / np.sqrt(values))
+    return np.asarray(axes / np.sqrt(values / extreme_unit(values)))
 
 
 def noise_covariance(network: Trials | Gaussians, name: str = "network") -> FloatArray:

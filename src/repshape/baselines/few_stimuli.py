@@ -7,9 +7,9 @@ from math import comb
 
 import numpy as np
 
-from repshape._arrays import FloatArray
+from repshape._arrays import FloatArray, extreme_unit
 from repshape._compact import compact_repr
-from repshape.baselines._common import check_pair
+from repshape.baselines._common import centred_means, check_pair
 from repshape.errors import InputError, check_integer, check_real
 from repshape.responses import Gaussians, NetworkLike, Trials
 
@@ -17,6 +17,8 @@ from repshape.responses import Gaussians, NetworkLike, Trials
 GRID = np.linspace(0.0, 1.0, 201)[1:]
 # Number of groups of stimuli that are left out in turn, for the variance of the moments.
 GROUPS = 10
+# Squared singular values below this, of responses near one, count as zero.
+NEGLIGIBLE = 1e-24
 
 
 @compact_repr
@@ -112,21 +114,41 @@ def procrustes_moments(
             f"The estimate by {n_moments} moments needs at least {4 * n_moments} conditions. "
             f"Got {M}. Reduce 'n_moments'."
         )
-    X, Y = (network.means for network in networks)
+    units = [_unit(network, name) for network, name in zip(networks, "xy", strict=True)]
+    X, Y = (network.means / unit for network, unit in zip(networks, units, strict=True))
     moments = _moments(X, Y, n_moments, n_pairings, [random_state])
     spread = _jackknife(X, Y, n_moments, n_pairings, random_state)
     rank = min(X.shape[1], Y.shape[1], M - 1)
     nuclear = _nuclear_norm(moments, spread, rank, _largest(X, Y, moments, rank), variance_weight)
-    centred = [one - one.mean(axis=0) for one in (X, Y)]
+    gain = units[0] * units[1]
+    centred = [network.means - network.means.mean(axis=0) for network in networks]
     sample = sum(float((one**2).sum()) for one in centred)
     sample -= 2 * float(np.linalg.norm(centred[0].T @ centred[1], "nuc"))
     return ProcrustesEstimate(
-        squared=sum(_trace(network) for network in networks) - 2 * nuclear.value,
-        standard_error=2 * nuclear.standard_error,
-        bias_bound=2 * nuclear.bias_bound,
+        squared=sum(_trace(network) for network in networks) - 2 * gain * nuclear.value,
+        standard_error=2 * gain * nuclear.standard_error,
+        bias_bound=2 * gain * nuclear.bias_bound,
         plug_in=sample / M,
-        moments=moments,
+        moments=_in_units_of_responses(moments, gain),
     )
+
+
+def _unit(network: Trials | Gaussians, name: str) -> float:
+    """Return the power of two of the largest deviation from the mean over stimuli."""
+    centred = centred_means(network, name, measure="The estimate by moments")
+    return extreme_unit(network.means) * extreme_unit(centred, digits=0)
+
+
+def _in_units_of_responses(moments: FloatArray, gain: float) -> FloatArray:
+    """Return moments k times gain^(2 k), or raise if they are too large for numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        found = moments * np.float64(gain) ** (2 * np.arange(1, len(moments) + 1))
+    if not np.isfinite(found).all():
+        raise InputError(
+            f"The estimate by {len(moments)} moments raises responses to the power "
+            f"{4 * len(moments)}, which overflows. Divide the responses by their size first."
+        )
+    return np.asarray(found)
 
 
 @dataclass(frozen=True)
@@ -206,7 +228,7 @@ def _largest(X: FloatArray, Y: FloatArray, moments: FloatArray, rank: int) -> fl
     centred = [one - one.mean(axis=0) for one in (X, Y)]
     sample = float(np.linalg.norm(centred[0].T @ centred[1], 2)) / (len(X) - 1)
     bounds = [m ** (1 / k) for k, m in enumerate(moments[:2].tolist(), 1) if m > 0]
-    lowest = max(float(moments[0]) / rank, 1e-300)
+    lowest = max(float(moments[0]) / rank, NEGLIGIBLE)
     return float(max(min([sample**2, *bounds]), lowest))
 
 

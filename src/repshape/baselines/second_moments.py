@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from repshape._arrays import FloatArray
+from repshape._arrays import FloatArray, extreme_unit
 from repshape.baselines._common import check_pair
 from repshape.errors import InputError, check_real
-from repshape.responses import Gaussians, NetworkLike, Trials
+from repshape.responses import NetworkLike
 
 
 def riemannian(x: NetworkLike, y: NetworkLike, *, shrinkage: float = 0.01) -> float:
@@ -58,18 +58,19 @@ def riemannian(x: NetworkLike, y: NetworkLike, *, shrinkage: float = 0.01) -> fl
     """
     check_real("shrinkage", shrinkage, 0, 1, closed="right", owner="riemannian")
     networks = check_pair(x, y, measure="The Riemannian distance", at_least=1)
+    units = [extreme_unit(network.means) for network in networks]
     G_x, G_y = (
-        second_moments(network, name, float(shrinkage))
-        for network, name in zip(networks, "xy", strict=True)
+        second_moments(network.means / unit, name, float(shrinkage))
+        for network, name, unit in zip(networks, "xy", units, strict=True)
     )
-    eigenvalues = eigh(G_y, G_x, eigvals_only=True)
-    return float(np.linalg.norm(np.log(eigenvalues)))
+    logarithms = np.log(eigh(G_y, G_x, eigvals_only=True))
+    return float(np.linalg.norm(logarithms + 2 * (np.log(units[1]) - np.log(units[0]))))
 
 
-def second_moments(network: Trials | Gaussians, name: str, shrinkage: float) -> FloatArray:
+def second_moments(means: FloatArray, name: str, shrinkage: float) -> FloatArray:
     """Return the shrunk second-moment matrix G (M, M) of the mean responses."""
-    M, n = network.means.shape
-    G = network.means @ network.means.T / n
+    M, n = means.shape
+    G = means @ means.T / n
     level = float(np.trace(G)) / M
     if level == 0:
         raise InputError(

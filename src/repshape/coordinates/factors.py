@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from repshape._arrays import extreme_unit
 from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Gaussians
 
@@ -32,8 +33,6 @@ FULL_RANK = 1e-8
 # If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
 # factor loses at most four digits.
 SAFE_GRAM = 1e-4
-# Numbers with at most this many binary digits before or after the point are not extreme.
-ORDINARY_DIGITS = 128
 
 
 @dataclass(frozen=True)
@@ -144,6 +143,8 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
     """
     M, n, width = network.stored.shape
     rows = np.concatenate([network.means, np.swapaxes(network.stored, 1, 2).reshape(-1, n)])
+    unit = extreme_unit(rows)
+    rows = rows / unit
     gram = rows @ rows.T
     values = np.linalg.eigvalsh(gram)
     if values[0] > SAFE_GRAM * values[-1]:
@@ -158,21 +159,7 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
             return np.asarray(Q @ basis)
 
     columns = np.swapaxes(R[:, M:].reshape(len(R), M, width), 0, 1)
-    return Gaussians.from_factors(R[:, :M].T, columns), lift
-
-
-def extreme_unit(*arrays: FloatArray) -> float:
-    """Return a power of two to divide numbers by, whose squares would overflow or vanish.
-
-    It is 1 unless the largest number is extreme.
-
-    >>> extreme_unit(np.array([3.0, -1e30])), extreme_unit(np.array([-1e-200])) < 2e-200
-    (1.0, True)
-    """
-    ends = [(one.max(initial=0.0), -one.min(initial=0.0)) for one in arrays]
-    largest = float(max(map(max, ends), default=0.0))
-    exponent = int(np.frexp(largest)[1]) - 1
-    return 1.0 if abs(exponent) <= ORDINARY_DIGITS or largest == 0 else float(2.0**exponent)
+    return Gaussians.from_factors(unit * R[:, :M].T, unit * columns), lift
 
 
 def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = False) -> Factors:

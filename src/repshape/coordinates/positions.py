@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import count, name_condition, symmetrized
-from repshape.coordinates.factors import Factors, extreme_unit, factorise, in_principal_axes
+from repshape._arrays import count, extreme_unit, name_condition, symmetrized
+from repshape.coordinates.factors import Factors, factorise, in_principal_axes
 from repshape.errors import InputError
 from repshape.groups import FREE_COORDINATES
 from repshape.moments import CovarianceEstimator, estimate_moments, estimate_without_warning

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import axis_signs, span_of_rows
 from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Trials
@@ -52,14 +53,18 @@ def in_principal_axes(
     first guess of an alignment; see `repshape.coordinates.factors.in_principal_axes`, also for
     ``oriented``.
     """
-    Q = _span(trials.pooled)
-    rows, means = trials.pooled, trials.means
+    near_one = trials.in_unit(extreme_unit(trials.pooled))  # which changes no direction
+    Q = _span(near_one.pooled)
+    rows, means = near_one.pooled, near_one.means
     if Q is not None:
         rows, means = rows @ Q, means @ Q
     V = _axes(rows, means, trials.n_trials, weights)
     if oriented and Q is None and np.linalg.det(V) < 0:
         V[:, -1] *= -1
-    return Coordinates(rows @ V, means @ V, V if Q is None else Q @ V)
+    if near_one is trials:
+        return Coordinates(rows @ V, means @ V, V if Q is None else Q @ V)
+    basis = V if Q is None else np.asarray(Q @ V)
+    return Coordinates(trials.pooled @ basis, trials.means @ basis, basis)
 
 
 def _span(rows: FloatArray) -> FloatArray | None:

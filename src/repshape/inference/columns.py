@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from repshape._arrays import check_moderate
 from repshape.errors import InputError
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
@@ -28,8 +29,9 @@ def read_networks(
     networks = [as_network(one, f"network {k}") for k, one in enumerate(cohort)]
     if len(networks) < 2:
         raise InputError(f"There must be at least two networks. Got {len(networks)}.")
-    for one in networks[1:]:
+    for k, one in enumerate(networks):
         check_same_conditions(networks[0], one)
+        check_moderate(one.pooled if isinstance(one, Trials) else one.means, f"network {k}")
     return networks, names
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights
+from repshape._arrays import check_moderate, condition_weights
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform, nearest_orthogonal
 from repshape.inference.resampling import with_conditions
@@ -210,9 +210,11 @@ def _read_trials(metric: ShapeMetric[Any], network: Any, name: str) -> Any:
     """Return a network with trials as the metric takes it, or raise."""
     found = metric._read(network, name)
     if isinstance(found, PositionNetwork):
-        as_trials(found.flat, name)
+        check_moderate(as_trials(found.flat, name).pooled, name)
         return found
-    return as_trials(found, name)
+    trials = as_trials(found, name)
+    check_moderate(trials.pooled, name)
+    return trials
 
 
 def check_pair(value: Any, name: str) -> Pair:

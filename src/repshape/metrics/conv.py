@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import condition_weights
-from repshape.coordinates.factors import extreme_unit
+from repshape._arrays import condition_weights, extreme_unit
 from repshape.coordinates.positions import Blocks, spectra
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import FREE_COORDINATES, GROUPS, spare_neurons

@@ -30,6 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 AUTO_STARTS = 16
 # Covariances whose smallest eigenvalue is below this fraction of the largest are singular.
 SINGULAR = 1e-12
+# Decimal digits by which covariances may differ where one is multiplied by the other's inverse.
+LARGEST_RATIO = 200
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
 
     def _align_prepared(self, x: PreparedCovariances, y: PreparedCovariances) -> Alignment:
         self._check_sizes(x, y)
+        self._check_ratios(x, y)
         swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
         first, second = (y, x) if swapped else (x, y)
         starts = self._starts(first, second)
@@ -217,6 +220,20 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
                 f"{x.n_neurons} and {y.n_neurons}. Preprocess(n_components=...) makes them equal."
             )
 
+    def _check_ratios(self, x: PreparedCovariances, y: PreparedCovariances) -> None:
+        """Raise if a product of one covariance with the inverse of the other would overflow."""
+        if self.ground != "affine-invariant":
+            return
+        largest = [np.abs(one.covariances).max(axis=(1, 2)) for one in (x, y)]
+        gaps = np.abs(np.log10(largest[0]) - np.log10(largest[1]))
+        m = int(np.argmax(gaps))
+        if gaps[m] > LARGEST_RATIO:
+            raise InputError(
+                f"The affine-invariant distance needs variances within a factor of "
+                f"1e{LARGEST_RATIO}. Those of {name_condition(m, x.conditions)} are up to "
+                f"{largest[0][m]:.3g} in one network and {largest[1][m]:.3g} in the other."
+            )
+
     def _weights(self, x: PreparedCovariances) -> FloatArray:
         return condition_weights(self.weights, x.n_conditions)
 
@@ -241,7 +258,8 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             cost = _affine_cost(x, y, self.alpha, weights)
             scale = max(cost(start)[0], 1e-300)
             return descend_group(cost, start, scale=scale, tol=self.tol, max_iter=self.max_iter)
-        objective = _convex_objective(x, y, self.alpha, weights)
+        free = self.ground == "log-euclidean"
+        objective = _convex_objective(x, y, self.alpha, weights, free=free)
         limits = {"tol": self.tol**1.5, "max_iter": self.max_iter}
         climb = alternate(objective, start, self.group, **limits)
         return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
@@ -278,6 +296,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
         self._check_sizes(first, second)
+        self._check_ratios(first, second)
         if first.n_neurons < second.n_neurons:
             first, second, T = second, first, T.T
         means, noise = self._parts(first, second, T)
@@ -285,15 +304,16 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
 
 
 def _convex_objective(
-    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray
+    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray, *, free: bool
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
     """Return a <sum w mu mu', T> + (2 - a) sum w <F(S), T F(R) T'> with its gradient.
 
     Logarithms are shifted by multiples of I, which makes them positive semi-definite and the
-    function convex. For square T this adds a constant.
+    function convex. For square T this adds a constant. With ``free``, the smallest eigenvalue
+    becomes 0 from either side: a large constant would stop the alternation too early.
     """
     means = alpha * mean_term(x.means, y.means, weights)
-    A, B = (_lifted(one.matrices) for one in (x, y))
+    A, B = (_lifted(one.matrices, free) for one in (x, y))
     each = (2 - alpha) * weights
 
     def at(T: FloatArray) -> tuple[float, FloatArray]:
@@ -304,8 +324,9 @@ def _convex_objective(
     return at
 
 
-def _lifted(matrices: FloatArray) -> FloatArray:
-    lowest = np.minimum(np.linalg.eigvalsh(matrices)[:, 0], 0.0)
+def _lifted(matrices: FloatArray, free: bool) -> FloatArray:
+    lowest = np.linalg.eigvalsh(matrices)[:, 0]
+    lowest = lowest if free else np.minimum(lowest, 0.0)
     return np.asarray(matrices - lowest[:, None, None] * np.eye(matrices.shape[1]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -10,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import name_condition
+from repshape._arrays import extreme_unit, name_condition
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import EnergyObjective, Statistics
-from repshape.metrics.base import signed_root
+from repshape.metrics.base import Alignment, signed_root
 from repshape.metrics.native import PreparedNative
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
@@ -30,6 +31,47 @@ from repshape.solvers.correspondence import Moments, spread_conditions
 
 FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
+# Sums of squares of smaller responses do not overflow.
+LARGEST_RESPONSE = 1e152
+
+
+@dataclass(frozen=True)
+class TinyTrials:
+    """Trials whose squares the core takes for rounding, with what it takes to make their handle.
+
+    Attributes
+    ----------
+    rows : array of shape (sum of trials, s)
+    n_trials : array of shape (M,)
+    n_neurons : int
+    unit : float
+        The power of two of the largest response.
+    """
+
+    rows: FloatArray
+    n_trials: npt.NDArray[np.int_]
+    n_neurons: int
+    unit: float
+
+    @classmethod
+    def of(
+        cls, rows: FloatArray, n_trials: npt.NDArray[np.int_], n_neurons: int
+    ) -> TinyTrials | None:
+        """Return the trials, or None if they are not tiny; zeros have the unit 0."""
+        unit = extreme_unit(rows) if rows.any() else 0.0
+        return cls(rows, n_trials, n_neurons, unit) if unit < 1 else None
+
+
+def _common_unit(*networks: PreparedNative) -> float:
+    """Return the unit of the largest network if all of them are tiny, and 1 otherwise."""
+    return max(1.0 if one.tiny is None else float(one.tiny.unit) for one in networks) or 1.0
+
+
+def _in_unit(network: PreparedNative, unit: float, q: float) -> PreparedNative:
+    """Return a tiny network with a handle whose trials are divided by a unit."""
+    tiny: TinyTrials = network.tiny
+    handle = _native.make_samples(tiny.rows / unit, tiny.n_trials, tiny.n_neurons, q)
+    return replace(network, native=handle, tiny=None)
 
 
 class EnergyShapeMetric(SoftShapeMetric):
@@ -145,6 +187,12 @@ class EnergyShapeMetric(SoftShapeMetric):
                 "The estimator 'u' needs at least two trials in every condition. "
                 f"Got one at {alone}. Use estimator='v' for single trials."
             )
+        largest = max(float(trials.pooled.max()), -float(trials.pooled.min()))
+        if largest > LARGEST_RESPONSE:
+            raise InputError(
+                f"EnergyShapeMetric squares responses, which must be below {LARGEST_RESPONSE:g}. "
+                f"The largest is {largest:.3g}. Divide all networks by the same number."
+            )
         return trials
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
@@ -154,8 +202,10 @@ class EnergyShapeMetric(SoftShapeMetric):
         padded = self._is_padded(trials.n_neurons)
         space = trials.n_neurons if self.pad_to is None else int(self.pad_to)
         handle = _native.make_samples(coordinates.rows, trials.n_trials, space, self.q)
+        tiny = TinyTrials.of(coordinates.rows, trials.n_trials, space)
         if self.group == "soft":
-            return PreparedSoft(phi, *sizes, trials.conditions, handle, trials.responses)
+            net = PreparedSoft(phi, *sizes, trials.conditions, handle, trials.responses)
+            return replace(net, tiny=tiny)
         statistics = None
         if isinstance(self.group, Group):
             kept = spread_conditions(trials.n_conditions)
@@ -169,7 +219,45 @@ class EnergyShapeMetric(SoftShapeMetric):
             basis=coordinates.basis,
             padded=padded,
             statistics=statistics,
+            tiny=tiny,
         )
+
+    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+        unit = _common_unit(x, y)
+        if unit == 1 or self.group == "soft":  # which has units of its own
+            return super()._align_prepared(x, y)
+        found = super()._align_prepared(*(_in_unit(one, unit, self.q) for one in (x, y)))
+        gain = unit ** (self.q / 2)
+        return replace(found, distance=gain * found.distance, lower_bound=gain * found.lower_bound)
+
+    def solve_pairs(
+        self,
+        prepared: Sequence[PreparedNative],
+        pairs: npt.ArrayLike,
+        *,
+        starts: Sequence[FloatArray] | None = None,
+        keep: bool = False,
+        brief: int | None = None,
+    ) -> _native.PairResults:
+        """Solve many pairs of prepared networks, given as rows of two indices.
+
+        The parameters are those of `NativeShapeMetric.solve_pairs`.
+        """
+        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        units = [_common_unit(prepared[i], prepared[j]) for i, j in index.tolist()]
+        if self.group == "soft" or all(unit == 1 for unit in units):
+            return super().solve_pairs(prepared, index, starts=starts, keep=keep, brief=brief)
+        parts = []
+        for k, unit in enumerate(units):
+            two = [prepared[one] for one in index[k]]
+            if unit != 1:
+                two = [_in_unit(one, unit, self.q) for one in two]
+            given = None if starts is None else [starts[k]]
+            one = super().solve_pairs(two, [[0, 1]], starts=given, keep=keep, brief=brief)
+            gain = unit ** (self.q / 2)
+            scaled = replace(one, distance=gain * one.distance, lower_bound=gain * one.lower_bound)
+            parts.append(scaled)
+        return _native.PairResults.joined(parts)
 
     def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> EnergySoftProblem:
         weights, unbiased = self._weights(x.n_conditions), self.estimator == "u"
@@ -187,7 +275,11 @@ class EnergyShapeMetric(SoftShapeMetric):
         """Return minus the loss at each start of each pair, as `solve_pairs` takes them."""
         if self.group == "soft":
             return self._rate_plans(prepared, pairs, starts)
-        handles, weights = [x.native for x in prepared], self._weights(prepared[0].n_conditions)
+        weights = self._weights(prepared[0].n_conditions)
+        unit = _common_unit(*prepared)
+        if unit != 1:
+            prepared = [_in_unit(one, unit, self.q) for one in prepared]
+        handles = [x.native for x in prepared]
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         return _native.rate_energy(handles, index, starts, weights, self.q)
 
@@ -196,6 +288,8 @@ class EnergyShapeMetric(SoftShapeMetric):
 
     def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = self._trials(x), self._trials(y)
+        unit = extreme_unit(first.pooled, second.pooled)
+        first, second = first.in_unit(unit), second.in_unit(unit)
         weights, n = self._weights(first.n_conditions), first.n_neurons
         still = _native.make_samples(first.pooled, first.n_trials, n, self.q)
         moved = _native.make_samples(fixed.apply(second.pooled), second.n_trials, n, self.q)
@@ -206,7 +300,7 @@ class EnergyShapeMetric(SoftShapeMetric):
             biased += halves.sum()
             if self.estimator == "u":
                 correction += (halves / (trials.n_trials - 1)).sum()
-        return signed_root(max(loss - biased, 0.0) - correction)
+        return float(unit ** (self.q / 2)) * signed_root(max(loss - biased, 0.0) - correction)
 
 
 def read_trials(network: Trials | Gaussians, owner: str) -> Trials:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
+from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import coordinates_for, factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Group, Transform
@@ -223,13 +224,15 @@ class GaussianShapeMetric(SoftShapeMetric):
         net_x, net_y = factorise(self._moments(x)), factorise(self._moments(y))
         weights = self._weights(x.n_conditions)
         A, C = net_x.dense, net_y.dense
+        unit = extreme_unit(net_x.means, A, net_y.means, C)
+        A, C = A / unit, C / unit
         moved = np.swapaxes(fixed.apply(np.swapaxes(C, 1, 2)), 1, 2)
-        gap = weights @ ((net_x.means - fixed.apply(net_y.means)) ** 2).sum(1)
+        gap = weights @ ((net_x.means / unit - fixed.apply(net_y.means / unit)) ** 2).sum(1)
         P = reference.polar(np.swapaxes(A, 1, 2) @ moved)
         wide = A.shape[2] <= C.shape[2]
         residual = A @ P - moved if wide else A - moved @ np.swapaxes(P, 1, 2)
         bures = weights @ (residual**2).sum((1, 2))
-        return float(np.sqrt(self.alpha * gap + (2 - self.alpha) * bures))
+        return unit * float(np.sqrt(self.alpha * gap + (2 - self.alpha) * bures))
 
 
 def check_gaussian(metric: Any) -> GaussianShapeMetric:

@@ -36,10 +36,13 @@ class PreparedNative(Prepared):
     native : Network or Samples
     statistics : Statistics or None
         What a search over a group that is an object needs besides the handle.
+    tiny : TinyTrials or None
+        Trials that are so small that the core must get them in another unit.
     """
 
     native: Any
     statistics: Statistics | None = field(default=None, kw_only=True)
+    tiny: Any = field(default=None, kw_only=True)
 
 
 class NativeShapeMetric(ShapeMetric[PreparedNative]):

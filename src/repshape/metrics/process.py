@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native, _native_process
-from repshape._arrays import condition_weights
-from repshape.coordinates.factors import extreme_unit
+from repshape._arrays import condition_weights, extreme_unit
 from repshape.coordinates.positions import (
     MODES,
     Blocks,
@@ -146,11 +145,12 @@ class PositionShapeMetric(NativeShapeMetric):
                 net.means, net.factors, net.first, values, reduced=reduced
             )
         M, P, s = net.means.shape
-        root = float(np.sqrt(P))
+        root, width = float(np.sqrt(P)), net.factors.shape[3]
+        spectrum = values[0].reshape(M * P, values[0].shape[2])  # at most s values
         return _native.make_network(
             root * net.means.reshape(M * P, s),
             root * net.factors[:, 0],
-            root * values[0].reshape(M * P, -1),
+            root * np.pad(spectrum, ((0, 0), (0, width - spectrum.shape[1]))),
             reduced=reduced,
         )
 

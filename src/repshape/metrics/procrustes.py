@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights, digest
+from repshape._arrays import condition_weights, digest, extreme_unit
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import (
     FREE_COORDINATES,
@@ -277,7 +277,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
         Any transform that maximises <X, YT> minimises both distances.
         """
-        G = x.rows.T @ y.rows
+        G = _near_one(x.rows).T @ _near_one(y.rows)
         if self.group == "soft":
             P = best_plan(G)
             return *self._measure(*on_pairs(x.rows, y.rows, P)), Transform(x.n_neurons * P.T)
@@ -301,10 +301,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     def _measure(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
         """Return |X - YT| and the distance, given X, YT and Y."""
-        gap = float(np.linalg.norm(x - moved))
+        gap = _norm(x - moved)
         if self._distance == "euclidean":
             return gap, gap
-        u, v = x / np.linalg.norm(x), moved / np.linalg.norm(y)
+        unit_x, unit_y = extreme_unit(x), extreme_unit(y)
+        u, v = x / unit_x / _norm(x / unit_x), moved / unit_y / _norm(y / unit_y)
         # Precise near 0 and pi, where the arccos of a cosine loses half of the digits.
         return gap, float(2 * np.arctan2(np.linalg.norm(u - v), np.linalg.norm(u + v)))
 
@@ -340,6 +341,17 @@ def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         return rows, np.eye(n)
     basis, triangle = np.linalg.qr(rows.T)
     return np.ascontiguousarray(triangle.T), basis
+
+
+def _near_one(rows: FloatArray) -> FloatArray:
+    """Return rows in a unit of their own, which changes no best transform."""
+    return rows / extreme_unit(rows)
+
+
+def _norm(rows: FloatArray) -> float:
+    """Return the Frobenius norm, also of numbers whose squares are none."""
+    unit = extreme_unit(rows)
+    return unit * float(np.linalg.norm(rows / unit))
 
 
 def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:

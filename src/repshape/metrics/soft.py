@@ -23,6 +23,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from repshape import _native
+from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import Factors
 from repshape.errors import InputError, Rule, check_choice
 from repshape.groups import GROUPS, Group, Transform
@@ -122,14 +123,14 @@ class SoftShapeMetric(NativeShapeMetric):
         found = search(
             problem, plans, count, tol=self.tol, max_iter=self.max_iter, seed=self.random_state
         )
-        parts = problem.parts(found.plan)
-        distance = signed_root(parts.squared)
+        parts, gain = problem.parts(found.plan), problem.gain
+        distance = gain * signed_root(parts.squared)
         plan = found.plan.T if swapped else found.plan
         return Alignment(
             distance=distance,
-            lower_bound=min(signed_root(problem.bound), distance),
-            mean_distance=float(np.sqrt(parts.means)),
-            covariance_distance=float(np.sqrt(parts.covariances)),
+            lower_bound=min(gain * signed_root(problem.bound), distance),
+            mean_distance=gain * float(np.sqrt(parts.means)),
+            covariance_distance=gain * float(np.sqrt(parts.covariances)),
             converged=found.converged,
             n_iterations=found.n_iterations,
             n_starts=count if plans is None else len(plans),
@@ -172,7 +173,7 @@ class SoftShapeMetric(NativeShapeMetric):
             return super()._evaluate(x, y, fixed)
         P = fixed.core.T / fixed.core.shape[1]
         problem = self._soft_problem(self._prepare(x, None), self._prepare(y, None))
-        return signed_root(problem.parts(P).squared)
+        return problem.gain * signed_root(problem.parts(P).squared)
 
 
 def _check_group_or_soft(name: str, value: Any, *, owner: str) -> None:
@@ -211,9 +212,17 @@ def on_pairs(X: FloatArray, Y: FloatArray, P: FloatArray) -> tuple[FloatArray, .
 
 
 class GaussianSoftProblem:
-    """The Gaussian distance at plans: factors A (M, n_x, r) and C (M, n_y, r) of equal width."""
+    """The Gaussian distance at plans: factors A (M, n_x, r) and C (M, n_y, r) of equal width.
+
+    Responses are in a unit, ``gain``, by which distances are multiplied.
+    """
 
     def __init__(self, x: Factors, y: Factors, alpha: float, weights: FloatArray) -> None:
+        self.gain = unit = extreme_unit(x.means, x.factors, y.means, y.factors)
+        if unit != 1:
+            x, y = (
+                replace(one, means=one.means / unit, factors=one.factors / unit) for one in (x, y)
+            )
         A, C = x.dense, y.dense
         width = max(A.shape[2], C.shape[2])
         self.A, self.C = (
@@ -258,7 +267,10 @@ class GaussianSoftProblem:
 
 
 class EnergySoftProblem:
-    """The energy distance at plans, where |x - y|_P replaces |x - T y|."""
+    """The energy distance at plans, where |x - y|_P replaces |x - T y|.
+
+    Responses are in a unit; distances are multiplied by a power of it, ``gain``.
+    """
 
     def __init__(
         self,
@@ -268,6 +280,9 @@ class EnergySoftProblem:
         weights: FloatArray,
         unbiased: bool,
     ) -> None:
+        unit = extreme_unit(*x, *y)
+        self.gain = unit ** (q / 2)
+        x, y = ([one / unit for one in net] for net in (x, y))
         self.x, self.y, self.q, self.weights = x, y, q, weights
         power = [float((a**2).mean() + (b**2).mean()) for a, b in zip(x, y, strict=True)]
         self.floor = max(MEETING * float(weights @ np.array(power)), 1e-300)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import ClassVar
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights
+from repshape._arrays import ORDINARY_DIGITS, condition_weights, extreme_unit
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
 from repshape.groups import Group, Oracle, Transform, nearest_orthogonal, oracle, spare_neurons
@@ -64,6 +64,14 @@ class PreparedTransport(Prepared):
     def size(self) -> int:
         """Number of coordinates."""
         return int(self.means.shape[1])
+
+    def in_unit(self, unit: float) -> PreparedTransport:
+        """Return the network with its trials divided by a unit, but not what its starts need."""
+        if unit == 1:
+            return self
+        return replace(
+            self, trials=tuple(one / unit for one in self.trials), means=self.means / unit
+        )
 
 
 def _check_regularization(name: str, value: float | None, *, owner: str) -> None:
@@ -209,7 +217,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         found = search.run()
         best, T = found.best, found.best.transform[: first.size]
         core = T if swapped else T.T
-        distance = float(np.sqrt(best.values[-1]))
+        distance = search.unit * float(np.sqrt(best.values[-1]))
         lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
         return Alignment(
             distance=distance,
@@ -242,9 +250,15 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
 
     def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second = (read_trials(one, type(self).__name__) for one in (x, y))
+        unit = self._unit(first.pooled, second.pooled)
+        first, second = first.in_unit(unit), second.in_unit(unit)
         moved = tuple(fixed.apply(one) for one in second.responses)
         problem = self._problem(first.responses, moved, self._weights(first.n_conditions))
-        return float(np.sqrt(problem.at(np.eye(first.n_neurons))[0]))
+        return unit * float(np.sqrt(problem.at(np.eye(first.n_neurons))[0]))
+
+    def _unit(self, *trials: FloatArray) -> float:
+        """Return a unit of responses in which their p-th powers, squared, are numbers."""
+        return extreme_unit(*trials, digits=int(2 * ORDINARY_DIGITS / max(self.p, 2.0)))
 
 
 class _Search:
@@ -253,7 +267,9 @@ class _Search:
     def __init__(
         self, metric: WassersteinShapeMetric, x: PreparedTransport, y: PreparedTransport
     ) -> None:
-        self.metric, self.x, self.y = metric, x, y
+        self.unit = metric._unit(*x.trials, *y.trials)
+        self.metric, self.x, self.y = metric, x.in_unit(self.unit), y.in_unit(self.unit)
+        x, y = self.x, self.y
         self.weights = metric._weights(x.n_conditions)
         permuted = metric.group == "permutation"
         self.spare = spare_neurons(metric.pad_to, x.size, y.size) if permuted else 0
@@ -321,4 +337,4 @@ class _Search:
         )
         means = np.pad(self.x.means, ((0, 0), (0, self.spare)))
         gaps = means - self.y.means @ best.T
-        return float(np.sqrt(self.weights @ (gaps**2).sum(1)))
+        return self.unit * float(np.sqrt(self.weights @ (gaps**2).sum(1)))

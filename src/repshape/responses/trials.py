@@ -246,6 +246,13 @@ class Trials(Network):
     def _with_neurons(self, neurons: Labels) -> Trials:
         return Trials._trusted(self.pooled, self.n_trials, self.n_dropped, self.conditions, neurons)
 
+    def in_unit(self, unit: float) -> Trials:
+        """Return the trials divided by a unit, a power of two."""
+        if unit == 1:
+            return self
+        rows = self.pooled / unit
+        return Trials._trusted(rows, self.n_trials, self.n_dropped, self.conditions, self.neurons)
+
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.pooled, self.n_trials, self.n_dropped, self.conditions, self.neurons)
         return Trials._trusted, parts

@@ -70,7 +70,9 @@ def exact_plan(costs: FloatArray) -> Plan:
         rows, columns = linear_sum_assignment(costs)
         mass = np.full(L, 1.0 / L)
     else:
-        plan = import_pot().emd(*uniform(L, K), costs, numItermax=EMD_PIVOTS)
+        # The simplex takes small costs for rounding: bring the largest near 1.
+        unit = 2.0 ** float(np.frexp(costs.max())[1])
+        plan = import_pot().emd(*uniform(L, K), costs / unit, numItermax=EMD_PIVOTS)
         rows, columns = np.nonzero(plan)
         mass = plan[rows, columns]
     return Plan(rows, columns, mass, float(mass @ costs[rows, columns]))

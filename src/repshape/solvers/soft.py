@@ -30,7 +30,9 @@ class SoftParts:
 
 
 class SoftProblem(Protocol):
-    """One pair of networks of unequal size."""
+    """One pair of networks of unequal size, in a unit: distances are multiplied by ``gain``."""
+
+    gain: float
 
     def at(self, P: FloatArray) -> tuple[float, FloatArray]:
         """Return an objective to be maximised, and its gradient (n_x, n_y)."""

@@ -1,0 +1,1 @@
+"""Hostile random inputs for every public function: run ``python -m tests.fuzz --help``."""

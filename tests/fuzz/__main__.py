@@ -1,0 +1,138 @@
+"""Run hostile cases: ``python -m tests.fuzz --cases 1000 --seed 1``."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from .runner import Outcome, Tally, run_case, run_range
+
+# Cases between two states of the tally on disk; each chunk runs in a process of its own.
+CHUNK = 1000
+CONTEXT = multiprocessing.get_context("fork")
+
+
+def identity() -> str:
+    """Return a digest of the fuzzer itself: other cases must not be added to its tally."""
+    state = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.name != "__main__.py":
+            state.update(path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def load(path: Path | None, seed: int) -> tuple[Tally, int, float]:
+    """Return the tally so far, the next case, and the seconds of CPU time spent."""
+    if path is None or not path.exists():
+        return Tally(), 0, 0.0
+    kept: dict[str, Any] = json.loads(path.read_text())
+    if (kept["seed"], kept["fuzzer"]) != (seed, identity()):
+        sys.exit(f"{path} belongs to another seed or to another version of the fuzzer.")
+    functions = {name: Counter(counts) for name, counts in kept["functions"].items()}
+    tally = Tally(functions, Counter(kept["warnings"]), kept["failures"])
+    return tally, int(kept["next"]), float(kept["cpu_seconds"])
+
+
+def save(path: Path, tally: Tally, seed: int, following: int, seconds: float) -> None:
+    """Replace the file of the tally."""
+    kept = {
+        "seed": seed,
+        "fuzzer": identity(),
+        "next": following,
+        "cpu_seconds": round(seconds, 1),
+        "cases": tally.n_cases,
+        "failed": tally.n_failed,
+        "functions": {name: dict(tally.functions[name]) for name in sorted(tally.functions)},
+        "warnings": dict(tally.warnings),
+        "failures": tally.failures,
+    }
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(kept, indent=1) + "\n")
+    os.replace(part, path)
+
+
+def _in_child(pipe: Any, seed: int, start: int, stop: int) -> None:
+    began = time.process_time()
+    tally = run_range(seed, start, stop)
+    pipe.send((tally, time.process_time() - began))
+
+
+def run_chunk(seed: int, start: int, stop: int) -> tuple[Tally, float]:
+    """Run cases in another process, so that even a crash or a killed hang is counted."""
+    receiver, sender = CONTEXT.Pipe(duplex=False)
+    child = CONTEXT.Process(target=_in_child, args=(sender, seed, start, stop))
+    child.start()
+    sender.close()
+    try:
+        found: tuple[Tally, float] = receiver.recv()
+        child.join()
+        return found
+    except EOFError:
+        child.join()
+    if stop - start == 1:
+        tally = Tally()
+        tally.add(start, Outcome("unknown", "failed", f"the process died, code {child.exitcode}"))
+        return tally, 0.0
+    middle = (start + stop) // 2
+    first, second = run_chunk(seed, start, middle), run_chunk(seed, middle, stop)
+    first[0].merge(second[0])
+    return first[0], first[1] + second[1]
+
+
+def show(console: Console, tally: Tally, seconds: float) -> None:
+    """Print the tally and the first failures."""
+    table = Table("function", "passed", "refused", "failed")
+    for name, counts in sorted(tally.functions.items()):
+        table.add_row(name, *(str(counts[one]) for one in ("passed", "refused", "failed")))
+    console.print(table)
+    console.print(f"{tally.n_cases} cases, {tally.n_failed} failed, {seconds:.0f} s of CPU time")
+    for one in tally.failures[:20]:
+        console.print(f"{one['number']} {one['function']}: {one['reason']}", soft_wrap=True)
+
+
+def main() -> int:
+    """Run the cases that are asked for; return 1 if one of them failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000, help="number of cases in all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, help="run this case alone, and print what it does")
+    parser.add_argument("--tally", type=Path, help="JSON file to write and to continue from")
+    options = parser.parse_args()
+    console = Console()
+    if options.only is not None:
+        outcome = run_case(options.seed, options.only, describe=True)
+        console.print(f"{outcome.function}: {outcome.result}. {outcome.reason}", soft_wrap=True)
+        for words in outcome.words:
+            console.print(f"  {words}", soft_wrap=True, markup=False)
+        return int(outcome.result == "failed")
+    tally, start, seconds = load(options.tally, options.seed)
+    import_module("ot")  # here, not in every child: it takes seconds
+    with Progress(console=console) as progress:
+        task = progress.add_task("cases", total=options.cases, completed=start)
+        while start < options.cases:
+            stop = min(start + CHUNK, options.cases)
+            found, spent = run_chunk(options.seed, start, stop)
+            tally.merge(found)
+            start, seconds = stop, seconds + spent
+            if options.tally is not None:
+                save(options.tally, tally, options.seed, start, seconds)
+            progress.update(task, completed=start, description=f"{tally.n_failed} failed")
+    show(console, tally, seconds)
+    return int(tally.n_failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

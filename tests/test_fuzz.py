@@ -1,0 +1,118 @@
+"""The fuzzer itself: a few thousand of its cases, and that it finds what is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fuzz import metrics, runner
+from fuzz.checks import WrongError, in_group, no_nan, one_sentence
+from fuzz.draws import Draw
+from repshape.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+# Enough for every function to be tried; the rest of the time belongs to longer runs.
+CASES = 1200
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_no_case_fails(part: int) -> None:
+    size = CASES // 3
+    tally = runner.run_range(7, part * size, (part + 1) * size)
+    assert tally.failures == []
+    assert tally.n_cases == size
+
+
+def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:
+    first = [runner.run_case(3, k, describe=True) for k in range(20)]
+    again = [runner.run_case(3, k, describe=True) for k in reversed(range(20))]
+    assert first == again[::-1]
+    assert len({one.words for one in first}) == 20
+
+
+def test_wrong_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distance that is off by a millionth, or that depends on the order, is a failure."""
+    original = metrics.rs.GaussianShapeMetric.align
+
+    def wrong(self, x, y):
+        found = original(self, x, y)
+        object.__setattr__(found, "distance", found.distance * (1 + 1e-6))
+        return found
+
+    monkeypatch.setattr(metrics.rs.GaussianShapeMetric, "align", wrong)
+    monkeypatch.setattr(
+        runner, "SUBJECTS", {"GaussianShapeMetric": runner.SUBJECTS["GaussianShapeMetric"]}
+    )
+    tally = runner.run_range(1, 0, 60)
+    assert tally.n_failed > 20
+    assert {one["reason"][:30] for one in tally.failures} == {"the distance is not its twin's"}
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        (lambda draw: 1 / 0, "ZeroDivisionError at"),
+        (lambda draw: np.log(np.zeros(1)), "leaks RuntimeWarning"),
+        (lambda draw: no_nan(float("nan")), "result is not finite"),
+    ],
+)
+def test_crashes_leaks_and_nan_are_failures(
+    subject: runner.Subject, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "SUBJECTS", {"it": (subject, 1.0)})
+    outcome = runner.run_case(0, 0)
+    assert outcome.result == "failed"
+    assert outcome.reason.startswith(reason)
+
+
+def test_a_hang_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forever(draw: Draw) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(runner, "SUBJECTS", {"it": (forever, 1.0)})
+    monkeypatch.setattr(runner, "PATIENCE", 0.05)
+    assert runner.run_case(0, 0).reason.startswith("HangError")
+
+
+def test_a_refusal_where_a_value_is_due_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(draw: Draw) -> None:
+        draw.expect = "value"
+        raise InputError("The trials must be something else entirely.")
+
+    monkeypatch.setattr(runner, "SUBJECTS", {"it": (refuse, 1.0)})
+    assert runner.run_case(0, 0).reason.startswith("refuses usable input: The trials")
+
+
+def test_sentences_and_groups_are_checked() -> None:
+    with pytest.raises(WrongError):
+        one_sentence(InputError("bad"))
+    one_sentence(InputError("The trials must be real numbers. Got text instead."))
+    in_group(np.eye(3)[[1, 0, 2]], "permutation", padded=False)
+    with pytest.raises(WrongError):
+        in_group(np.eye(3)[[1, 0, 2]], "rotation", padded=False)
+    with pytest.raises(WrongError):
+        in_group(np.ones((2, 2)), "orthogonal", padded=False)
+
+
+def test_the_command_continues_its_tally(tmp_path: Path) -> None:
+    path = tmp_path / "tally.json"
+
+    def command(*more: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "tests.fuzz", "--seed", "3", "--tally", str(path), *more]
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert command("--cases", "10").returncode == 0
+    assert command("--cases", "25").returncode == 0
+    kept = json.loads(path.read_text())
+    assert (kept["cases"], kept["next"], kept["failed"]) == (25, 25, 0)
+    counted = runner.run_range(3, 0, 25)
+    assert kept["functions"] == {name: dict(one) for name, one in counted.functions.items()}
+    other = command("--cases", "30", "--seed", "4")
+    assert other.returncode == 1
+    assert "belongs to another seed" in other.stderr
