@@ -194,3 +194,9 @@ def test_moments_of_few_stimuli_in_other_units() -> None:
         baselines.procrustes_moments(x * 1e80, y * 1e80, n_moments=2)
     with pytest.raises(InputError, match="Got the same response to every condition in y"):
         baselines.procrustes_moments(x, np.ones((9, 3)), n_moments=2)
+
+
+def test_cross_validated_shrinkage_of_huge_responses_does_not_warn() -> None:
+    found = rs.estimate_moments(X[:, :5] * 1e149, "shrinkage-cv")
+    assert np.isfinite(found.covariances).all()
+    assert 0 <= found.shrinkage <= 1

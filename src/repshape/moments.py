@@ -311,13 +311,13 @@ def _shrinkage_cv(
 
     def loss(u: float) -> float:
         g = 1.0 / (1.0 + np.exp(-u))
-        return sum(half.loss(g) for half in halves)
+        with np.errstate(over="ignore"):  # an infinite loss is never the least
+            return sum(half.loss(g) for half in halves)
 
     grid = np.linspace(-LOGIT_RANGE, LOGIT_RANGE, LOGIT_STEPS)
-    best = grid[int(np.argmin([loss(u) for u in grid]))]
-    step = grid[1] - grid[0]
-    result = minimize_scalar(loss, bounds=(best - step, best + step), method="bounded")
-    g = float(1.0 / (1.0 + np.exp(-float(result.x))))
+    best, step = grid[int(np.argmin([loss(u) for u in grid]))], grid[1] - grid[0]
+    found = minimize_scalar(loss, bounds=(best - step, best + step), method="bounded").x
+    g = float(1.0 / (1.0 + np.exp(-float(found))))
     return _Estimate("full", _shrink(_plug_in(trials), g, options.target), g)
 
 
