@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from experiments.common import files
 from experiments.common.results import ARRAYS, RESULTS, read_results
+from experiments.vae import cohort
 from experiments.vae import measure as measure_module
 from experiments.vae.cohorts import (
     SPRITES,
@@ -27,6 +29,7 @@ from experiments.vae.run import Study
 from vae_support import MEASURE, drawn_study
 
 import repshape as rs
+from repshape.datasets import vaes
 from repshape.errors import InputError
 
 
@@ -161,3 +164,34 @@ def test_untrained_networks_alone_can_be_measured(tmp_path: Path) -> None:
     assert Group("dsprites", "kaiming", False).name + "/alpha-0" in arrays
     assert {file.name for file in tmp_path.iterdir()} >= {ARRAYS, RESULTS}
     assert measure_module.DISTANCES in {file.name for file in tmp_path.iterdir()}
+
+
+# The cohort of the package
+
+
+def test_cohort_has_all_networks_of_a_study(
+    study: Study, measured: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = cohort.write_cohort(study, tmp_path)
+    monkeypatch.setattr(vaes, "NETWORKS", written[0])
+    monkeypatch.setattr(vaes, "DISTANCES", written[1])
+    found = rs.datasets.load_vaes()
+    assert (len(found), found.n_conditions) == (30, 8)
+    assert found[0].conditions[0].startswith("square, scale ")
+    assert found.metadata["trained"].sum() == 24
+    D = rs.datasets.load_vae_distances(1.0)
+    first, other = D.labels[0], D.labels[7]
+    expected = rs.GaussianShapeMetric().distance(found[first], found[other])
+    assert D[first, other] == pytest.approx(expected, rel=5e-3)
+
+
+def test_unfinished_studies_do_not_enter_the_package(
+    study: Study, measured: dict[str, Any], tmp_path: Path
+) -> None:
+    results, _ = read_results(study.out)
+    results["networks"]["dsprites-trained-kaiming"]["planned"] = 25
+    (tmp_path / RESULTS).write_text(json.dumps(results))
+    (tmp_path / ARRAYS).write_bytes((study.out / ARRAYS).read_bytes())
+    partial = Study(tmp_path, study.settings, study.scores, study.measure)
+    with pytest.raises(InputError, match="Only 24 of 25 networks are measured"):
+        cohort.write_cohort(partial, tmp_path)
