@@ -30,6 +30,7 @@ def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
 
 def page() -> str:
     solver, optimum, resources = load("solver"), load("optimum"), load("resources")
+    fresh = load("optimum_fresh")
     speed = {
         "workload": "workload",
         "one_start_s": "repshape, s",
@@ -123,6 +124,10 @@ prepared. `benchmarks/search_families.py` makes the pairs.
 All families together:
 
 {table(optimum["pooled"], together)}
+
+Seven families once more, with pairs that were not used before (`--seed 1`):
+
+{table(fresh["pooled"], together)}
 
 The layer-like pairs (200 conditions, 100 neurons, covariances of full rank) are the hard case at
 alpha = 0. No two starts end in the same optimum, so that longer searches find shorter distances:
