@@ -51,17 +51,22 @@ def run(pairs: list[Pair], alpha: float, **options: Any) -> dict[str, list[float
     return out
 
 
+def run_child(python: str, module: str, *arguments: str) -> Any:
+    """Return what a benchmark of this folder finds with another version, in its own process."""
+    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "found.json"
+        child = [python, "-m", module, "--child", str(file), *arguments]
+        subprocess.run(child, check=True, cwd=Path(__file__).parents[1], env=plain)
+        return json.loads(file.read_text())
+
+
 def run_other(
     python: str, name: str, alpha: float, count: int, seed: int
 ) -> dict[str, list[float]]:
     """Return the same of another version, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "found.json"
-        child = [python, "-m", "benchmarks.optimum", "--child", str(file), "--seed", str(seed)]
-        child += ["--only", name, "--alpha", str(alpha), "--pairs", str(count)]
-        plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        subprocess.run(child, check=True, cwd=Path(__file__).parents[1], env=plain)
-        found: dict[str, list[float]] = json.loads(file.read_text())
+    options = ["--only", name, "--alpha", str(alpha), "--pairs", str(count), "--seed", str(seed)]
+    found: dict[str, list[float]] = run_child(python, "benchmarks.optimum", *options)
     return found
 
 

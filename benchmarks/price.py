@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -28,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.families import write
+from benchmarks.optimum import run_child
 from benchmarks.search_families import layer_like, pilot
 
 ROOT = Path(__file__).parents[1]
@@ -92,17 +91,6 @@ def measure() -> list[dict[str, Any]]:
     return rows
 
 
-def measure_other(python: str) -> list[dict[str, Any]]:
-    """Return the same of another version, in a process of its own."""
-    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "found.json"
-        child = [python, "-m", "benchmarks.price", "--child", str(file)]
-        subprocess.run(child, check=True, cwd=ROOT, env=plain)
-        found: list[dict[str, Any]] = json.loads(file.read_text())
-    return found
-
-
 def hours(row: dict[str, Any], cores: int) -> float:
     """Return the hours of all pairs on so many cores."""
     count = row["networks"]
@@ -140,7 +128,7 @@ def main() -> None:
         Path(options.child).write_text(json.dumps(rows))
         return
     if options.other:
-        for row, other in zip(rows, measure_other(options.other), strict=True):
+        for row, other in zip(rows, run_child(options.other, "benchmarks.price"), strict=True):
             row["other_pair_s"] = other["pair_s"]
     RESULTS.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
     write(PAGE, "price", table(rows))

@@ -30,9 +30,10 @@ from repshape.responses.transforms import (
 )
 
 RANK_TOLERANCE = 1e-12
-# Responses that differ by less than this fraction of the largest are equal up to rounding.
-ROUNDING = 1e-14
 """The variance of a direction below this fraction of the largest is rounding."""
+
+ROUNDING = 1e-14
+"""Responses that differ by less than this fraction of the largest are equal up to rounding."""
 
 
 @dataclass(frozen=True)
