@@ -109,8 +109,9 @@ def load_data(
     return labelled_data(name, found, n_held_out, n_validation)
 
 
+@lru_cache(maxsize=1)
 def load_sprites(folder: Path | None, side: int) -> Sprites:
-    """Return the original sprites where a user has them, rendered ones otherwise."""
+    """Return the original sprites where a user has them, rendered ones otherwise; kept."""
     folder = images_folder(folder)
     if folder is not None and (folder / ORIGINAL).is_file():
         return OriginalSprites(folder / ORIGINAL, folder / PACKED, side)

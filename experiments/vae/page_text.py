@@ -101,6 +101,7 @@ DIFFERENCES = {
         "10 000 images for training, 5000 for testing",
         "2000 and 1000",
     ),
+    "positions behind all scores": ("32 x 32", "16 x 16: whole pixels of a 32 x 32 image"),
     "k-NN predictions": (
         "random test sets",
         "whole seeds are left out, and whole cells to predict seeds",

@@ -105,9 +105,18 @@ class RenderedSprites:
 
     @cached_property
     def _windows(self) -> ByteArray:
-        """Windows of a canvas for each shape, scale and orientation, by offset; a view."""
+        """Windows of a canvas for each shape, scale and orientation, by offset; a view.
+
+        At half the side, the canvas has the sums of all blocks, and a window every second of them.
+        """
         canvas = np.stack([_draw(*kind) for kind in np.ndindex(*SIZES[:3])])
-        return np.lib.stride_tricks.sliding_window_view(canvas, (SIDE, SIDE), axis=(1, 2))
+        step = SIDE // self.side
+        if step == 2:
+            canvas = canvas[:, :-1] + canvas[:, 1:]
+            canvas = canvas[:, :, :-1] + canvas[:, :, 1:]
+        window = (SIDE + 1 - step,) * 2
+        views = np.lib.stride_tricks.sliding_window_view(canvas, window, axis=(1, 2))
+        return views[..., ::step, ::step]
 
     def images(self, index: IntArray) -> FloatArray:
         """Return images of shape (len(index), 1, side, side) in [0, 1], float32."""
@@ -115,7 +124,7 @@ class RenderedSprites:
         kind = np.ravel_multi_index(tuple(factors[:, :3].T), SIZES[:3])
         # Moving the window to the left moves the sprite to the right.
         right, down = SIZES[3] - 1 - factors[:, 3], SIZES[4] - 1 - factors[:, 4]
-        return resize(self._windows[kind, down, right], self.side)
+        return self._windows[kind, down, right][:, None] * np.float32((self.side / SIDE) ** 2)
 
 
 def _draw(shape: int, scale: int, orientation: int) -> ByteArray:
