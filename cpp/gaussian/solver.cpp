@@ -158,11 +158,11 @@ class PairSolver {
     const double total = total_of(whole_);
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore(runs[0].transform())};
+    } else if (!given_.empty() && !wide_) {
+      runs = {improve(runs)};
     } else {
       for (Ascent& run : runs) ascend(run);
-      std::stable_sort(runs.begin(), runs.end(), higher);
-      const double margin = margin_of(s_.exploration, total - runs[0].value(), scale_);
-      for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
+      count_agreeing(runs);
     }
     converged_ = runs[0].converged();
     // What a gradient leaves of the squared distance is nothing to most pairs, but all that copies have.
@@ -177,6 +177,36 @@ class PairSolver {
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
   static constexpr double kCopyTolerance = 1e-10;
 
+  // Sorts runs, the highest first, and counts those that end as high.
+  void count_agreeing(std::vector<Ascent>& runs) {
+    std::stable_sort(runs.begin(), runs.end(), higher);
+    const double margin = margin_of(s_.exploration, total_of(whole_) - runs[0].value(), scale_);
+    for (const Ascent& run : runs) agreeing_ += run.value() >= runs[0].value() - margin;
+  }
+
+  // Climbs from given starts coarsely, and finishes the best. It must not end lower than any of them begins, which double
+  // precision alone ensures.
+  Ascent improve(std::vector<Ascent>& runs) {
+    const GaussianCurvature curvature(whole_, cost());
+    Ascent highest = runs[0];
+    for (Ascent& run : runs) {
+      Ascent begun = run;
+      begun.look(whole_);
+      if (&run == &runs[0] || begun.value() > highest.value()) highest = begun;
+      run.demand(std::max(s_.tolerance, s_.exploration.tolerance));
+      if (curvature.suits()) run.use(&curvature);
+      run.run(rough_, s_.max_iterations);
+    }
+    count_agreeing(runs);
+    Ascent best = runs[0];
+    best.demand(s_.tolerance);
+    best.refresh();
+    ascend(best);
+    if (best.value() >= highest.value()) return best;
+    highest.run(whole_, s_.max_iterations);
+    return highest.value() > best.value() ? highest : best;
+  }
+
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
   void ascend(Ascent& run) const {
     if (wide_) {
@@ -186,10 +216,6 @@ class PairSolver {
       run = Ascent(settings_, nearest_orthogonal(x_.neurons, y_.neurons, t.data(), false));
       run.count(way.iterations());
       run.run(whole_, std::max(s_.max_iterations, way.iterations() + 1));
-      return;
-    }
-    if (!given_.empty()) {  // must not end lower than they begin, which double precision alone ensures
-      run.run(whole_, s_.max_iterations);
       return;
     }
     const GaussianCurvature curvature(whole_, cost());
