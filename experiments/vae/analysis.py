@@ -15,7 +15,7 @@ from experiments.common.samples import Sample, jackknife, store_sample
 from experiments.common.stores import CENTRED, alpha_name
 from experiments.vae import statistics as st
 from experiments.vae.claims import ALPHAS, DIMENSIONS, FAMILY_LEVEL
-from experiments.vae.measure import ENERGY
+from experiments.vae.measure import CENTRED_ALPHAS, ENERGY
 from experiments.vae.scores import NAMES
 
 # As in the paper's figure of distortions: the median and the middle 50 % and 80 %.
@@ -55,12 +55,11 @@ def chances(sample: Sample) -> dict[str, float]:
 def centred_table(sample: Sample) -> dict[str, dict[str, float | None]]:
     """Return k-NN scores of raw and of centred networks, without intervals."""
     found: dict[str, dict[str, float | None]] = {}
-    for alpha in ALPHAS:
-        for prefix in ("", f"{CENTRED}-") if alpha else ("",):
-            name = f"{prefix}{alpha_name(alpha)}"
-            row = {target: score(sample, name) for target, score in TARGETS.items()}
-            row["mean of A to O"] = float(np.mean([st.r_squared(sample, name, s) for s in NAMES]))
-            found[name] = {target: _finite(value) for target, value in row.items()}
+    raw = [alpha_name(alpha) for alpha in ALPHAS]
+    for name in (*raw, *(f"{CENTRED}-{alpha_name(alpha)}" for alpha in CENTRED_ALPHAS)):
+        row = {target: score(sample, name) for target, score in TARGETS.items()}
+        row["mean of A to O"] = float(np.mean([st.r_squared(sample, name, s) for s in NAMES]))
+        found[name] = {target: _finite(value) for target, value in row.items()}
     return found
 
 

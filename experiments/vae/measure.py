@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from experiments.common.stores import (
-    DISTANCES,
-    DistanceStores,
-    gaussian_metrics,
-    raw_and_centred,
-)
+from experiments.common.stores import DISTANCES, DistanceStores, gaussian_metrics
 from experiments.vae.claims import ALPHAS
 from experiments.vae.cohorts import (
     SPRITES,
@@ -35,6 +30,7 @@ from repshape.errors import InputError
 
 ENERGY = "energy"
 EXTREMES = (0.0, 2.0)
+CENTRED_ALPHAS = (1.0, 2.0)  # at alpha 0, centring changes nothing
 
 
 class Measurement:
@@ -62,7 +58,9 @@ class Measurement:
         for name in self.groups:
             full = name == SPRITES.name
             alphas = ALPHAS if full else EXTREMES
-            for metric_name, metric in raw_and_centred(alphas).items():
+            centred = tuple(alpha for alpha in alphas if alpha in CENTRED_ALPHAS)
+            metrics = gaussian_metrics(alphas, centred=False)
+            for metric_name, metric in (metrics | gaussian_metrics(centred, centred=True)).items():
                 yield f"{name}/{metric_name}", partial(self.distances, name, metric_name, metric)
             if full:
                 yield (

@@ -99,8 +99,8 @@ def full_scores_text(found: Mapping[str, Any]) -> str:
     lines = [
         "## Scores at the paper's sizes",
         "",
-        f"{found['networks']} networks were scored a second time with the paper's numbers of "
-        "images and exact trees (`python -m experiments.vae score --full 12`).",
+        f"{found['networks']} networks were scored a second time with all positions, the paper's "
+        "numbers of images and exact trees (`python -m experiments.vae score --full 12`).",
         "",
         "| score | mean, paper's sizes | mean difference of ours | mean absolute difference |",
         "|---|---|---|---|",
