@@ -90,7 +90,10 @@ def neighbor_score(
         return np.nan
     predict = rs.analysis.knn_classify if classify else rs.analysis.knn_regress
     D = sample.distances[matrix]
-    return predict(D, target, n_neighbors=K_CHOICES, groups=groups, n_folds=count - 1).estimate
+    found = predict(
+        D, target, n_neighbors=K_CHOICES, groups=groups, n_folds=count - 1, n_permutations=0
+    )
+    return found.estimate
 
 
 def cell_accuracy(sample: Sample, matrix: str) -> float:
