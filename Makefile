@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | lint | docs | dist | bench | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | lint | docs | docs-version | dist | bench | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick lint docs dist bench native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick lint docs docs-version dist bench native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
@@ -16,6 +16,7 @@ help:
 	@echo "make quick   the tests that every wheel passes before it is published, in a minute"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
+	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
 	@echo "make dist    what is published, built and tested away from the sources"
 	@echo "make bench   the benchmarks"
 	@echo "make native-test  the native code alone: GCC and Clang with sanitizers, and ARM64"
@@ -61,6 +62,11 @@ lint: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "Open site/index.html"
+
+# Adds the documentation of this version to the branch gh-pages, beside those of earlier versions; pushes nothing.
+docs-version: $(VENV)/.installed-dev
+	$(BIN)/mike deploy --update-aliases "$$($(BIN)/repshape --version | grep -o '[0-9]*\.[0-9]*' | head -n 1)" latest
+	$(BIN)/mike set-default latest
 
 # Takes some minutes: the lowest and the newest dependencies are installed anew.
 dist:

@@ -4,8 +4,8 @@
 
 --cohorts alone measures nothing, and writes the tables from the saved results.
 
-Cohorts: the toy networks; latents of 54 small VAEs, and V1 populations of which four parts of the
-trials are networks of their own (both in the directory that REPSHAPE_DATA names). Saves
+Cohorts: the toy networks; the VAEs of the package; and V1 populations of which four parts of the
+trials are networks of their own (in the directory that REPSHAPE_DATA names). Saves
 benchmarks/results/neighbors.json and replaces the tables in docs/evidence/neighbors.md.
 """
 
@@ -45,11 +45,10 @@ def toy(images: int) -> list[Any]:
 
 
 def vae(images: int) -> list[Any]:
-    """Latents of VAEs for the first images."""
-    path = Path(os.environ["REPSHAPE_DATA"], "vae_pilot.npz")
-    with np.load(path) as file:
-        means, variances = (file[name][:, :images].astype(float) for name in ("means", "variances"))
-    return list(zip(means, variances, strict=True))
+    """The VAEs of the package, trained and untrained, for evenly spaced images."""
+    networks = rs.datasets.load_vaes()
+    step = max(1, networks.n_conditions // images)
+    return [rs.Gaussians(one.means[::step], one.variances[::step]) for one in networks]
 
 
 def v1(images: int) -> list[Any]:

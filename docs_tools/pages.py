@@ -1,13 +1,18 @@
-"""MkDocs hooks for single pages: insert the help of every command, and unfold source code."""
+"""MkDocs hooks: insert help and examples into pages, unfold source code, and name the version."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import typer
+from docs_tools.examples import all_examples
 from typer.main import get_command
 
+from repshape._version import package_version
+
 COMMANDS = "<!-- commands -->"
+EXAMPLES = "<!-- examples -->"
 WIDTH = 90
 # Readers come to the page of plain NumPy for the source code, so it is unfolded there.
 OPEN_SOURCES = "reference/plain-numpy.md"
@@ -33,9 +38,20 @@ def command_help() -> str:
     return "\n".join(sections)
 
 
+def on_config(config: Any) -> Any:
+    """Name the version on every page, and let readers choose one where several are kept."""
+    config.copyright = f"repshape {package_version()}, {config.copyright}"
+    if "MIKE_DOCS_VERSION" in os.environ:  # a local copy has one version, and makes no requests
+        config.extra["version"] = {"provider": "mike", "default": "latest"}
+    return config
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Insert the help of the commands. MkDocs calls this before converting Markdown."""
-    return markdown.replace(COMMANDS, command_help()) if COMMANDS in markdown else markdown
+    """Insert what is generated. MkDocs calls this before converting Markdown."""
+    for mark, make in ((COMMANDS, command_help), (EXAMPLES, all_examples)):
+        if mark in markdown:
+            markdown = markdown.replace(mark, make())
+    return markdown
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

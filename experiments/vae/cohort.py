@@ -48,7 +48,7 @@ def write_cohort(study: Study, package: Path) -> list[Path]:
     groups = [SPRITES, *untrained]
     plans = [plan for group in groups for plan in complete_plans(study, group)]
     networks = read_networks(study, plans, study.measure.n_images)
-    frame = metadata_of(study, plans).drop(columns=list(LEFT_OUT))
+    frame = metadata_of(study, plans).drop(columns=list(LEFT_OUT)).dropna(axis="columns", how="all")
     files = [package / vaes.NETWORKS.name, package / vaes.DISTANCES.name]
     means = np.stack([network.means for network in networks])
     log_variances = np.log(np.stack([network.variances for network in networks]))

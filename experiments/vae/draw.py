@@ -21,7 +21,7 @@ FIGURES = Pictures(
         "fig4": Picture("Figure 4", figure4.draw, "neighbors"),
         "supp7": Picture("Supplementary Figure 7", supplements.draw_energy, "neighbors"),
         "supp8": Picture("Supplementary Figure 8", supplements.draw_distortion, "neighbors"),
-        "supp9": Picture("Supplementary Figure 9", supplements.draw_others, "distances"),
+        "supp9": Picture("Supplementary Figure 9", supplements.draw_others, "other_distances"),
         "training": Picture(
             "Along the training", supplements.draw_along_training, "along_training"
         ),

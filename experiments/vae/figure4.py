@@ -100,6 +100,8 @@ def draw_scores(
 ) -> None:
     """Draw the R2 of each disentanglement score."""
     panels.bars(axis, [(name, table[name]) for name in NAMES], matrices)
+    if all(table[name][matrix]["estimate"] is None for name in NAMES for matrix in matrices):
+        axis.text(0.5, 0.5, "not computed yet", transform=axis.transAxes, ha="center")
     axis.set_ylabel("k-NN R\N{SUPERSCRIPT TWO}")
     lowest = axis.get_ylim()[0]
     axis.set_ylim(max(lowest, -0.5), 1)

@@ -29,6 +29,8 @@ from experiments.vae.page_text import (
     COST_TEXT,
     DIFFERENCES,
     INTRODUCTION,
+    NO_OTHERS,
+    NO_SCORES,
     NOT_YET,
     PARTIAL,
     READING,
@@ -70,6 +72,10 @@ def measured_text(results: Mapping[str, Any]) -> str:
     ]
     if measured < planned:
         lines += [PARTIAL.format(missing=planned - measured), ""]
+    if not results["numbers"].get("other_distances"):
+        lines += [NO_OTHERS, ""]
+    if not any(one["scored"] for one in networks.values()):
+        lines += [NO_SCORES, ""]
     return "\n".join(lines)
 
 

@@ -37,6 +37,14 @@ PARTIAL = """!!! note "Incomplete"
     {missing} networks are not finished yet. Only complete seeds are compared: those of which every
     objective and strength is finished."""
 
+NO_OTHERS = """!!! note "Without MNIST and CIFAR-10"
+    The networks on MNIST and CIFAR-10 have not been trained yet. Claims about them cannot be told,
+    and Supplementary Figure 9 is missing."""
+
+NO_SCORES = """!!! note "Without disentanglement scores"
+    The scores have not been computed yet. Claims about them cannot be told, and their panels are
+    empty."""
+
 READING = """How to read the verdicts: statistics and thresholds were written down before any
 distance was computed (`experiments/vae/claims.py`). Networks of one seed share their initial
 weights and the order of the data, so seeds are the independent units: intervals come from leaving

@@ -45,8 +45,11 @@ def write_results(
     start = time.perf_counter()
     samples, repairs = make_samples(study, measurement, matrices)
     sweep = samples.pop("sweep", None)
+    distances = analysis.distance_table(samples)
+    others = {name: row for name, row in distances.items() if not name.startswith(SPRITES.dataset)}
     numbers: dict[str, Any] = {
-        "distances": analysis.distance_table(samples),
+        "distances": distances,
+        "other_distances": others,
         "along_training": measurement.training_ratio(),
         "repair": repairs,
         "full_scores": full_score_differences(study),

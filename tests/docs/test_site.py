@@ -13,6 +13,7 @@ from typing import Any
 
 from docs.blocks import DOCS
 from docs.test_reference import lookup
+from repshape._version import package_version
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 REMOTE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
@@ -124,3 +125,10 @@ def test_every_command_has_a_section(site: Path) -> None:
     text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for name in group.commands:
         assert f'<h2 id="{name}">' in text
+
+
+def test_pages_name_the_version(site: Path) -> None:
+    """A local copy has one version, so that it asks no server for others."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert f"repshape {package_version()}, MIT licence" in page
+    assert "mike" not in page

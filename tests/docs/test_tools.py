@@ -14,6 +14,7 @@ pytest.importorskip("latex2mathml")
 pytest.importorskip("griffe")
 
 from docs_tools.docstrings import to_markdown
+from docs_tools.examples import ELSEWHERE, all_examples, example_of, pages, without_example
 from docs_tools.mathml import replace_formulas, to_mathml
 
 
@@ -82,3 +83,20 @@ def test_short_names_link_to_the_nearest_entry(path: str, name: str, entry: str 
     known = {"repshape.inference.distance", "repshape.pairwise", "repshape.groups.Transform"}
     shown = to_markdown(f"see `{name}`", path, frozenset(known))
     assert shown == (f"see [`{name}`][{entry}]" if entry else f"see `{name}`")
+
+
+def test_every_public_function_has_an_example() -> None:
+    assert without_example() == []
+    names = [name for found in pages().values() for name in found]
+    assert len(names) > 100
+    assert set(ELSEWHERE) <= set(names)
+    for name, page in ELSEWHERE.items():
+        assert f"rs.{name.removeprefix('repshape.')}(" in (ROOT / "docs" / page).read_text()
+
+
+def test_examples_show_code_and_what_it_prints() -> None:
+    found = example_of("repshape.analysis.distortion")
+    assert found.startswith("```pycon\n>>> D = ")
+    assert found.endswith("array([1. , 1.5, 2. ])\n```")
+    assert example_of("repshape.analysis.Distortion") == ""  # a result: its function has one
+    assert "### [`rs.analysis.distortion`]" in all_examples()

@@ -42,8 +42,7 @@ def load_vaes() -> Cohort:
     -------
     Cohort
         With the metadata ``objective``, ``strength``, ``seed``, ``initialisation``, ``trained``,
-        ``reconstruction`` (loss on held-out images), ``kl``, ``active_latents``, ``failed``, and
-        the disentanglement scores ``A`` to ``O`` of trained networks.
+        ``reconstruction`` (loss on held-out images), ``kl``, ``active_latents`` and ``failed``.
 
     See Also
     --------
@@ -53,6 +52,15 @@ def load_vaes() -> Cohort:
     -----
     Means are stored in single precision and log-variances in half precision, so distances differ
     from those of the study in the fourth digit.
+
+    Examples
+    --------
+    >>> networks = load_vaes()
+    >>> print(networks)
+    Cohort(200 networks, 256 conditions, 10 neurons, in memory)
+    >>> weak = networks.select(objective="beta", strength=1.0)
+    >>> len(weak), weak[0].conditions[0]
+    (10, 'square, scale 0, orientation 0, x 3, y 15')
     """
     return read_vaes(NETWORKS)
 
@@ -71,6 +79,12 @@ def load_vae_distances(alpha: float = 1.0) -> DistanceMatrix:
     Returns
     -------
     DistanceMatrix
+
+    Examples
+    --------
+    >>> D = load_vae_distances(alpha=1)
+    >>> D.shape
+    (180, 180)
     """
     if alpha not in ALPHAS:
         raise InputError(f"The 'alpha' parameter must be 0, 1 or 2. Got {alpha!r} instead.")
