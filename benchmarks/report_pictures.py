@@ -1,6 +1,7 @@
-"""Screenshots for docs/report.md, taken in headless Chromium from the page of the demo.
+"""Screenshots for the documentation and the README, taken in headless Chromium from the demo's pages.
 
 make demo && python -m benchmarks.report_pictures demo-output/report.html docs/images/report
+python -m benchmarks.report_pictures demo-output/vaes.html docs/images/report
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from typing import Any
 
 from benchmarks.report import browser, opening
 
-# Name, width and height of the screenshot, and colour scheme.
-PICTURES = (
-    ("desktop-light", 1280, 1695, "light"),
-    ("desktop-dark", 1280, 1030, "dark"),
-    ("phone", 360, 1310, "light"),
-)
-CHOOSE = """
+# Of each page: name, width and height of the screenshot, and colour scheme.
+PICTURES = {
+    "report": (
+        ("desktop-light", 1280, 1695, "light"),
+        ("desktop-dark", 1280, 1030, "dark"),
+        ("phone", 360, 1310, "light"),
+    ),
+    "vaes": (("vaes", 1280, 985, "light"),),
+}
+PAIR = """
 for (const [id, value] of [['first', '3'], ['second', '93']]) {
   const list = document.getElementById(id);
   list.value = value;
   list.dispatchEvent(new Event('change'));
 }
+"""
+DRAWN = """
 requestAnimationFrame(() => requestAnimationFrame(arguments[0]));
 """
 
@@ -36,7 +42,7 @@ def shoot(driver: Any, page: Path, width: int, height: int, scheme: str) -> byte
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     opening(driver, page)
-    driver.execute_async_script(CHOOSE)
+    driver.execute_async_script((PAIR if page.stem == "report" else "") + DRAWN)
     return base64.b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
 
 
@@ -46,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as profile:
         driver = browser(profile)
         try:
-            for name, *how in PICTURES:
+            for name, *how in PICTURES[page.stem]:
                 (out / f"{name}.png").write_bytes(shoot(driver, page, *how))
         finally:
             driver.quit()

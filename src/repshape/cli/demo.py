@@ -15,10 +15,11 @@ def demo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Reproduce Figure 2 of the paper with 99 toy networks.
+    """Compare 99 toy networks and 24 trained ones, end to end.
 
-    The command computes the distances between the networks, checks the findings of Figure 2 C-E of
-    Duong et al. (2023), and writes a page, a figure and the data.
+    The command computes the distances between the toy networks, checks the findings of Figure 2 C-E
+    of Duong et al. (2023), and writes a page, a figure and the data. Then it compares 24 trained
+    autoencoders, and writes a page about all of them from distances computed beforehand.
     """
     import repshape.demo
 
@@ -33,9 +34,10 @@ def demo(
         files.append(repshape.demo.save_vae_demo(trained, out, progress=progress))
         data["vaes"] = trained.summary()
         lines.append(trained.words())
+    pages = [file.resolve().as_uri() for file in files if file.suffix == ".html"]
     lines += [
         f"Wrote {len(files)} files to {out}.",
-        f"Open the page in a browser: {files[0].resolve().as_uri()}",
+        f"Open in a browser: {' and '.join(pages)}",
     ]
     data["files"] = [str(file) for file in files]
     tell(lines, data, as_json=as_json, quiet=quiet)
