@@ -1,4 +1,4 @@
-"""Screenshots for the documentation and the README, taken in headless Chromium from the demo's pages.
+"""Screenshots of the pages of the demo, taken in headless Chromium, for the documentation.
 
 make demo && python -m benchmarks.report_pictures demo-output/report.html docs/images/report
 python -m benchmarks.report_pictures demo-output/vaes.html docs/images/report
