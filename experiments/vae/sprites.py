@@ -124,7 +124,8 @@ class RenderedSprites:
         kind = np.ravel_multi_index(tuple(factors[:, :3].T), SIZES[:3])
         # Moving the window to the left moves the sprite to the right.
         right, down = SIZES[3] - 1 - factors[:, 3], SIZES[4] - 1 - factors[:, 4]
-        return self._windows[kind, down, right][:, None] * np.float32((self.side / SIDE) ** 2)
+        chosen: ByteArray = self._windows[kind, down, right]
+        return chosen[:, None] * np.float32((self.side / SIDE) ** 2)
 
 
 def _draw(shape: int, scale: int, orientation: int) -> ByteArray:
