@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import typer
-from docs_tools.examples import all_examples
+from docs_tools.example_page import all_examples
 from typer.main import get_command
 
 from repshape._version import package_version

@@ -14,7 +14,7 @@ pytest.importorskip("latex2mathml")
 pytest.importorskip("griffe")
 
 from docs_tools.docstrings import to_markdown
-from docs_tools.examples import ELSEWHERE, all_examples, example_of, pages, without_example
+from docs_tools.example_page import ELSEWHERE, all_examples, example_of, pages, without_example
 from docs_tools.mathml import replace_formulas, to_mathml
 
 
