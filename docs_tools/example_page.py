@@ -10,7 +10,7 @@ from itertools import groupby
 
 from docs_tools.docstrings import HEADING, REFERENCE, reference_entries, to_markdown
 
-LEFT_OUT = ("index.md", "errors.md", "commands.md", "plain-numpy.md")  # pages without functions
+LEFT_OUT = ("errors.md", "commands.md", "plain-numpy.md")  # pages without functions
 # Examples that need a file are on a page of the guide, which is run as a test too.
 ELSEWHERE = {
     "repshape.io.import_nwb": "howto/nwb.md",

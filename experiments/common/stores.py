@@ -37,17 +37,20 @@ def gaussian_metrics(
     return {f"{prefix}{alpha_name(a)}": rs.GaussianShapeMetric(a, **options) for a in alphas}
 
 
-def raw_and_centred(alphas: tuple[float, ...], **options: Any) -> dict[str, rs.GaussianShapeMetric]:
-    """Return metrics of raw networks, then of centred ones.
+def raw_and_centred(
+    alphas: tuple[float, ...], centred: tuple[float, ...] | None = None, **options: Any
+) -> dict[str, rs.GaussianShapeMetric]:
+    """Return metrics of raw networks, then of centred ones: by default at all alphas above 0.
 
     At alpha 0 means do not matter, so centring changes nothing and is left out.
 
     >>> list(raw_and_centred((0.0, 2.0)))
     ['alpha-0', 'alpha-2', 'centred-alpha-2']
     """
-    above = tuple(alpha for alpha in alphas if alpha > 0)
+    if centred is None:
+        centred = tuple(alpha for alpha in alphas if alpha > 0)
     raw = gaussian_metrics(alphas, centred=False, **options)
-    return raw | gaussian_metrics(above, centred=True, **options)
+    return raw | gaussian_metrics(centred, centred=True, **options)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from experiments.common.stores import DISTANCES, DistanceStores, gaussian_metrics
+from experiments.common.stores import (
+    DISTANCES,
+    DistanceStores,
+    gaussian_metrics,
+    raw_and_centred,
+)
 from experiments.vae.claims import ALPHAS
 from experiments.vae.cohorts import (
     SPRITES,
@@ -59,8 +64,7 @@ class Measurement:
             full = name == SPRITES.name
             alphas = ALPHAS if full else EXTREMES
             centred = tuple(alpha for alpha in alphas if alpha in CENTRED_ALPHAS)
-            metrics = gaussian_metrics(alphas, centred=False)
-            for metric_name, metric in (metrics | gaussian_metrics(centred, centred=True)).items():
+            for metric_name, metric in raw_and_centred(alphas, centred).items():
                 yield f"{name}/{metric_name}", partial(self.distances, name, metric_name, metric)
             if full:
                 yield (

@@ -69,6 +69,9 @@ def run_vae_demo(*, workers: int | None = None, progress: bool | None = None) ->
         warnings.simplefilter("always", SearchWarning)
         live = pairwise(chosen, GaussianShapeMetric(alpha=1.0), workers=workers, progress=progress)
     doubts = " ".join(str(one.message) for one in found if one.category is SearchWarning)
+    for one in found:
+        if one.category is not SearchWarning:  # it is no part of what the demo says
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     names = {
         1.0: "means and covariances",
         0.0: "covariances only",
