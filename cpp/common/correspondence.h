@@ -94,7 +94,7 @@ class Correspondence {
       for (int i = 0; i < k; ++i) l[i] += mean_share_ * weight * p[i] * q[i];
     }
     const bool odd = special_ && negative_determinant(n, axes_x) != negative_determinant(k, axes_y);
-    Matrix best;
+    Matrix best(k, 1);
     double highest = -INFINITY;
     for (int attempt = 0; attempt < kSignTries; ++attempt) {
       Matrix s(k);
@@ -114,17 +114,20 @@ class Correspondence {
     return value;
   }
 
-  // Flips the most profitable sign until none is.
+  // Flips the most profitable sign until none is. A profit within rounding of zero is none: it could be had for ever.
   static void flip(const Matrix& h, const Matrix& l, Matrix& s) {
     const int k = int(s.size());
     Matrix field(k);
+    double scale = 0;
+    for (double e : h) scale += std::abs(e);
+    for (double e : l) scale += std::abs(e);
     for (int i = 0; i < k; ++i) field[i] = l[i] + 2 * dot(h.data() + std::size_t(i) * k, s.data(), k);
     for (;;) {
       int which = -1;
-      double most = 0;
+      double most = 1e-12 * scale;
       for (int i = 0; i < k; ++i) {
         const double gain = -2 * s[i] * field[i] + 4 * h[std::size_t(i) * k + i];
-        if (gain > most + 1e-12 * std::abs(field[i])) most = gain, which = i;
+        if (gain > most) most = gain, which = i;
       }
       if (which < 0) break;
       s[which] = -s[which];
@@ -138,7 +141,7 @@ class Correspondence {
     bool negative = false;
     for (double e : s) negative = negative != (e < 0);
     if (negative == odd) return;
-    Matrix best;
+    Matrix best = s;
     double highest = -INFINITY;
     auto consider = [&](const Matrix& other) {
       const double value = worth(h, l, other);

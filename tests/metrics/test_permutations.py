@@ -47,6 +47,15 @@ def test_few_neurons_are_permuted_exactly(alpha, sizes, rank):
         assert (found.n_starts, found.n_agreeing, found.converged) == (1, 1, True)
 
 
+def test_the_search_ends_where_signs_do_not_matter():
+    """One condition of rank one: profits of a sign are zero up to rounding, and once were taken for ever."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x, y = pair(rng, 5, 3, M=1, rank=1)
+        found = rs.GaussianShapeMetric(0.0, group="permutation").align(x, y)
+        assert found.distance == pytest.approx(exhaustive(x, y, 0.0), rel=1e-9)
+
+
 @pytest.mark.parametrize("n", [7, 8])
 def test_the_bound_never_cuts_off_the_best_permutation(n):
     """Branch and bound against many runs of the search, which cuts nothing off."""
