@@ -13,9 +13,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from docs_tools.notebooks import FENCE, ROOT
+
 DOCS = ROOT / "docs"
-FENCE = re.compile(r"^( *)```(\w*)([^\n`]*)\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
 OUTPUT = 'title="Output"'
 SHOWN_ONLY = ("text", "bibtex", "csv")  # nothing can run them
 VARIABLES = {"$SLURM_ARRAY_TASK_ID": "1"}
