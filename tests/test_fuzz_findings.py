@@ -10,6 +10,7 @@ import pytest
 import repshape as rs
 from repshape import baselines, inference
 from repshape.errors import InputError
+from repshape.moments import OneTrialWarning
 
 # Powers of two, which scale numbers exactly.
 UNITS = [2.0**-498, 2.0**498]  # 1e-150 and 1e150
@@ -200,3 +201,83 @@ def test_cross_validated_shrinkage_of_huge_responses_does_not_warn() -> None:
     found = rs.estimate_moments(X[:, :5] * 1e149, "shrinkage-cv")
     assert np.isfinite(found.covariances).all()
     assert 0 <= found.shrinkage <= 1
+
+
+@pytest.mark.parametrize("unit", [2.0**-500, 2.0**515])
+def test_groups_of_distances_in_other_units(unit: float) -> None:
+    """Squares of 1e-150 lose digits, and those of 1e155 overflow."""
+    points = np.random.default_rng(0).normal(size=(7, 2))
+    points[4:] = points[0]
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    labels = [0, 0, 0, 1, 1, 1, 0]
+    here, there = inference.groups(D, labels), inference.groups(D * unit, labels)
+    assert (there.statistic, there.p_value) == (here.statistic, here.p_value)
+    assert there.dispersion_p_value == here.dispersion_p_value > 0
+    np.testing.assert_array_equal(there.groups["spread"], here.groups["spread"] * unit)
+    np.testing.assert_array_equal(there.pairs["distance"], here.pairs["distance"] * unit)
+
+
+def test_trials_in_lists_of_fortran_arrays_are_stored_like_others() -> None:
+    """The order of a sum, and so its last digit, depends on the order in memory."""
+    fortran = rs.Trials([np.asfortranarray(one) for one in X])
+    assert fortran.pooled.flags.c_contiguous
+    np.testing.assert_array_equal(fortran.means, rs.Trials(list(X)).means)
+
+
+def test_a_rotation_to_denormal_responses_is_a_rotation() -> None:
+    tiny = rng.normal(size=(4, 1, 2)) * 1e-319
+    for metric in (rs.EnergyShapeMetric(2.0, estimator="v"), rs.GaussianShapeMetric(2.0)):
+        T = metric.align(Y, tiny).transform
+        np.testing.assert_allclose(T @ T.T, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("neurons", [2, 3, 8])
+def test_noise_beside_one_huge_mean_is_not_lost(neurons: int) -> None:
+    """Such a mean made a network seem to have one dimension, and its noise to have too many."""
+    noise = rng.normal(size=(5, 9, neurons))
+    x = noise.copy()
+    x[4] += 1e15  # the noise is exact to an eighth
+    small = 1e-150 * noise
+    small[4] += 1e-51
+    y = rng.normal(size=(5, 3, 2))
+    for given, size in ((x, 1.0), (small, 1e-150)):
+        found = rs.GaussianShapeMetric(0.0).align(given, 1e-10 * size * y)
+        expected = np.sqrt(2 * np.var(noise[0], axis=0).sum())
+        each = rs.GaussianShapeMetric(0.0).distance(given[:1], 1e-10 * size * y[:1])
+        assert each == pytest.approx(size * expected, rel=1e-6)
+        assert found.distance > 0.5 * each
+
+
+def test_the_affine_invariant_search_moves_at_huge_responses() -> None:
+    """The squared slope overflowed, so that steps had the length zero."""
+    metric = rs.CovarianceShapeMetric(ground="affine-invariant", group="rotation", n_starts=4)
+    x, y = rng.normal(size=(2, 4, 9, 2)) * 1e121
+    assert metric.align(x, y).n_agreeing == 4  # of which the means suggested one
+
+
+def test_one_time_step_has_one_distance_where_neurons_differ_by_thirteen_digits() -> None:
+    """A direction that was taken for rounding carried the variance of another away."""
+    generator = np.random.default_rng(0)
+    x = [generator.normal(size=(5, 1, 3)) * [1e2, 1e-6, 1e7] for _ in range(3)]
+    y = [generator.normal(size=(3, 1, 2)) for _ in range(3)]
+    modes = ("marginal", "joint", "causal")
+    found = [rs.ProcessShapeMetric(group="identity", mode=mode).distance(x, y) for mode in modes]
+    assert found == pytest.approx([found[0]] * 3, rel=1e-12)
+
+
+def test_maps_of_which_one_has_no_noise() -> None:
+    """The curvature of means alone was asked for singular values of an empty matrix."""
+    x, y = rng.normal(size=(3, 1, 2, 1, 3)), 1e-7 * rng.normal(size=(3, 2, 2, 1, 2))
+    y[2] = [[[0.0, 0.0]], [[1.0, 0.0]]]
+    with pytest.warns(OneTrialWarning):
+        found = rs.ConvShapeMetric(n_starts=2).align(x, y)
+    assert found.lower_bound <= found.distance < np.inf
+
+
+def test_moments_of_few_stimuli_that_overflow_beside_zeros_are_refused() -> None:
+    """A moment that is zero, in units that are infinite, was no number."""
+    y = 1e180 * np.random.default_rng(4).normal(size=(9, 3))
+    x = np.zeros((9, 3))
+    x[0] = 1.0
+    with pytest.raises(InputError, match="which overflows"):
+        baselines.procrustes_moments(x, y, n_moments=2)

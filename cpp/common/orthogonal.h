@@ -24,7 +24,9 @@ inline bool negative_determinant(int n, Matrix a) {
 // Nearest orthogonal 2 x 2 matrix in closed form: the best rotation gains |(a + d, c - b)|, the best reflection
 // |(a - d, b + c)|, for g = (a b; c d).
 inline Matrix nearest_orthogonal_2x2(const double* g, bool special) {
-  const double along = g[0] + g[3], across = g[2] - g[1], twice = g[0] - g[3], both = g[1] + g[2];
+  double along = g[0] + g[3], across = g[2] - g[1], twice = g[0] - g[3], both = g[1] + g[2];
+  if (std::max({std::abs(along), std::abs(across), std::abs(twice), std::abs(both)}) < 1e-290)
+    for (double* e : {&along, &across, &twice, &both}) *e *= 0x1p500;  // denormal numbers have too few digits to divide
   const double turn = std::hypot(along, across), mirror = std::hypot(twice, both);
   if (special || turn >= mirror) {
     const double c = turn > 0 ? along / turn : 1, s = turn > 0 ? across / turn : 0;

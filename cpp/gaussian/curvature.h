@@ -38,6 +38,7 @@ class GaussianCurvature : public Curvature {
     add_gradient(t, pair.mean_term, f_.k(), b);
     const int rank = std::max(pair.x->rank, pair.y->rank), wide = rank * (rank - 1) / 2;
     Matrix stacked(std::size_t(size) * wide);
+    if (pair.x->rank == 0 || pair.y->rank == 0) kept.clear();  // only means to align
     for (int m : kept) {
       const double w = share * pair.weights[m];
       if (!(w > 0)) continue;

@@ -84,6 +84,7 @@ std::unique_ptr<Network> Network::cut_to(int columns) const {
 Network::Network(const double* mean_values, const double* factor_values, const double* singular, int conditions_,
                  int neurons_, int rank_, bool diagonal_, bool reduced_)
     : conditions(conditions_), neurons(neurons_), rank(rank_), diagonal(diagonal_), reduced(reduced_) {
+  if (rank > neurons) throw std::invalid_argument("factors must not have more columns than rows");
   // Above the kernels' largest size BLAS is faster, one condition at a time.
   lanes = neurons <= (conditions < kDoubleLanes ? kMaxPaddedSize : gaussian_kernels().max_lane_size);
   const std::size_t cells = std::size_t(conditions) * neurons, values = std::size_t(conditions) * rank;

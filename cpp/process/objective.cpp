@@ -129,9 +129,10 @@ double covariance_residual(const ProcessPair& pair, const Matrix& t) {
         const double each = gain_x * products.lifted[e] - gain_y * products.moved[e];
         gap += each * each;
       }
-      const bool whole = std::abs(dot(products.polar, products.polar) - x.ranks[b]) < 1e-9 * x.rank;
-      const double lost = whole ? 0 : std::max(0.0, x.variance[b] - dot(products.lifted, products.lifted));
-      sum = gap + gain_x * gain_x * lost;
+      const double lost = std::max(0.0, x.variance[b] - dot(products.lifted, products.lifted));
+      const bool whole = std::abs(dot(products.polar, products.polar) - x.ranks[b]) < 1e-9 * x.rank &&
+                         lost < 1e-9 * x.variance[b];  // or a direction that counts as rounding belongs to it
+      sum = gap + (whole ? 0 : gain_x * gain_x * lost);
     }
     total += pair.weights[x.condition_of_block(b)] * sum;
   }

@@ -153,7 +153,8 @@ def pool_trials(responses: Any) -> tuple[FloatArray, IntArray]:
         _check_ragged(arrays)
         counts = np.array([len(one) for one in arrays], dtype=np.intp)
         with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
-            return np.concatenate(arrays, axis=0, dtype=np.float64), counts
+            pooled = np.concatenate(arrays, axis=0, dtype=np.float64)
+        return np.ascontiguousarray(pooled), counts  # sums depend on the order in memory
     array = float_array(responses, "trials")
     if array.ndim != 3:
         raise InputError(

@@ -190,7 +190,7 @@ def test_many_pairs_give_the_same_bits_as_one():
 def test_pairwise_takes_the_metric():
     networks = [network(seed) for seed in range(3)]
     metric = rs.EnergyShapeMetric(estimator="v")
-    D = rs.pairwise(networks, metric)
+    D = rs.pairwise(networks, metric, polish=False)
     assert D.values[0, 1] == metric.distance(networks[0], networks[1])
 
 

@@ -48,7 +48,7 @@ def test_few_neurons_are_permuted_exactly(alpha, sizes, rank):
 
 
 def test_the_search_ends_where_signs_do_not_matter():
-    """One condition of rank one: profits of a sign are zero up to rounding, and once were taken for ever."""
+    """One condition of rank one: signs that gain nothing but rounding were taken for ever."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
         x, y = pair(rng, 5, 3, M=1, rank=1)

@@ -121,6 +121,7 @@ def procrustes_moments(
     rank = min(X.shape[1], Y.shape[1], M - 1)
     nuclear = _nuclear_norm(moments, spread, rank, _largest(X, Y, moments, rank), variance_weight)
     gain = units[0] * units[1]
+    in_units = _in_units_of_responses(moments, gain)  # refuses squares that overflow below
     centred = [network.means - network.means.mean(axis=0) for network in networks]
     sample = sum(float((one**2).sum()) for one in centred)
     sample -= 2 * float(np.linalg.norm(centred[0].T @ centred[1], "nuc"))
@@ -129,7 +130,7 @@ def procrustes_moments(
         standard_error=2 * gain * nuclear.standard_error,
         bias_bound=2 * gain * nuclear.bias_bound,
         plug_in=sample / M,
-        moments=_in_units_of_responses(moments, gain),
+        moments=in_units,
     )
 
 
@@ -141,7 +142,7 @@ def _unit(network: Trials | Gaussians, name: str) -> float:
 
 def _in_units_of_responses(moments: FloatArray, gain: float) -> FloatArray:
     """Return moments k times gain^(2 k), or raise if they are too large for numbers."""
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # zero times infinity
         found = moments * np.float64(gain) ** (2 * np.arange(1, len(moments) + 1))
     if not np.isfinite(found).all():
         raise InputError(

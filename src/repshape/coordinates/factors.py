@@ -69,7 +69,7 @@ def factorise(network: Gaussians) -> Factors:
     if network.kind == "diagonal":
         deviations = np.sqrt(network.stored)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    split = _split_covariances if network.kind == "full" else _split_factors
+    split = _split_covariances if network.kind == "full" else split_factors
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
@@ -99,7 +99,8 @@ def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * np.sqrt(values)[:, None, :], np.sqrt(values)
 
 
-def _split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+def split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return factors (M, n, min(n, r)) of the same covariances, and their singular values."""
     if A.size == 0:
         return A, np.zeros((A.shape[0], A.shape[2]))
     U, s, _ = np.linalg.svd(A, full_matrices=False)
@@ -183,8 +184,10 @@ def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = Fal
     means = net.means @ basis
     if net.diagonal:  # the basis is a signed permutation
         return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
-    factors = _triangular(np.asarray(basis.T @ net.factors))
-    return Factors(means, factors, net.spectrum, False, basis)
+    factors, spectrum = np.asarray(basis.T @ net.factors), net.spectrum
+    if factors.shape[2] > factors.shape[1]:  # beside one huge response, the noise is rounding
+        factors, spectrum = split_factors(factors)
+    return Factors(means, _triangular(factors), spectrum, False, basis)
 
 
 def _triangular(factors: FloatArray) -> FloatArray:
@@ -223,8 +226,11 @@ def _span(net: Factors) -> FloatArray | None:
         values = np.linalg.eigvalsh(second + net.means.T @ net.means)
         if values[0] > FULL_RANK * values[-1]:
             return None
-    rows = np.concatenate([net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)])
-    return span_of_rows(rows)
+    # Each in its own unit: noise is no rounding of means that have a large offset.
+    blocks = net.means, np.swapaxes(net.factors, 1, 2).reshape(-1, n)
+    return span_of_rows(
+        np.concatenate([one / (np.abs(one).max(initial=0.0) or 1) for one in blocks])
+    )
 
 
 def _clearly_spans(net: Factors) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import count, extreme_unit, name_condition, symmetrized
-from repshape.coordinates.factors import Factors, factorise, in_principal_axes
+from repshape.coordinates.factors import Factors, factorise, in_principal_axes, split_factors
 from repshape.errors import InputError
 from repshape.groups import FREE_COORDINATES
 from repshape.moments import CovarianceEstimator, estimate_moments, estimate_without_warning
@@ -252,6 +252,8 @@ def coordinates_for(group: str, blocks: Blocks, weights: FloatArray) -> Blocks:
     basis = axes.basis
     assert basis is not None
     factors = np.ascontiguousarray(np.einsum("ni,kqnr->kqir", basis, blocks.factors, optimize=True))
+    if Q == 1 and r > basis.shape[1]:
+        factors = split_factors(factors[:, 0])[0][:, None]
     return replace(blocks, means=blocks.means @ basis, factors=factors, basis=basis)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._arrays import extreme_unit
 from repshape._compact import compact_repr
 from repshape.errors import check_integer
 from repshape.inference.columns import text_column
@@ -184,7 +185,9 @@ def groups(
     check_integer("n_permutations", n_permutations, 1)
     check_integer("random_state", random_state, 0)
     matrix = as_complete(D)
-    squared = matrix.values * np.abs(matrix.values)
+    unit = extreme_unit(matrix.values)
+    values = matrix.values / unit
+    squared = values * np.abs(values)
     others = None if blocks is None else text_column(matrix, blocks, "blocks")
     design = make_design(text_column(matrix, labels, "labels"), others)
     allowed = design.arrange(n_permutations, random_state)
@@ -197,8 +200,8 @@ def groups(
         p_value=allowed.p_value(statistics),
         smallest_p_value=allowed.smallest_p_value,
         effect_size=_effect_size(found),
-        groups=_group_table(found, design),
-        pairs=_pair_table(squared, design, found, n_permutations, random_state),
+        groups=_group_table(found, design, unit),
+        pairs=_pair_table(squared, design, found, unit, n_permutations, random_state),
         dispersion_statistic=float(ratios[0]),
         dispersion_p_value=allowed.p_value(ratios),
         permuted=design.words,
@@ -215,14 +218,19 @@ def _effect_size(found: GroupSums) -> float:
     return float(1 - (inside / (K - k)) / (total / (K - 1))) if total else 0.0
 
 
-def _group_table(found: GroupSums, design: Design) -> pd.DataFrame:
-    spreads = [signed_root(float(one)) for one in found.spreads[0]]
+def _group_table(found: GroupSums, design: Design, unit: float) -> pd.DataFrame:
+    spreads = [signed_root(float(one)) * unit for one in found.spreads[0]]
     columns = {"networks": found.counts[0].astype(int), "spread": spreads}
     return pd.DataFrame(columns, index=pd.Index(design.names, name="group"))
 
 
 def _pair_table(
-    squared: FloatArray, design: Design, found: GroupSums, n_permutations: int, random_state: int
+    squared: FloatArray,
+    design: Design,
+    found: GroupSums,
+    unit: float,
+    n_permutations: int,
+    random_state: int,
 ) -> pd.DataFrame:
     """Return the comparison of each pair of groups, with the networks of these two alone."""
     rows = []
@@ -237,7 +245,7 @@ def _pair_table(
             {
                 "first": design.names[g],
                 "second": design.names[h],
-                "distance": signed_root(float(unbiased[g, h])),
+                "distance": signed_root(float(unbiased[g, h])) * unit,
                 "statistic": float(values[0]),
                 "p_value": allowed.p_value(values),
                 "smallest_p_value": allowed.smallest_p_value,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights, digest, name_condition
+from repshape._arrays import condition_weights, digest, extreme_unit, name_condition
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric
@@ -257,11 +257,19 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         if self.ground == "affine-invariant" and self.group != "identity":
             cost = _affine_cost(x, y, self.alpha, weights)
             scale = max(cost(start)[0], 1e-300)
-            return descend_group(cost, start, scale=scale, tol=self.tol, max_iter=self.max_iter)
+            unit = extreme_unit(np.array([scale]))  # of squared responses, which are squared again
+
+            def moderate(T: FloatArray) -> tuple[float, FloatArray]:
+                value, G = cost(T)
+                return value / unit, G / unit
+
+            found = descend_group(
+                moderate, start, scale=scale / unit, tol=self.tol, max_iter=self.max_iter
+            )
+            return replace(found, cost=found.cost * unit)
         free = self.ground == "log-euclidean"
         objective = _convex_objective(x, y, self.alpha, weights, free=free)
-        limits = {"tol": self.tol**1.5, "max_iter": self.max_iter}
-        climb = alternate(objective, start, self.group, **limits)
+        climb = alternate(objective, start, self.group, tol=self.tol**1.5, max_iter=self.max_iter)
         return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
 
     def _parts(

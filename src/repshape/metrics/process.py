@@ -145,12 +145,11 @@ class PositionShapeMetric(NativeShapeMetric):
                 net.means, net.factors, net.first, values, reduced=reduced
             )
         M, P, s = net.means.shape
-        root, width = float(np.sqrt(P)), net.factors.shape[3]
-        spectrum = values[0].reshape(M * P, values[0].shape[2])  # at most s values
+        root = float(np.sqrt(P))
         return _native.make_network(
             root * net.means.reshape(M * P, s),
             root * net.factors[:, 0],
-            root * np.pad(spectrum, ((0, 0), (0, width - spectrum.shape[1]))),
+            root * values[0].reshape(M * P, net.factors.shape[3]),
             reduced=reduced,
         )
 
