@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -120,6 +121,19 @@ def get_weights(network: nn.Module) -> dict[str, FloatArray]:
     }
 
 
-def set_weights(network: nn.Module, weights: Mapping[str, FloatArray]) -> None:
-    """Give a network the weights of another one of the same architecture."""
+def halve_weights(network: nn.Module) -> dict[str, Any]:
+    """Round the weights of a network to half precision, and return them in it.
+
+    They then take half the space, and what is measured from the file is what the network does.
+    """
+    weights = {
+        name: value.astype(np.float16) if np.issubdtype(value.dtype, np.floating) else value
+        for name, value in get_weights(network).items()
+    }
+    set_weights(network, weights)
+    return weights
+
+
+def set_weights(network: nn.Module, weights: Mapping[str, Any]) -> None:
+    """Give a network the weights of another one of the same architecture, in any precision."""
     network.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})

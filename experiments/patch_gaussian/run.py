@@ -115,8 +115,8 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     with deterministic():
         trained = training.train_network(plan, data, study.settings)
         network = trained.network.eval()
+        weights = networks.halve_weights(network)
         shares = accuracy.measure_accuracy(network, data.test, study.settings)
-    weights = networks.get_weights(network)
     files.write_arrays(folder / files.WEIGHTS, weights)
     record = _describe(study.settings, plan, trained) | {
         "accuracy": shares,

@@ -16,7 +16,7 @@ from experiments.patch_gaussian.settings import (
 
 TINY = Settings(
     side=8,
-    architecture=Architecture(2, (1, 1), units=5),
+    architecture=Architecture(8, (1, 1), units=5),
     widths=(4,),
     sigmas=(0.3,),
     seeds=1,

@@ -285,7 +285,7 @@ def test_page_reports_widths_cost_and_the_reference_code(measured: Study, tmp_pa
 def test_figures_need_results(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["figures", "--out", str(tmp_path)])
     assert done.exit_code == 1
-    assert "Run the step 'measure' first" in done.stderr
+    assert "Run the step 'measure' first" in " ".join(done.stderr.split())
 
 
 def test_reference_code_is_optional(measured: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from experiments.patch_gaussian.networks import (
 from experiments.patch_gaussian.settings import PAPER, SMALL, Architecture
 from torch import Tensor, nn
 
-TINY = Architecture(2, (1, 1), units=5)
+TINY = Architecture(8, (1, 1), units=5)
 MEAN, SCALE = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
 
 

@@ -69,7 +69,7 @@ def test_figures_are_drawn_from_stored_results_alone(
 def test_figures_need_results(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["figures", "--out", str(tmp_path)])
     assert done.exit_code == 1
-    assert "Run the step 'measure' first" in done.stderr
+    assert "Run the step 'measure' first" in " ".join(done.stderr.split())
 
 
 # The page
