@@ -34,6 +34,25 @@ class Curvature {
   virtual int patience() const = 0;  // gradients that cost as much
 };
 
+// What an ascent is likely to reach, told from its last two gains, because it is about geometric.
+class Outlook {
+ public:
+  // The value that is expected in the end, given the present one; infinite as long as it cannot be told.
+  double after(double value) {
+    const double gain = value - previous_, last = last_gain_;
+    previous_ = value, last_gain_ = gain;
+    if (!std::isfinite(gain) || !std::isfinite(last)) return INFINITY;
+    const double ratio = std::min(0.9, std::max(gain / last, 0.3));
+    return value + kDoubt * gain * ratio / (1 - ratio);
+  }
+
+  static constexpr int kStride = 5;  // iterations between looks at the progress
+
+ private:
+  static constexpr double kDoubt = 2;  // times the gain that is expected
+  double previous_ = -INFINITY, last_gain_ = INFINITY;
+};
+
 struct AscentSettings {
   double scale = 1;          // of the objective; gradients are compared with it
   double tolerance = 1e-9;   // of the Riemannian gradient, relative to scale
@@ -55,6 +74,7 @@ class Ascent {
     curvature_source_ = curvature;
     patience_ = iterations_ + (curvature ? curvature->patience() : 0);
   }
+  void settle() { converged_ = true; }  // whatever the gradient: too little would be gained
   void demand(double tolerance) { settings_.tolerance = tolerance, converged_ = stuck_ = false; }
   void count(int more) { iterations_ += more; }  // iterations that produced the start
 
@@ -74,6 +94,19 @@ class Ascent {
     look(f);
     lowest_ = INFINITY, highest_ = -INFINITY, idle_ = 0;
     while (!finished(f.single) && iterations_ < limit) advance(f, limit);
+  }
+
+  // The same, in strides, until stop(value, expected) says so. Returns whether it did.
+  template <class F, class Stop>
+  bool run_until(const F& f, int limit, Stop stop) {
+    Outlook outlook;
+    for (;;) {
+      const int from = iterations_;
+      run(f, std::min(from + Outlook::kStride, limit));
+      if (iterations_ < from + Outlook::kStride || finished(f.single)) return false;
+      const double expected = outlook.after(value_);
+      if (std::isfinite(expected) && stop(value_, expected)) return true;
+    }
   }
 
   // Steps near a maximum that cost single precision only. There the gradient is linear in the displacement W, so

@@ -75,25 +75,6 @@ class Exploration {
     bool best;
   };
 
-  // Ascends until stop(value, expected) says so, `expected` being what the run is likely to reach: ascent is about
-  // geometric, so that the next gains can be told from the last two.
-  template <class Stop>
-  void climb(Ascent& run, const F& f, Stop stop) const {
-    double previous = -INFINITY, last = INFINITY;
-    for (;;) {
-      const int from = run.iterations();
-      run.run(f, std::min(from + kStride, max_iterations_));
-      if (run.iterations() < from + kStride || run.finished(f.single)) return;
-      const double gain = run.value() - previous;
-      previous = run.value();
-      if (std::isfinite(gain) && std::isfinite(last)) {
-        const double ratio = std::min(0.9, std::max(gain / last, 0.3));
-        if (stop(run.value(), run.value() + kDoubt * gain * ratio / (1 - ratio))) return;
-      }
-      last = gain;
-    }
-  }
-
   // Ascends the cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
   // maximum of f then.
   bool travel(Ascent& run) {
@@ -107,7 +88,7 @@ class Exploration {
       }
       return false;
     };
-    climb(run, *few_, known);
+    run.run_until(*few_, max_iterations_, known);
     if (!same) known(run.value(), run.value());
     if (same) hits_ += same->best;
     if (same) return false;
@@ -126,7 +107,7 @@ class Exploration {
     if (few_ && !travel(run)) return;
     run.use(curvature_);
     bool low = false;
-    climb(run, f_, [&](double value, double expected) {
+    run.run_until(f_, max_iterations_, [&](double value, double expected) {
       if (best_.empty()) return false;
       low = expected < best().value() - margin();
       return low || (expected < best().value() + margin() && value > best().value() - margin());
@@ -187,8 +168,6 @@ class Exploration {
   }
 
   static constexpr int kSmall = 6;                // neurons
-  static constexpr int kStride = 5;               // iterations between looks at the progress
-  static constexpr double kDoubt = 2;             // times the gain that is expected
   static constexpr double kTypicalIterations = 30;
 
   const F& f_;

@@ -174,6 +174,8 @@ class PairSolver {
     iterations_ = runs[0].iterations();
   }
 
+  static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
+  static constexpr double kSinglePrecision = 2e-7;  // of the objective
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
   static constexpr double kCopyTolerance = 1e-10;
 
@@ -221,14 +223,27 @@ class PairSolver {
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) run.use(&curvature);
     if (rough_.single) {
-      run.run(rough_, s_.max_iterations);
+      const bool enough = x_.neurons >= kMany && gain_enough(run);
+      if (!enough) run.run(rough_, s_.max_iterations);
       run.refresh();
       run.look(whole_);
+      if (enough) return run.settle();
       while (run.refine(rough_, whole_, s_.max_iterations)) {
       }
     }
     run.run(whole_, s_.max_iterations);
     run.use(nullptr);
+  }
+
+  // Ascends in single precision until the distance would change by less than its tolerance. Returns false where that
+  // cannot be told in this precision, or where the gradient gets small first.
+  bool gain_enough(Ascent& run) const {
+    double least = 0;
+    const bool stopped = run.run_until(rough_, s_.max_iterations, [&](double value, double expected) {
+      least = 2 * s_.tolerance * (total_of(whole_) - value);  // of the objective
+      return expected - value < std::max(least, kSinglePrecision * scale_);
+    });
+    return stopped && least > kSinglePrecision * scale_;
   }
 
   // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.

@@ -318,3 +318,20 @@ def test_any_real_dtype_gives_the_distance_of_its_numbers(dtype):
     x, y = (rng.integers(0, 2, size=(5, 6, 3)).astype(dtype) for _ in range(2))
     metric = rs.GaussianShapeMetric()
     assert metric.distance(x, y) == metric.distance(x.astype(float), y.astype(float))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_searches_of_many_neurons_end_where_the_distance_hardly_changes(alpha):
+    """They save gradients compared with a search that waits for a small gradient."""
+    rng = np.random.default_rng(3)
+    decay = np.exp(-np.arange(60) / 15)
+    x, y = (
+        rs.Gaussians(rng.normal(size=(9, 60)) * decay, [A @ A.T for A in factors])
+        for factors in rng.normal(size=(2, 9, 60, 60)) * decay[:, None] / 8
+    )
+    usual, exact = (
+        rs.GaussianShapeMetric(alpha, n_starts=1, tol=tol).align(x, y) for tol in (1e-6, 1e-9)
+    )
+    assert usual.converged
+    assert usual.n_iterations < exact.n_iterations
+    assert usual.distance == pytest.approx(exact.distance, rel=5e-6)

@@ -60,7 +60,8 @@ class Alignment:
         Root of the weighted mean over conditions of the squared distance between means and
         between covariances, both at this transform. NaN for metrics without such parts.
     converged : bool
-        True only if the gradient on the group fell below the tolerance.
+        True only if the gradient on the group fell below the tolerance or, from 48 neurons on, if
+        the distance was expected to change by less than the tolerance.
     n_iterations : int
         Number of gradient evaluations, over all conditions, of the best start.
     n_starts : int
