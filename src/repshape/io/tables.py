@@ -123,9 +123,10 @@ def with_metadata(table: pd.DataFrame, D: DistanceMatrix) -> pd.DataFrame:
 def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a table, its text unescaped; columns of names, the first by default, are all text.
 
-    A network may be called "NA" or "007", which pandas would read as a gap and a number.
+    A network may be called "NA" or "007", which pandas would read as a gap and a number. Older
+    versions also read numbers with an error in the last digit, unless they are asked not to.
     """
-    table = pd.read_csv(io.StringIO(text))
+    table = pd.read_csv(io.StringIO(text), float_precision="round_trip")
     written = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
     for name in table.columns[:1] if names is None else names:
         if name in table:
