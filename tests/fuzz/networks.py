@@ -180,7 +180,7 @@ def junk(draw: Draw, M: int, n: int) -> Net:
     draw.note(f"junk {dtype} {shape}")
     given: Any = np.ones(shape) if dtype == "M8[s]" else np.ones(shape).astype(dtype)
     if shape == (M, 2, n) and dtype == "M8[s]":
-        given = draw.pick([None, "network", 3.0, [], (), [[1.0]], {}, [np.ones((2, 2)), None]])
+        given = draw.pick([None, "network", 3.0, [], (), [["one"]], {}, [np.ones((2, 2)), None]])
     return Net(given, None, np.zeros((M, n)), usable=False)
 
 
