@@ -83,7 +83,7 @@ def distances(draw: Draw, low: int = 1, high: int = 8) -> Any:
     values = values * scale
     draw.expect = "either"
     if draw.chance(0.05):
-        values[0, -1] = draw.pick([np.nan, np.inf, -1.0])
+        values[0, -1] = draw.pick([np.nan, np.inf, -max(scale, 1.0)])
         draw.expect = "refusal" if K > 1 else "either"
     return rs.DistanceMatrix(values) if draw.chance(0.5) and draw.expect == "either" else values
 
