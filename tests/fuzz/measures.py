@@ -202,10 +202,12 @@ def preprocess(draw: Draw) -> None:
     variance = gaussians.variances
     demand(np.isfinite(variance).all(), "the variances are not finite")
     mean = moved.means.mean(axis=0)
-    rounding = 1e-14 * abs(phi.gain) * _largest(phi.linear) * x.size * n
+    amplified = abs(phi.gain) * _largest(phi.linear) * x.size
+    rounding = 1e-14 * amplified * n
+    lost = rounding if x.covariances is None else 1e-14 * amplified**2  # covariances are squares
     if x.denormal:
         return
-    if chosen.scale and x.offset < 1e6 and rounding < 1e-6:
+    if chosen.scale and x.offset < 1e6 and lost < 1e-6:
         spread = moved.means - mean
         total = float((spread**2).sum(axis=1).mean() + variance.sum(axis=1).mean())
         close(total, 1.0, 1e-6, "the total variance is not 1")
