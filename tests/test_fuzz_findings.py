@@ -295,3 +295,10 @@ def test_affine_invariant_distances_of_ill_conditioned_covariances() -> None:
     found = metric.set_params(group="rotation", n_starts=4).align(x, y)
     assert found.lower_bound <= found.distance < expected
     assert metric.score(found, x, y) == pytest.approx(found.distance, rel=1e-6)
+
+
+def test_whitening_of_responses_whose_squares_are_denormal_does_not_warn() -> None:
+    """The inverse of such a variance overflows."""
+    points = np.random.default_rng(0).normal(size=(6, 2)) * 1e-158
+    white = rs.Preprocess(whitening=1.0, scale=True).fit(points).apply(points).means
+    np.testing.assert_allclose(white.T @ white / 6, np.eye(2) / 2, atol=1e-5)
