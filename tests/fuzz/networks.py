@@ -65,7 +65,7 @@ class Net:
     @property
     def denormal(self) -> bool:
         """Whether responses have lost digits, so that only what has no value can be checked."""
-        return bool(0 < np.abs(self.means).max() < 1e-290)
+        return any(0 < one < 1e-290 for one in (float(np.abs(self.means).max()), self.size))
 
     @property
     def offset(self) -> float:
