@@ -34,12 +34,15 @@ def identity() -> str:
     return state.hexdigest()[:16]
 
 
+VERSION = identity()  # of the code that runs, even if its files change meanwhile
+
+
 def load(path: Path | None, seed: int, function: str | None) -> tuple[Tally, int, float]:
     """Return the tally so far, the next case, and the seconds of CPU time spent."""
     if path is None or not path.exists():
         return Tally(), 0, 0.0
     kept: dict[str, Any] = json.loads(path.read_text())
-    if (kept["seed"], kept["function"], kept["fuzzer"]) != (seed, function, identity()):
+    if (kept["seed"], kept["function"], kept["fuzzer"]) != (seed, function, VERSION):
         sys.exit(f"{path} belongs to another seed, function or version of the fuzzer.")
     functions = {name: Counter(counts) for name, counts in kept["functions"].items()}
     tally = Tally(functions, Counter(kept["warnings"]), kept["failures"])
@@ -53,7 +56,7 @@ def save(
     kept = {
         "seed": seed,
         "function": function,
-        "fuzzer": identity(),
+        "fuzzer": VERSION,
         "next": following,
         "cpu_seconds": round(seconds, 1),
         "cases": tally.n_cases,
