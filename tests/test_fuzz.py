@@ -35,6 +35,12 @@ def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:
     assert len({one.words for one in first}) == 20
 
 
+def test_one_function_can_be_tried_alone() -> None:
+    tally = runner.run_range(3, 0, 5, "embed")
+    assert set(tally.functions) == {"embed"}
+    assert tally.n_cases == 5
+
+
 def test_wrong_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A distance that is off by a millionth, or that depends on the order, is a failure."""
     original = metrics.rs.GaussianShapeMetric.align
@@ -116,3 +122,4 @@ def test_the_command_continues_its_tally(tmp_path: Path) -> None:
     other = command("--cases", "30", "--seed", "4")
     assert other.returncode == 1
     assert "belongs to another seed" in other.stderr
+    assert command("--cases", "30", "--function", "embed").returncode == 1

@@ -281,3 +281,24 @@ def test_moments_of_few_stimuli_that_overflow_beside_zeros_are_refused() -> None
     x[0] = 1.0
     with pytest.raises(InputError, match="which overflows"):
         baselines.procrustes_moments(x, y, n_moments=2)
+
+
+def test_affine_invariant_distances_of_ill_conditioned_covariances() -> None:
+    """All entries are exact, and S^-1 R has the eigenvalues 2^-30, 2^33 and 2^10."""
+    A = np.array([[1.0, 2.0, 1.0], [0.0, 1.0, 3.0], [1.0, 1.0, 1.0]])
+    S = A * [1.0, 2.0**-33, 2.0**-20] @ A.T
+    R = A * [2.0**-30, 1.0, 2.0**-10] @ A.T
+    expected = np.log(2) * np.sqrt(2 * (30**2 + 33**2 + 10**2))
+    x, y = (np.zeros((1, 3)), S[None]), (np.zeros((1, 3)), R[None])
+    metric = rs.CovarianceShapeMetric(0.0, ground="affine-invariant", group="identity")
+    assert metric.distance(x, y) == pytest.approx(expected, rel=1e-6)
+    found = metric.set_params(group="rotation", n_starts=4).align(x, y)
+    assert found.lower_bound <= found.distance < expected
+    assert metric.score(found, x, y) == pytest.approx(found.distance, rel=1e-6)
+
+
+def test_whitening_of_responses_whose_squares_are_denormal_does_not_warn() -> None:
+    """The inverse of such a variance overflows."""
+    points = np.random.default_rng(0).normal(size=(6, 2)) * 1e-158
+    white = rs.Preprocess(whitening=1.0, scale=True).fit(points).apply(points).means
+    np.testing.assert_allclose(white.T @ white / 6, np.eye(2) / 2, atol=1e-5)

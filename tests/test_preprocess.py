@@ -280,11 +280,12 @@ TRANSFORMED = {
 @pytest.mark.parametrize("name", TRANSFORMED)
 @pytest.mark.parametrize("steps", STEPS)
 def test_a_transform_comes_before_all_other_steps(name, steps):
-    """Transforming the trials by hand gives the same bits."""
+    """Transforming the trials by hand gives the same numbers, up to the rounding of logarithms."""
     transformed = replace(steps, transform=name)
     phi = transformed.fit(Trials(COUNTS))
     by_hand = steps.fit(Trials(TRANSFORMED[name])).apply(Trials(TRANSFORMED[name]))
-    np.testing.assert_allclose(phi.apply(Trials(COUNTS)).pooled, by_hand.pooled, rtol=1e-13)
+    mapped = phi.apply(Trials(COUNTS)).pooled
+    np.testing.assert_allclose(mapped, by_hand.pooled, rtol=1e-13, atol=1e-13)
     assert f"after {name})" in repr(phi)
 
 

@@ -162,10 +162,11 @@ class Preprocess:
         alive = eigenvalues > RANK_TOLERANCE * eigenvalues[0]
         gains = np.zeros_like(eigenvalues)
         gains[alive] = eigenvalues[alive] ** (-0.5 * self.whitening)
+        left = eigenvalues[alive] ** (1 - self.whitening)  # squared gains could overflow
         linear = basis * gains
         if width is None:  # back to the coordinates of the neurons
             linear = linear @ basis.T
-        return linear, kept, float(gains**2 @ eigenvalues)
+        return linear, kept, float(left.sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from .runner import Outcome, Tally, run_case, run_range
+from .runner import SUBJECTS, Outcome, Tally, run_case, run_range
 
 # Cases between two states of the tally on disk; each chunk runs in a process of its own.
 CHUNK = 1000
@@ -34,23 +34,29 @@ def identity() -> str:
     return state.hexdigest()[:16]
 
 
-def load(path: Path | None, seed: int) -> tuple[Tally, int, float]:
+VERSION = identity()  # of the code that runs, even if its files change meanwhile
+
+
+def load(path: Path | None, seed: int, function: str | None) -> tuple[Tally, int, float]:
     """Return the tally so far, the next case, and the seconds of CPU time spent."""
     if path is None or not path.exists():
         return Tally(), 0, 0.0
     kept: dict[str, Any] = json.loads(path.read_text())
-    if (kept["seed"], kept["fuzzer"]) != (seed, identity()):
-        sys.exit(f"{path} belongs to another seed or to another version of the fuzzer.")
+    if (kept["seed"], kept["function"], kept["fuzzer"]) != (seed, function, VERSION):
+        sys.exit(f"{path} belongs to another seed, function or version of the fuzzer.")
     functions = {name: Counter(counts) for name, counts in kept["functions"].items()}
     tally = Tally(functions, Counter(kept["warnings"]), kept["failures"])
     return tally, int(kept["next"]), float(kept["cpu_seconds"])
 
 
-def save(path: Path, tally: Tally, seed: int, following: int, seconds: float) -> None:
+def save(
+    path: Path, tally: Tally, seed: int, function: str | None, following: int, seconds: float
+) -> None:
     """Replace the file of the tally."""
     kept = {
         "seed": seed,
-        "fuzzer": identity(),
+        "function": function,
+        "fuzzer": VERSION,
         "next": following,
         "cpu_seconds": round(seconds, 1),
         "cases": tally.n_cases,
@@ -64,16 +70,16 @@ def save(path: Path, tally: Tally, seed: int, following: int, seconds: float) ->
     os.replace(part, path)
 
 
-def _in_child(pipe: Any, seed: int, start: int, stop: int) -> None:
+def _in_child(pipe: Any, seed: int, start: int, stop: int, function: str | None) -> None:
     began = time.process_time()
-    tally = run_range(seed, start, stop)
+    tally = run_range(seed, start, stop, function)
     pipe.send((tally, time.process_time() - began))
 
 
-def run_chunk(seed: int, start: int, stop: int) -> tuple[Tally, float]:
+def run_chunk(seed: int, start: int, stop: int, function: str | None = None) -> tuple[Tally, float]:
     """Run cases in another process, so that even a crash or a killed hang is counted."""
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    child = CONTEXT.Process(target=_in_child, args=(sender, seed, start, stop))
+    child = CONTEXT.Process(target=_in_child, args=(sender, seed, start, stop, function))
     child.start()
     sender.close()
     try:
@@ -87,7 +93,8 @@ def run_chunk(seed: int, start: int, stop: int) -> tuple[Tally, float]:
         tally.add(start, Outcome("unknown", "failed", f"the process died, code {child.exitcode}"))
         return tally, 0.0
     middle = (start + stop) // 2
-    first, second = run_chunk(seed, start, middle), run_chunk(seed, middle, stop)
+    first = run_chunk(seed, start, middle, function)
+    second = run_chunk(seed, middle, stop, function)
     first[0].merge(second[0])
     return first[0], first[1] + second[1]
 
@@ -108,27 +115,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000, help="number of cases in all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--function", choices=SUBJECTS, help="call this function alone")
     parser.add_argument("--only", type=int, help="run this case alone, and print what it does")
     parser.add_argument("--tally", type=Path, help="JSON file to write and to continue from")
     options = parser.parse_args()
     console = Console()
     if options.only is not None:
-        outcome = run_case(options.seed, options.only, describe=True)
+        outcome = run_case(options.seed, options.only, function=options.function, describe=True)
         console.print(f"{outcome.function}: {outcome.result}. {outcome.reason}", soft_wrap=True)
         for words in outcome.words:
             console.print(f"  {words}", soft_wrap=True, markup=False)
         return int(outcome.result == "failed")
-    tally, start, seconds = load(options.tally, options.seed)
+    tally, start, seconds = load(options.tally, options.seed, options.function)
     import_module("ot")  # here, not in every child: it takes seconds
     with Progress(console=console) as progress:
         task = progress.add_task("cases", total=options.cases, completed=start)
         while start < options.cases:
             stop = min(start + CHUNK, options.cases)
-            found, spent = run_chunk(options.seed, start, stop)
+            found, spent = run_chunk(options.seed, start, stop, options.function)
             tally.merge(found)
             start, seconds = stop, seconds + spent
             if options.tally is not None:
-                save(options.tally, tally, options.seed, start, seconds)
+                save(options.tally, tally, options.seed, options.function, start, seconds)
             progress.update(task, completed=start, description=f"{tally.n_failed} failed")
     show(console, tally, seconds)
     return int(tally.n_failed > 0)

@@ -202,15 +202,17 @@ def preprocess(draw: Draw) -> None:
     variance = gaussians.variances
     demand(np.isfinite(variance).all(), "the variances are not finite")
     mean = moved.means.mean(axis=0)
+    amplified = abs(phi.gain) * _largest(phi.linear) * x.size
+    rounding = 1e-14 * amplified * n
+    lost = rounding if x.covariances is None else 1e-14 * amplified**2  # covariances are squares
     if x.denormal:
         return
-    if chosen.scale and x.offset < 1e6:
+    if chosen.scale and x.offset < 1e6 and lost < 1e-6:
         spread = moved.means - mean
         total = float((spread**2).sum(axis=1).mean() + variance.sum(axis=1).mean())
         close(total, 1.0, 1e-6, "the total variance is not 1")
     if chosen.center:
-        size = np.abs(moved.means).max(initial=0.0)
-        lost = 1e-9 * size + 1e-14 * abs(phi.gain) * _largest(phi.linear) * x.size * n
+        lost = 1e-9 * np.abs(moved.means).max(initial=0.0) + rounding
         demand(np.abs(mean).max() <= lost, f"the grand mean is {np.abs(mean).max()}")
 
 

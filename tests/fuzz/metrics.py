@@ -205,7 +205,8 @@ def scored(draw: Draw, case: Case, found: Any) -> None:
     value, score = found.distance / unit, score / unit
     margin = margin_of(case)
     if abs(value**2 - score**2) > margin**2 + 1e-9 * value**2 + case.rounding:
-        close(score, value, margin + 1e-8 * abs(value), "the score is not the distance")
+        margin += 1e-8 * abs(value) + float(np.sqrt(case.rounding))
+        close(score, value, margin, "the score is not the distance")
 
 
 def one_of_many(draw: Draw, case: Case, found: Any) -> None:

@@ -65,7 +65,7 @@ class Net:
     @property
     def denormal(self) -> bool:
         """Whether responses have lost digits, so that only what has no value can be checked."""
-        return bool(0 < np.abs(self.means).max() < 1e-290)
+        return any(0 < one < 1e-290 for one in (float(np.abs(self.means).max()), self.size))
 
     @property
     def offset(self) -> float:
@@ -180,7 +180,7 @@ def junk(draw: Draw, M: int, n: int) -> Net:
     draw.note(f"junk {dtype} {shape}")
     given: Any = np.ones(shape) if dtype == "M8[s]" else np.ones(shape).astype(dtype)
     if shape == (M, 2, n) and dtype == "M8[s]":
-        given = draw.pick([None, "network", 3.0, [], (), [[1.0]], {}, [np.ones((2, 2)), None]])
+        given = draw.pick([None, "network", 3.0, [], (), [["one"]], {}, [np.ones((2, 2)), None]])
     return Net(given, None, np.zeros((M, n)), usable=False)
 
 

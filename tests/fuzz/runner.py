@@ -90,10 +90,12 @@ def choose(draw: Draw) -> str:
     return name
 
 
-def run_case(seed: int, number: int, *, describe: bool = False) -> Outcome:
-    """Run one case, which depends on the seed and its number alone; failures are described."""
+def run_case(
+    seed: int, number: int, *, function: str | None = None, describe: bool = False
+) -> Outcome:
+    """Run one case of any function, or of this one; failures are described."""
     draw = Draw(seed, number)
-    name = choose(draw)
+    name = function or choose(draw)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result, reason = _judge(SUBJECTS[name][0], draw)
@@ -167,10 +169,10 @@ class Tally:
         return sum(counts["failed"] for counts in self.functions.values())
 
 
-def run_range(seed: int, start: int, stop: int) -> Tally:
+def run_range(seed: int, start: int, stop: int, function: str | None = None) -> Tally:
     """Run the cases from start to stop - 1."""
     tally = Tally()
     with threadpool_limits(1):  # matrices of a few numbers: threads would only wait
         for number in range(start, stop):
-            tally.add(number, run_case(seed, number))
+            tally.add(number, run_case(seed, number, function=function))
     return tally

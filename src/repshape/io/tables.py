@@ -123,10 +123,14 @@ def with_metadata(table: pd.DataFrame, D: DistanceMatrix) -> pd.DataFrame:
 def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return a table, its text unescaped; columns of names, the first by default, are all text.
 
-    A network may be called "NA" or "007", which pandas would read as a gap and a number.
+    A network may be called "NA" or "007", which pandas would read as a gap and a number. Older
+    versions also read numbers with an error in the last digit, which Python does not.
     """
     table = pd.read_csv(io.StringIO(text))
     written = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
+    for name in table.columns[table.dtypes == np.float64]:
+        gaps = table[name].isna()
+        table.loc[~gaps, name] = written.loc[~gaps, name].map(float)
     for name in table.columns[:1] if names is None else names:
         if name in table:
             table[name] = written[name]

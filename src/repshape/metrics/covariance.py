@@ -343,15 +343,17 @@ def _affine_cost(
 ) -> Callable[[FloatArray], tuple[float, FloatArray]]:
     """Return the squared distance at T and its slope on the group, for `descend_group`.
 
-    With L = log(S^-1 T R T'), the slope of |L|^2 along T W is 2 <T'LT - T'L'T, W>.
+    With L = log(S^-1 T R T'), the slope of |L|^2 along T W is 2 <T'LT - T'L'T, W>. The logarithm
+    is that of a symmetric matrix in the principal axes of S: small variances keep their digits.
     """
     means = mean_term(x.means, y.means, weights)
-    half = np.linalg.inv(symmetric_root(x.covariances))
-    root = symmetric_root(x.covariances)
+    values, U = np.linalg.eigh(x.covariances)
+    white, back = U / np.sqrt(values)[:, None], np.sqrt(values)[:, :, None] * np.swapaxes(U, 1, 2)
 
     def at(T: FloatArray) -> tuple[float, FloatArray]:
-        inner = symmetric_log(_symmetric(half @ (T @ y.covariances @ T.T) @ half))
-        L = np.swapaxes(T, 0, 1) @ (half @ inner @ root) @ T
+        moved = T @ y.covariances @ T.T
+        inner = symmetric_log(_symmetric(np.swapaxes(white, 1, 2) @ moved @ white))
+        L = np.swapaxes(T, 0, 1) @ (white @ inner @ back) @ T
         each = (2 - alpha) * weights
         gaps = alpha * mean_gap(x.means, y.means, T, weights)
         value = gaps + float(each @ (inner**2).sum(axis=(1, 2)))

@@ -197,11 +197,13 @@ def import_name(function: Any) -> str | None:
     Lambdas, functions inside functions and bound methods have none. Neither have the functions of
     a script, since another script may use the same name for something else.
 
-    >>> import_name(np.linalg.norm)
-    'numpy.linalg.norm'
+    >>> import_name(np.linalg.norm), import_name(np.abs)
+    ('numpy.linalg.norm', 'numpy.absolute')
     >>> import_name(lambda x, y: 0.0)
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    if isinstance(function, np.ufunc):  # older versions of NumPy give them neither
+        module, name = module or "numpy", function.__name__
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
     try:

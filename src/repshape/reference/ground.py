@@ -31,10 +31,16 @@ def log_euclidean(S: FloatArray, R: FloatArray) -> float:
 
 
 def affine_invariant(S: FloatArray, R: FloatArray) -> float:
-    """Return |log(S^-1/2 R S^-1/2)|_F, for positive definite S and R."""
-    half = np.linalg.inv(symmetric_root(S))
-    values = np.linalg.eigvalsh(half @ R @ half)
-    return float(np.linalg.norm(np.log(values)))
+    """Return |log(S^-1/2 R S^-1/2)|_F, for positive definite S and R.
+
+    Exchanging S and R changes the signs of the logarithms alone, so the one is inverted that loses
+    fewer digits. U' S^-1/2 R S^-1/2 U has the same eigenvalues, where U are the axes of S.
+    """
+    (values, U), (others, V) = np.linalg.eigh(S), np.linalg.eigh(R)
+    if values[0] / values[-1] < others[0] / others[-1]:
+        R, values, U = S, others, V
+    white = U / np.sqrt(values)
+    return float(np.linalg.norm(np.log(np.linalg.eigvalsh(white.T @ R @ white))))
 
 
 GROUND_METRICS = {

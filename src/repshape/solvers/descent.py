@@ -14,6 +14,9 @@ Cost = Callable[[FloatArray], tuple[float, FloatArray]]
 
 LINE_SEARCH_TRIES = 30
 SUFFICIENT_DECREASE = 1e-4
+# Steps in a row after which a cost that stays the same is taken for the least up to rounding. A
+# few are allowed, because the slope still falls where the cost has no digits left.
+LEVEL_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ def descend_group(
     """
     T = start
     value, G = cost(T)
-    step, count = 1.0 / max(float(np.linalg.norm(G)), 1e-300), 1
-    while count < max_iter:
+    step, count, level = 1.0 / max(float(np.linalg.norm(G)), 1e-300), 1, 0
+    while count < max_iter and level < LEVEL_STEPS:
         slope = float(np.sum(G * G))
         if np.sqrt(slope) <= tol * scale:
             return Turned(T, value, True, count)
@@ -47,14 +50,18 @@ def descend_group(
             if new_value <= value - SUFFICIENT_DECREASE * step * slope:
                 break
             step /= 2
-        else:  # rounding has been reached
-            return Turned(T, value, bool(np.sqrt(slope) <= np.sqrt(tol) * scale), count)
+        else:
+            level = LEVEL_STEPS
+            break
         change = new_G - G
         curvature = -step * float(np.sum(G * change))
         moved = step * step * slope
         step = moved / curvature if curvature > 0 else 2 * step
+        level = 0 if new_value < value else level + 1
         T, value, G = candidate, new_value, new_G
-    return Turned(T, value, False, count)
+    # Rounding has been reached, or the largest number of steps.
+    small = float(np.linalg.norm(G)) <= np.sqrt(tol) * scale
+    return Turned(T, value, bool(small and level >= LEVEL_STEPS), count)
 
 
 def turn(T: FloatArray, W: FloatArray) -> FloatArray:
