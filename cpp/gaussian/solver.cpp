@@ -205,6 +205,10 @@ class PairSolver {
     best.refresh();
     ascend(best);
     if (best.value() >= highest.value()) return best;
+    if (best.converged() && x_.neurons >= kMany && highest.value() - best.value() < least_gain(highest.value())) {
+      highest.settle();  // there already
+      return highest;
+    }
     highest.run(whole_, s_.max_iterations);
     return highest.value() > best.value() ? highest : best;
   }
@@ -240,11 +244,14 @@ class PairSolver {
   bool gain_enough(Ascent& run) const {
     double least = 0;
     const bool stopped = run.run_until(rough_, s_.max_iterations, [&](double value, double expected) {
-      least = 2 * s_.tolerance * (total_of(whole_) - value);  // of the objective
+      least = least_gain(value);
       return expected - value < std::max(least, kSinglePrecision * scale_);
     });
     return stopped && least > kSinglePrecision * scale_;
   }
+
+  // What changes the distance by its tolerance, given the objective.
+  double least_gain(double value) const { return 2 * s_.tolerance * (total_of(whole_) - value); }
 
   // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
   void add_wide_starts(std::vector<Ascent>& runs) const {

@@ -320,18 +320,32 @@ def test_any_real_dtype_gives_the_distance_of_its_numbers(dtype):
     assert metric.distance(x, y) == metric.distance(x.astype(float), y.astype(float))
 
 
+def many_neurons():
+    rng = np.random.default_rng(3)
+    decay = np.exp(-np.arange(60) / 15)
+    return [
+        rs.Gaussians(rng.normal(size=(9, 60)) * decay, [A @ A.T for A in factors])
+        for factors in rng.normal(size=(2, 9, 60, 60)) * decay[:, None] / 8
+    ]
+
+
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_searches_of_many_neurons_end_where_the_distance_hardly_changes(alpha):
     """They save gradients compared with a search that waits for a small gradient."""
-    rng = np.random.default_rng(3)
-    decay = np.exp(-np.arange(60) / 15)
-    x, y = (
-        rs.Gaussians(rng.normal(size=(9, 60)) * decay, [A @ A.T for A in factors])
-        for factors in rng.normal(size=(2, 9, 60, 60)) * decay[:, None] / 8
-    )
     usual, exact = (
-        rs.GaussianShapeMetric(alpha, n_starts=1, tol=tol).align(x, y) for tol in (1e-6, 1e-9)
+        rs.GaussianShapeMetric(alpha, n_starts=1, tol=tol).align(*many_neurons())
+        for tol in (1e-6, 1e-9)
     )
     assert usual.converged
     assert usual.n_iterations < exact.n_iterations
     assert usual.distance == pytest.approx(exact.distance, rel=5e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_alignments_of_many_neurons_do_not_get_worse_from_themselves(alpha):
+    metric = rs.GaussianShapeMetric(alpha, n_starts=1)
+    prepared = [metric.prepare(one) for one in many_neurons()]
+    first = metric.solve_pairs(prepared, [[0, 1]], keep=True)
+    again = metric.solve_pairs(prepared, [[0, 1]], starts=[first.transforms[0][None]])
+    assert again.converged.all()
+    assert again.distance[0] <= first.distance[0] * (1 + 1e-12)
