@@ -129,8 +129,9 @@ def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
     table = pd.read_csv(io.StringIO(text))
     written = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
     for name in table.columns[table.dtypes == np.float64]:
-        gaps = table[name].isna()
-        table.loc[~gaps, name] = written.loc[~gaps, name].map(float)
+        known = table[name].notna()
+        entries = zip(written[name], known, strict=True)
+        table[name] = [float(entry) if given else np.nan for entry, given in entries]
     for name in table.columns[:1] if names is None else names:
         if name in table:
             table[name] = written[name]
