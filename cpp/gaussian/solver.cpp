@@ -226,16 +226,19 @@ class PairSolver {
     }
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) run.use(&curvature);
+    bool enough = false;
     if (rough_.single) {
-      const bool enough = x_.neurons >= kMany && gain_enough(run);
+      enough = x_.neurons >= kMany && gain_enough(run);
       if (!enough) run.run(rough_, s_.max_iterations);
       run.refresh();
       run.look(whole_);
-      if (enough) return run.settle();
-      while (run.refine(rough_, whole_, s_.max_iterations)) {
+      while (!enough && run.refine(rough_, whole_, s_.max_iterations)) {
       }
     }
-    run.run(whole_, s_.max_iterations);
+    if (enough)
+      run.settle();
+    else
+      run.run(whole_, s_.max_iterations);
     run.use(nullptr);
   }
 
