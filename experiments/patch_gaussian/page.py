@@ -41,6 +41,7 @@ from experiments.patch_gaussian.page_text import (
     REFERENCE_TEXT,
     WIDE_TEXT,
 )
+from experiments.patch_gaussian.search import N_PAIRS
 from experiments.patch_gaussian.settings import CHOSEN
 from experiments.patch_gaussian.wide import read_wide
 
@@ -183,7 +184,13 @@ def reference_text(results: Mapping[str, Any]) -> str:
         headings = ["pair", "alpha", "netrep, s", "repshape, s", "ratio"]
         headings += ["distance, netrep", "distance, repshape"]
         netrep = NETREP_TEXT.format(tau=found["tau"], table=markdown_table(headings, rows))
+    rows = [
+        [name.replace("/", ", ").replace("-", " = "), *map(percent, row.values())]
+        for name, row in results["numbers"]["search"].items()
+    ]
     return REFERENCE_TEXT.format(
+        n_pairs=N_PAIRS,
+        search=markdown_table(["", "mean", "largest", "between pairs"], rows),
         hours=seconds / 3600,
         pairs=count * (count - 1) // 2,
         images=size["n_images"],
@@ -216,6 +223,15 @@ def cost_text(cost: Mapping[str, Any]) -> str:
         total=f"{total:.0f}",
         days=f"{total / 2400:.1f}",
     )
+
+
+def percent(value: float) -> str:
+    """Return a share in percent, with two digits.
+
+    >>> percent(0.00334)
+    '0.33 %'
+    """
+    return f"{100 * value:.2g} %"
 
 
 def number(value: float | None) -> str:

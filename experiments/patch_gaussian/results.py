@@ -21,6 +21,7 @@ from experiments.patch_gaussian.decide import Evidence, decide_all
 from experiments.patch_gaussian.measure import Measurement
 from experiments.patch_gaussian.reference import compare_reference
 from experiments.patch_gaussian.run import Study
+from experiments.patch_gaussian.search import check_search
 
 NETWORKS = "networks"
 EXAMPLES = "examples.npz"
@@ -32,7 +33,7 @@ def measure_all(
     """Compute all responses and distances that are missing, then the results; yield each step."""
     measurement = Measurement(study, workers)
     tasks = list(measurement.tasks())
-    more = len(tasks) + 3
+    more = len(tasks) + 4
     yield from collect_responses(study, workers, lambda done, total: on_start(0, total + more))
     examples = collect_once(measurement)
     yield {"name": "examples"}
@@ -40,9 +41,11 @@ def measure_all(
     for name, compute in tasks:
         matrices[name] = compute()
         yield {"name": name}
+    search = check_search(measurement, matrices)
+    yield {"name": "search"}
     reference = compare_reference(measurement)
     yield {"name": "reference code"}
-    write_results(measurement, matrices, examples, reference)
+    write_results(measurement, matrices, examples, search, reference)
     yield {"name": "results"}
 
 
@@ -77,6 +80,7 @@ def write_results(
     measurement: Measurement,
     matrices: dict[str, rs.DistanceMatrix],
     examples: Arrays,
+    search: dict[str, Any],
     reference: dict[str, Any],
 ) -> None:
     """Compute and write everything that is reported."""
@@ -86,7 +90,7 @@ def write_results(
     distances = {name: np.asarray(matrix.values) for name, matrix in matrices.items()}
     sample = Sample(distances, metadata)
     numbers = tabulate(study, measurement, sample) | {
-        "search": {name: search_agreement(matrix) for name, matrix in matrices.items()},
+        "search": search,
         "reference": reference,
     }
     verdict = Verdict(numbers["manipulation"]["verdict"])
@@ -125,14 +129,6 @@ def read_records(measurement: Measurement) -> list[dict[str, Any]]:
     """Return the records of the networks that are measured."""
     folders = [measurement.study.folder(plan) for plan in measurement.plans]
     return list(files.read_records(folders))
-
-
-def search_agreement(matrix: rs.DistanceMatrix) -> float | None:
-    """Return the share of starts that ended in the best optimum, mean over pairs."""
-    if matrix.agreement is None:
-        return None
-    values = np.asarray(matrix.agreement)[np.triu_indices(len(matrix), 1)]
-    return analysis.finite(np.nanmean(values)) if np.isfinite(values).any() else None
 
 
 def count_networks(study: Study, measurement: Measurement) -> dict[str, Any]:
