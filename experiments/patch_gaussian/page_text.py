@@ -25,7 +25,9 @@ python -m experiments.patch_gaussian figures --out figures \\
   --results experiments/patch_gaussian/results
 ```
 
-draws all figures from them and writes an interactive report.
+draws all figures from them and writes an interactive report. The trained networks are in
+`experiments/patch_gaussian/trained`: copy them to `patch-output/networks` to measure them without
+training.
 """
 
 NOT_YET = """!!! note "Not measured yet"

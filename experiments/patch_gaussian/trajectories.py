@@ -140,10 +140,16 @@ def main(
     responses: Annotated[Path, typer.Argument(help="Cohort of the responses at one tau.")],
     out: Annotated[Path, typer.Option(help="Folder for the results and the picture.")],
     alpha: Annotated[float, typer.Option(min=0, max=2, help="Weight of the means.")] = 1.0,
+    components: Annotated[
+        int | None,
+        typer.Option(min=1, help="Keep so many principal components of each network, for speed."),
+    ] = None,
 ) -> None:
     """Follow Patch-Gaussian networks along W and along log sigma."""
     try:
-        patches, paths = follow_patches(rs.Cohort.open(responses), rs.GaussianShapeMetric(alpha))
+        kept = None if components is None else rs.Preprocess(n_components=components)
+        metric = rs.GaussianShapeMetric(alpha, preprocess=kept)
+        patches, paths = follow_patches(rs.Cohort.open(responses), metric)
         out.mkdir(parents=True, exist_ok=True)
         files.write_json(out / RESULTS, summarise(patches, paths))
         with files.write_whole(out / PICTURE) as handle:

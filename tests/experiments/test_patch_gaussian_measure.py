@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from experiments.common import drawing
 from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.patch_gaussian import page, results
 from experiments.patch_gaussian.__main__ import app
+from experiments.patch_gaussian.claims import CLAIMS
 from experiments.patch_gaussian.cohorts import spread
 from experiments.patch_gaussian.collecting import (
     cohort_path,
@@ -26,7 +28,7 @@ from experiments.patch_gaussian.collecting import (
     read_networks,
 )
 from experiments.patch_gaussian.draw import FIGURES
-from experiments.patch_gaussian.measure import Measurement
+from experiments.patch_gaussian.measure import SEARCH, Measurement
 from experiments.patch_gaussian.page import page_text
 from experiments.patch_gaussian.results import measure_all
 from experiments.patch_gaussian.run import Study
@@ -166,10 +168,26 @@ def test_matrices_are_those_of_the_metric(measured: Study) -> None:
     pair = 3  # of (0, 1), (0, 2), (0, 3), (1, 2)
     for name, metric in (("alpha-0", rs.GaussianShapeMetric(0.0)), ("centred-alpha-1", centred)):
         stored = arrays[f"networks/tau-0.3/{name}"][pair]
-        assert stored == pytest.approx(metric.distance(x, y), rel=1e-5)
+        assert stored == pytest.approx(metric.set_params(**SEARCH).distance(x, y), rel=1e-9)
     assert numbers["networks"]["measured"] == 4
     assert len(numbers["networks"]["records"]) == 4
     assert numbers["numbers"]["manipulation"]["verdict"] in {"does not hold", "cannot be told"}
+
+
+def test_excess_of_the_search_is_that_over_the_default(measured: Study) -> None:
+    numbers, arrays = read_results(measured.out)
+    measurement = Measurement(measured, 1)
+    networks = measurement.networks(0.3, 0)
+    metric = rs.GaussianShapeMetric(0.0)
+    whole = [metric.distance(*pair) for pair in combinations(networks, 2)]  # as few as are checked
+    stored = arrays["networks/tau-0.3/alpha-0"]
+    found = numbers["numbers"]["search"]["tau-0.3/alpha-0"]
+    assert found["mean"] == pytest.approx(np.mean(stored / whole - 1), abs=1e-7)
+    assert found["largest"] == pytest.approx(np.max(stored / whole - 1), abs=1e-7)
+    assert found["between"] == pytest.approx(stored.std(ddof=1) / stored.mean(), abs=1e-7)
+    assert set(numbers["numbers"]["search"]) == {
+        f"tau-{tau}/alpha-{alpha}" for tau in (0.1, 0.3) for alpha in (0, 1)
+    }
 
 
 def test_incomplete_seeds_are_left_out(measured: Study, tmp_path: Path) -> None:
@@ -245,11 +263,38 @@ def test_page_and_figures_come_from_stored_results_alone(
 
 
 def test_page_is_that_of_the_stored_results() -> None:
-    """As long as there are no results, there is no page."""
-    current = ROOT / "docs" / page.PAGE
-    assert current.exists() == (page.RESULTS_FOLDER / RESULTS).exists()
-    if current.exists():
-        assert page.stored_page(page.RESULTS_FOLDER) == current.read_text()
+    current = (ROOT / "docs" / page.PAGE).read_text(encoding="utf-8")
+    assert page.stored_page(page.RESULTS_FOLDER) == current
+    assert "a small replication" in current.splitlines()[0]
+
+
+def test_figures_are_drawn_from_the_stored_results_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is aligned or measured again, and no network is needed."""
+
+    def computed(*arguments: object, **options: object) -> None:
+        raise AssertionError("the step 'figures' must not compute distances")
+
+    for name in ("pairwise", "pairwise_many", "repair"):
+        monkeypatch.setattr(rs, name, computed)
+    monkeypatch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
+    options = ["figures", "--results", str(page.RESULTS_FOLDER), "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, options)
+    assert done.exit_code == 0, done.stderr
+    expected = {f"{name}.png" for name in FIGURES.known} | {drawing.REPORT}
+    assert {file.name for file in tmp_path.iterdir()} == expected
+
+
+def test_stored_results_decide_the_claims_as_they_are_written() -> None:
+    stored = read_results(page.RESULTS_FOLDER)[0]
+    assert [claim["name"] for claim in stored["claims"]] == [claim.name for claim in CLAIMS]
+    for found, claim in zip(stored["claims"], CLAIMS, strict=True):
+        assert found["sentence"] == claim.sentence
+        criteria = [(one["name"], one["above"], one["refuted_below"]) for one in found["criteria"]]
+        assert criteria == [(c.name, c.above, c.refuted_below) for c in claim.criteria]
+    assert stored["networks"]["measured"] == stored["networks"]["planned"] == 48
+    assert sum(path.stat().st_size for path in page.RESULTS_FOLDER.iterdir()) < 4_000_000
 
 
 def test_page_of_the_tiny_scale_shows_no_results(measured: Study) -> None:

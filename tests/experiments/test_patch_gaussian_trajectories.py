@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from experiments.patch_gaussian.page import RESULTS_FOLDER
 from experiments.patch_gaussian.trajectories import (
     PICTURE,
     RESULTS,
@@ -76,6 +77,10 @@ def test_the_command_writes_results_and_a_picture(tmp_path: Path):
     assert found["networks"] == 27
     assert len(found["paths"]["W"]["scores"]) == 27
     assert (tmp_path / "out" / PICTURE).read_bytes()[:4] == b"\x89PNG"
+    few = [str(tmp_path / "responses"), "--out", str(tmp_path / "few"), "--components", "1"]
+    assert CliRunner().invoke(app, few).exit_code == 0
+    less = json.loads((tmp_path / "few" / RESULTS).read_text())["paths"]["W"]
+    assert less["speed"] < found["paths"]["W"]["speed"]
     failed = CliRunner().invoke(app, [str(tmp_path / "none"), "--out", str(tmp_path / "out")])
     assert failed.exit_code == 1
 
@@ -87,3 +92,13 @@ def test_other_networks_are_refused():
     with pytest.raises(InputError, match=r"at least two W and two sigma.*Got 3 such networks of 3"):
         follow_patches(cohort)
     assert read_patches(["none-seed0"]).empty
+
+
+def test_the_documentation_has_the_stored_numbers():
+    stored = json.loads((RESULTS_FOLDER / RESULTS).read_text())
+    text = (Path(__file__).parents[2] / "docs" / "shape-space.md").read_text(encoding="utf-8")
+    W, sigma = stored["paths"]["W"], stored["paths"]["log10 sigma"]
+    words = f"Along W, R² = {W['r_squared']:.2f}; along log σ, R² = {sigma['r_squared']:.2f}"
+    assert words in text
+    assert W["p_value"] == sigma["p_value"] == 0.001
+    assert f"the {stored['networks']} patched networks" in " ".join(text.split())
