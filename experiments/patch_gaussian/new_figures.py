@@ -82,7 +82,7 @@ def draw_neighbors(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         tidy(axis)
         title(axis, letter, {"sigma": panels.SIGMA}.get(target, target))
     axes[0].set_ylabel("k-NN accuracy")
-    axes[-1].legend(loc="upper right")
+    axes[-1].legend(loc="lower left")
     return figure
 
 

@@ -132,8 +132,9 @@ REFERENCE_TEXT = """## Time, and the reference code
 All matrices took {hours:.1f} hours of wall time ({pairs} pairs, {images} images, {passes} passes,
 a layer of 100 units; alpha = 0, 1 and 2, raw and centred, at six taus, and from halves of the
 passes at three). So that they take no longer, every pair is searched from one start, with a
-tolerance of 3e-5, and matrices are not polished (`measure.py` has the trial that decided it).
-Compared with the whole search, on {n_pairs} pairs of each matrix, distances are too large by
+tolerance of 3e-5 (of halves, 1e-4), and matrices are not polished (`measure.py` has the trial that
+decided it). Compared with the whole search, on {n_pairs} pairs of each matrix, distances are too
+large by
 
 {search}
 
@@ -141,8 +142,9 @@ The last column is the standard deviation between the distances of all pairs, re
 mean. {netrep}
 """
 
-NETREP_TEXT = """On two of the pairs at tau = {tau:g}, in the same run and on one core, the
-reference code (netrep) took as follows. It fails on covariances without full rank, so both
+NETREP_TEXT = """On two of the pairs at tau = {tau:g}, in the same run and on one core of a
+machine that was shared with other jobs, the reference code (netrep) took the following processor
+time. It fails on covariances without full rank, so both
 programs were given covariances with 1e-4 added to the diagonal. It starts from one alignment,
 where we search for better ones.
 
@@ -158,12 +160,13 @@ took
 {table}
 
 of processor time, {total} core hours in all, or {days} days on 100 cores, if the time is
-proportional to the number of images (`python -m experiments.patch_gaussian.cost patch-output
---images DIR`, three pairs each). `collect --scale paper` writes the responses at each tau into a
-cohort on disk, in `patch-output/responses`. Let any number of machines share its pairs. With a
+proportional to the number of images from the larger number on (`python -m
+experiments.patch_gaussian.cost patch-output --images DIR`, one pair each, with the preparation of
+both networks, which is done only once for a whole matrix). `collect --scale paper` writes the
+responses at each tau into a cohort on disk, in `patch-output/responses`. Let any number of machines share its pairs. With a
 queue, an array job of 100 shards and one last run, which polishes:
 
-```sh
+```text
 #!/bin/bash
 #SBATCH --array=1-100 --cpus-per-task=1 --time=24:00:00
 for tau in 0.01 0.05 0.1 0.2 0.3 0.5; do
