@@ -163,8 +163,8 @@ of processor time, {total} core hours in all, or {days} days on 100 cores, if th
 proportional to the number of images from the larger number on (`python -m
 experiments.patch_gaussian.cost patch-output --images DIR`, one pair each, with the preparation of
 both networks, which is done only once for a whole matrix). `collect --scale paper` writes the
-responses at each tau into a cohort on disk, in `patch-output/responses`. Let any number of machines share its pairs. With a
-queue, an array job of 100 shards and one last run, which polishes:
+responses at each tau into a cohort on disk, in `patch-output/responses`. Let any number of machines
+share its pairs. With a queue, an array job of 100 shards and one last run, which polishes:
 
 ```text
 #!/bin/bash
