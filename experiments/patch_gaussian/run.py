@@ -3,8 +3,8 @@
 The folder of a network has ``weights.npz`` and ``record.json``. An interrupted run resumes when the
 command is repeated (`common.files`).
 
-Networks of the small scale that are already trained are in ``trained``, beside this file. Copy them
-to the folder ``networks`` of a study, and the command trains only the others.
+Networks that are already trained are in ``trained/small`` and ``trained/wide``, beside this file.
+Copy those of a scale to the folder ``networks`` of a study, and the command trains only the others.
 """
 
 from __future__ import annotations
