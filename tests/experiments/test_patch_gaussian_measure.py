@@ -39,6 +39,7 @@ from experiments.patch_gaussian.settings import (
 )
 from experiments.patch_gaussian.wide import WIDE, main
 from patch_support import MEASURE, TINY
+from stored_support import forbid_distances
 from test_common_cifar10 import write_binary
 from typer.testing import CliRunner
 
@@ -272,12 +273,7 @@ def test_figures_are_drawn_from_the_stored_results_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is aligned or measured again, and no network is needed."""
-
-    def computed(*arguments: object, **options: object) -> None:
-        raise AssertionError("the step 'figures' must not compute distances")
-
-    for name in ("pairwise", "pairwise_many", "repair"):
-        monkeypatch.setattr(rs, name, computed)
+    forbid_distances(monkeypatch)
     monkeypatch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
     options = ["figures", "--results", str(page.RESULTS_FOLDER), "--out", str(tmp_path)]
     done = CliRunner().invoke(app, options)

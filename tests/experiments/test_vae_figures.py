@@ -15,9 +15,8 @@ from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
 from experiments.vae.draw import FIGURES
 from experiments.vae.page import IMAGES, PAGE, RESULTS_FOLDER, page_text, write_vae_page
+from stored_support import forbid_distances
 from typer.testing import CliRunner
-
-import repshape as rs
 
 ROOT = Path(__file__).parents[2]
 DRAWN = [name for name in FIGURES.known if name != "supp9"]  # MNIST and CIFAR-10 are not trained
@@ -51,12 +50,7 @@ def test_figures_are_drawn_from_stored_results_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is aligned or measured again, and no network is needed."""
-
-    def computed(*arguments: object, **options: object) -> None:
-        raise AssertionError("the step 'figures' must not compute distances")
-
-    for name in ("pairwise", "pairwise_many", "repair"):
-        monkeypatch.setattr(rs, name, computed)
+    forbid_distances(monkeypatch)
     options = ["figures", "--results", str(RESULTS_FOLDER), "--out", str(tmp_path)]
     done = CliRunner().invoke(app, options)
     assert done.exit_code == 0, done.stderr
