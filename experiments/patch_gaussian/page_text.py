@@ -132,7 +132,7 @@ REFERENCE_TEXT = """## Time, and the reference code
 All matrices took {hours:.1f} hours of wall time ({pairs} pairs, {images} images, {passes} passes,
 a layer of 100 units; alpha = 0, 1 and 2, raw and centred, at six taus, and from halves of the
 passes at three). So that they take no longer, every pair is searched from one start, with a
-tolerance of 3e-5 (of halves, 1e-4), and matrices are not polished (`measure.py` has the trial that
+tolerance of 3e-5 (1e-4 for halves), and matrices are not polished (`measure.py` has the trial that
 decided it). Compared with the whole search, on {n_pairs} pairs of each matrix, distances are too
 large by
 

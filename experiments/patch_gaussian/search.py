@@ -43,7 +43,7 @@ def measure_search(
 ) -> dict[str, dict[str, float]]:
     """Search some pairs of every raw matrix that has to be searched."""
     pairs = list(combinations(range(len(measurement.plans)), 2))
-    chosen = np.random.default_rng(0).choice(len(pairs), min(N_PAIRS, len(pairs)), replace=False)
+    chosen = np.random.default_rng(0).choice(pairs, min(N_PAIRS, len(pairs)), replace=False)
     searched = tuple(alpha for alpha in ALPHAS if alpha < 2)
     found = {}
     for tau in measurement.study.settings.taus:
@@ -54,8 +54,7 @@ def measure_search(
                 # Where starts disagree, the whole search may miss the best as well.
                 warnings.simplefilter("ignore", SearchWarning)
                 excess = [
-                    values[pair] / metric.distance(networks[pair[0]], networks[pair[1]]) - 1
-                    for pair in map(pairs.__getitem__, chosen)
+                    values[i, j] / metric.distance(networks[i], networks[j]) - 1 for i, j in chosen
                 ]
             found[f"{tau_name(tau)}/{name}"] = summarise(excess, values)
     return found

@@ -142,7 +142,7 @@ def main(
     alpha: Annotated[float, typer.Option(min=0, max=2, help="Weight of the means.")] = 1.0,
     components: Annotated[
         int | None,
-        typer.Option(min=1, help="Keep so many principal components of each network, for speed."),
+        typer.Option(min=1, help="Keep this many principal components of each network, for speed."),
     ] = None,
 ) -> None:
     """Follow Patch-Gaussian networks along W and along log sigma."""
