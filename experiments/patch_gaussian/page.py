@@ -100,8 +100,8 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def manipulation_text(found: Mapping[str, Any]) -> str:
-    """Return the manipulation check."""
+def manipulation_table(found: Mapping[str, Any]) -> str:
+    """Return the criteria of the manipulation check."""
     rows = [
         [
             row["name"],
@@ -112,10 +112,15 @@ def manipulation_text(found: Mapping[str, Any]) -> str:
         ]
         for row in found["criteria"]
     ]
+    return markdown_table(["criterion", "by seed", "mean", "must exceed", "verdict"], rows)
+
+
+def manipulation_text(found: Mapping[str, Any]) -> str:
+    """Return the manipulation check."""
     notes = [f"- *{row['name']}*: {row['note']}" for row in found["criteria"] if row["note"]]
     gains = found["gain by noise"]
     return MANIPULATION.format(
-        table=markdown_table(["criterion", "by seed", "mean", "must exceed", "verdict"], rows),
+        table=manipulation_table(found),
         notes="\n".join(notes),
         first="holds" if found["clean loss within 0.05"] else "does not hold",
         gains=markdown_table(list(gains), [[number(np.mean(one)) for one in gains.values()]]),
@@ -155,6 +160,8 @@ def wide_text(found: Mapping[str, Any]) -> str:
     return WIDE_TEXT.format(
         count=len(found["networks"]),
         table=markdown_table(headings, rows),
+        verdict=found["manipulation"]["verdict"],
+        manipulation=manipulation_table(found["manipulation"]),
         cells=markdown_table(
             ["tau", *(name.replace("-", " = ") for name in alphas)],
             [[tau, *(number(row[name]) for name in alphas)] for tau, row in cells.items()],

@@ -122,6 +122,10 @@ conclusion flips.
 
 {table}
 
+The manipulation check of the wide networks, with the thresholds of the study ({verdict}):
+
+{manipulation}
+
 Rank correlation between the distances of both widths, over networks of different seeds:
 
 {cells}

@@ -157,13 +157,10 @@ def main(
     wide: Annotated[Path, typer.Argument(help="Folder of the measured wide networks.")],
 ) -> None:
     """Write the comparison into the folder of the small study."""
-    samples = []
-    sides = []
-    for folder in (small, wide):
-        numbers, arrays = read_results(folder)
-        samples.append(read_sample(arrays, NETWORKS))
-        sides.append(numbers["settings"]["side"])
-    found = compare_widths(samples[0], samples[1], sides[0])
+    (own, own_arrays), (other, other_arrays) = (read_results(folder) for folder in (small, wide))
+    samples = [read_sample(arrays, NETWORKS) for arrays in (own_arrays, other_arrays)]
+    found = compare_widths(samples[0], samples[1], own["settings"]["side"])
+    found["manipulation"] = other["numbers"]["manipulation"]
     files.write_json(small / WIDE, found)
     same = [row["same"] for row in found["conclusions"]]
     typer.echo(f"{same.count(True)} of {len(same)} conclusions are the same at both widths.")
