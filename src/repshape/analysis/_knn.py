@@ -1,7 +1,7 @@
 """Predictions from k nearest neighbours for all k at once, and the splits for their scores.
 
 The order of neighbours depends only on the distances. So each split is sorted once, for all k and
-all permutations of the targets.
+all permutations of the targets, which are predicted side by side.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from repshape.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
-# From targets of neighbours (tests, k_max) to predictions (k_max, tests).
+# From targets of neighbours (..., tests, k_max) to predictions (..., k_max, tests).
 Predict = Callable[[FloatArray], FloatArray]
-# From true targets and predictions (..., tests) to scores (...).
+# From true targets and predictions, both (..., tests) and broadcast together, to scores (...).
 Score = Callable[[FloatArray, FloatArray], FloatArray]
 
 
@@ -54,16 +54,20 @@ class Split:
 
 def vote(neighbours: FloatArray) -> FloatArray:
     """Return the most frequent class among the first k, for each k; the lowest if they tie."""
-    classes = np.arange(int(neighbours.max()) + 1)
-    counts = (neighbours[:, :, None] == classes).cumsum(axis=1)
-    winners: FloatArray = counts.argmax(axis=2).T.astype(np.float64)
-    return winners
+    classes = neighbours.astype(np.int32)
+    most = (classes == 0).cumsum(axis=-1, dtype=np.int32)
+    winners = np.zeros_like(classes)
+    for one in range(1, int(classes.max()) + 1):
+        count = (classes == one).cumsum(axis=-1, dtype=np.int32)
+        np.copyto(winners, one, where=count > most)
+        np.maximum(most, count, out=most)
+    return winners.swapaxes(-1, -2).astype(np.float64)
 
 
 def average(neighbours: FloatArray) -> FloatArray:
     """Return the mean of the first k, for each k."""
-    sums = neighbours.cumsum(axis=1)
-    means: FloatArray = (sums / np.arange(1, neighbours.shape[1] + 1)).T
+    sums = neighbours.cumsum(axis=-1)
+    means: FloatArray = (sums / np.arange(1, neighbours.shape[-1] + 1)).swapaxes(-1, -2)
     return means
 
 
@@ -78,10 +82,11 @@ def r_squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _one_minus_ratio(error: FloatArray, reference: FloatArray) -> FloatArray:
-    spread = ((reference - reference.mean()) ** 2).mean()
-    if spread == 0.0:  # no variance to explain: the score is 1 or 0
-        return np.where(error == 0.0, 1.0, 0.0)
-    return np.asarray(1.0 - error / spread)
+    about = reference - reference.mean(axis=-1, keepdims=True)
+    spread = (about**2).mean(axis=-1)
+    constant = spread == 0.0  # no variance to explain: the score is 1 or 0
+    explained = 1.0 - error / np.where(constant, 1.0, spread)
+    return np.where(constant, np.where(error == 0.0, 1.0, 0.0), explained)
 
 
 CLASSIFICATION = Task(
@@ -142,13 +147,19 @@ def _fold(values: FloatArray, train: IntArray, test: IntArray, k_max: int) -> Fo
 
 def predict_split(
     split: Split, targets: FloatArray, candidates: IntArray, task: Task
-) -> tuple[FloatArray, int]:
-    """Choose k on the inner folds, the smallest if there is a tie, and predict the test set."""
+) -> tuple[FloatArray, IntArray]:
+    """Choose k on the inner folds, the smallest if there is a tie, and predict the test set.
+
+    Targets are rows (rows, networks), each a case of its own: returns predictions (rows, tests) and
+    the k of each row.
+    """
     usable = candidates[candidates <= split.outer.neighbours.shape[1]]
-    scores = np.mean([_fold_scores(fold, targets, task)[usable - 1] for fold in split.inner], 0)
-    k = int(usable[int(scores.argmax())])
-    return task.predict(targets[split.outer.neighbours[:, :k]])[k - 1], k
+    scores = np.mean([_fold_scores(fold, targets, task) for fold in split.inner], axis=0)
+    k = usable[scores[:, usable - 1].argmax(axis=1)]
+    predictions = task.predict(targets[:, split.outer.neighbours[:, : int(k.max())]])
+    return predictions[np.arange(len(k)), k - 1], k
 
 
 def _fold_scores(fold: Fold, targets: FloatArray, task: Task) -> FloatArray:
-    return task.score(targets[fold.test], task.predict(targets[fold.neighbours]))
+    truth = targets[:, None, fold.test]
+    return task.score(truth, task.predict(targets[:, fold.neighbours]))

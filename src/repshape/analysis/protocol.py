@@ -20,6 +20,8 @@ IntArray = npt.NDArray[np.intp]
 
 # The mean of the same scores in another order differs by rounding, and counts as equal.
 ROUNDING = 1e-12
+# Permuted targets that are predicted side by side: so many numbers stay in the cache of a processor.
+BATCH = 200_000
 
 
 @compact_repr
@@ -164,8 +166,9 @@ class Protocol:
         if groups is not None:
             members = np.unique(metadata_column(matrix, groups, "groups"), return_inverse=True)[1]
         splits = self._splits(matrix.values, members)
-        predicted = [_knn.predict_split(one, targets, self.candidates, task) for one in splits]
-        scores, estimate = self._judge(splits, targets, task, members, predicted)
+        predicted = self._predict(splits, targets[None], task)
+        rows, estimates = self._judge(splits, targets[None], task, members, predicted)
+        scores, estimate = rows[0], float(estimates[0])
         null = self._null(splits, targets, task, members)
         for array in (scores, null):
             array.setflags(write=False)
@@ -181,7 +184,7 @@ class Protocol:
             null=null,
             balanced_accuracy=_balanced(splits, targets, predicted, task),
             method=self._words(task, members),
-            n_neighbors=tuple(k for _, k in predicted),
+            n_neighbors=tuple(int(k[0]) for _, k in predicted),
             n_networks=len(matrix),
             n_splits=len(splits),
             n_permutations=len(null),
@@ -205,26 +208,31 @@ class Protocol:
             raise InputError(f"There are too few networks for {self.candidates.min()} neighbours.")
         return splits
 
+    def _predict(
+        self, splits: list[_knn.Split], targets: FloatArray, task: _knn.Task
+    ) -> list[tuple[FloatArray, IntArray]]:
+        return [_knn.predict_split(one, targets, self.candidates, task) for one in splits]
+
     def _judge(
         self,
         splits: list[_knn.Split],
         targets: FloatArray,
         task: _knn.Task,
         members: IntArray | None,
-        predicted: Sequence[tuple[FloatArray, int]],
-    ) -> tuple[FloatArray, float]:
-        """Return the score of each test set, and their mean."""
-        scores = []
+        predicted: Sequence[tuple[FloatArray, IntArray]],
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return for each row of targets the score of each test set (rows, splits), and the mean."""
+        columns = []
         for split, (found, _) in zip(splits, predicted, strict=True):
-            truth = targets[split.outer.test]
-            score = (
+            truth = targets[:, split.outer.test]
+            columns.append(
                 task.score(truth, found)
                 if members is None
                 else task.group_score(truth, found, targets)
             )
-            scores.append(float(score))
+        scores = np.stack(columns, axis=1)
         sizes = [len(split.outer.test) for split in splits]
-        return np.array(scores), float(np.average(scores, weights=sizes))
+        return scores, np.average(scores, axis=1, weights=sizes)
 
     def _null(
         self,
@@ -233,13 +241,18 @@ class Protocol:
         task: _knn.Task,
         members: IntArray | None,
     ) -> FloatArray:
+        """Return the estimates for permuted targets, some permutations at a time."""
         rng = np.random.default_rng(self.seed)
-        out = []
-        for _ in range(self.n_permutations):
-            drawn = _permute(targets, members, rng)
-            found = [_knn.predict_split(one, drawn, self.candidates, task) for one in splits]
-            out.append(self._judge(splits, drawn, task, members, found)[1])
-        return np.array(out)
+        drawn = [_permute(targets, members, rng) for _ in range(self.n_permutations)]
+        classes = len(np.unique(targets)) if task is _knn.CLASSIFICATION else 1
+        size = len(targets) * int(self.candidates.max()) * classes
+        step = max(1, BATCH // size)
+        out: list[FloatArray] = []
+        for start in range(0, len(drawn), step):
+            rows = np.stack(drawn[start : start + step])
+            found = self._predict(splits, rows, task)
+            out.append(self._judge(splits, rows, task, members, found)[1])
+        return np.concatenate([np.empty(0), *out])
 
     def _words(self, task: _knn.Task, members: IntArray | None) -> str:
         if members is None:
@@ -252,14 +265,14 @@ class Protocol:
 def _balanced(
     splits: list[_knn.Split],
     targets: FloatArray,
-    predicted: Sequence[tuple[FloatArray, int]],
+    predicted: Sequence[tuple[FloatArray, IntArray]],
     task: _knn.Task,
 ) -> float:
     """Return the accuracy over all test sets, as a mean over classes; NaN for numbers."""
     if task is not _knn.CLASSIFICATION:
         return float("nan")
     truth = np.concatenate([targets[split.outer.test] for split in splits])
-    right = np.concatenate([found for found, _ in predicted]) == truth
+    right = np.concatenate([found[0] for found, _ in predicted]) == truth
     return float(np.mean([right[truth == one].mean() for one in np.unique(truth)]))
 
 
