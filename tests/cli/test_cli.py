@@ -13,6 +13,7 @@ import pytest
 import repshape.demo
 from repshape.cli import run
 from repshape.cli.app import COMMANDS
+from repshape.datasets import load_vae_distances, vaes
 from repshape.demo import Demo, run_demo, save_demo
 from repshape.matrix.distances import DistanceMatrix
 from repshape.plots import grid_colours
@@ -28,6 +29,8 @@ def small() -> Demo:
 def _quick(small: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repshape.demo, "run_demo", lambda **_: small)
     monkeypatch.setattr("repshape.demo.vaes.LIVE_SEEDS", 1)
+    every = {alpha: load_vae_distances(alpha) for alpha in (0.0, 1.0, 2.0)}
+    monkeypatch.setattr(vaes, "load_vae_distances", lambda alpha: every[alpha].select(seed=0))
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ from experiments.patch_gaussian.settings import (
 )
 from experiments.patch_gaussian.wide import WIDE, main
 from patch_support import MEASURE, TINY
-from stored_support import forbid_distances
+from stored_support import draw_quickly, forbid_distances
 from test_common_cifar10 import write_binary
 from typer.testing import CliRunner
 
@@ -274,7 +274,7 @@ def test_figures_are_drawn_from_the_stored_results_alone(
 ) -> None:
     """Nothing is aligned or measured again, and no network is needed."""
     forbid_distances(monkeypatch)
-    monkeypatch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
+    draw_quickly(monkeypatch)
     options = ["figures", "--results", str(page.RESULTS_FOLDER), "--out", str(tmp_path)]
     done = CliRunner().invoke(app, options)
     assert done.exit_code == 0, done.stderr

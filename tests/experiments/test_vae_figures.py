@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from experiments.common.drawing import FORMATS, REPORT
+from experiments.common.drawing import REPORT
 from experiments.common.pages import criterion_words
 from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.vae.__main__ import app
@@ -15,7 +15,7 @@ from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
 from experiments.vae.draw import FIGURES
 from experiments.vae.page import IMAGES, PAGE, RESULTS_FOLDER, page_text, write_vae_page
-from stored_support import forbid_distances
+from stored_support import draw_quickly, forbid_distances
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
@@ -51,10 +51,11 @@ def test_figures_are_drawn_from_stored_results_alone(
 ) -> None:
     """Nothing is aligned or measured again, and no network is needed."""
     forbid_distances(monkeypatch)
+    draw_quickly(monkeypatch)
     options = ["figures", "--results", str(RESULTS_FOLDER), "--out", str(tmp_path)]
     done = CliRunner().invoke(app, options)
     assert done.exit_code == 0, done.stderr
-    expected = {f"{name}.{suffix}" for name in DRAWN for suffix in FORMATS} | {REPORT}
+    expected = {f"{name}.png" for name in DRAWN} | {REPORT}
     assert {file.name for file in tmp_path.iterdir()} == expected
     assert (tmp_path / "fig4.png").read_bytes().startswith(b"\x89PNG")
     assert "cannot be told" in done.stderr
