@@ -10,6 +10,7 @@ import pytest
 import repshape as rs
 from repshape import baselines, inference
 from repshape.errors import InputError
+from repshape.groups import BlockOrthogonal, SignedPermutations
 from repshape.moments import OneTrialWarning
 
 # Powers of two, which scale numbers exactly.
@@ -302,3 +303,22 @@ def test_whitening_of_responses_whose_squares_are_denormal_does_not_warn() -> No
     points = np.random.default_rng(0).normal(size=(6, 2)) * 1e-158
     white = rs.Preprocess(whitening=1.0, scale=True).fit(points).apply(points).means
     np.testing.assert_allclose(white.T @ white / 6, np.eye(2) / 2, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        rs.GaussianShapeMetric(group=SignedPermutations()),
+        rs.EnergyShapeMetric(group=SignedPermutations()),
+        rs.WassersteinShapeMetric(1.5, group=BlockOrthogonal([1, 2]), n_starts=2),
+    ],
+)
+def test_groups_that_are_objects_refuse_extreme_responses_and_take_others(metric) -> None:
+    """Squares overflowed in the search, which failed in NumPy and SciPy."""
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 5, 3))
+    for factor in (1e105, 1e-105):
+        with pytest.raises(InputError, match="need responses between 1e-38 and 1e38"):
+            metric.distance(x, factor * y)
+    c = 2.0**100
+    expected = metric.distance(x, y) * (c**0.5 if hasattr(metric, "q") else c)
+    assert metric.distance(c * x, c * y) == pytest.approx(expected, rel=1e-6)

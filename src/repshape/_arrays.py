@@ -101,13 +101,15 @@ def extreme_unit(*arrays: FloatArray, digits: int = ORDINARY_DIGITS) -> float:
     return 1.0 if abs(exponent) <= digits or largest == 0 else float(2.0**exponent)
 
 
-def check_moderate(array: FloatArray, name: str) -> None:
+def check_moderate(
+    array: FloatArray, name: str, who: str = "Intervals and tests square squared distances, and"
+) -> None:
     """Raise if the squares of squares of some responses would overflow, or all of them vanish."""
     if extreme_unit(array) != 1:
         raise InputError(
-            "Intervals and tests square squared distances, and need responses between 1e-38 and "
-            f"1e38. The largest is {np.abs(array).max():.3g} in {name}. Divide the responses of "
-            "all networks by the same number."
+            f"{who} need responses between 1e-38 and 1e38. The largest is "
+            f"{np.abs(array).max():.3g} in {name}. Divide the responses of all networks by the "
+            "same number."
         )
 
 

@@ -148,7 +148,8 @@ class Group(ABC):
 
     The distance minimised over any such group is a metric (Prop. 1). To use another group than
     those with a name, derive a class and pass an object of it as the ``group`` of a metric. The
-    search alternates in Python, which is slower than the compiled search of the named groups.
+    search alternates in Python, which is slower than the compiled search of the named groups, and
+    needs responses between 1e-38 and 1e38.
 
     Attributes
     ----------

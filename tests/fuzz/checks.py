@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from repshape.groups import BlockOrthogonal, Group, SignedPermutations
+
 from .draws import Array
 
 # A distance and its plain twin agree to this fraction of the largest response, per root of a
@@ -66,11 +68,16 @@ def one_sentence(error: Exception) -> None:
     demand(good and not words[0].islower(), f"not a sentence: {words!r}")
 
 
-def in_group(T: Array, group: str, *, padded: bool) -> None:
+def in_group(T: Array, group: str | Group, *, padded: bool) -> None:
     """Raise unless T (n_x, n_y) is an element of a group, or a part of one."""
     small = T.T if T.shape[0] < T.shape[1] else T
     n_large, n_small = small.shape
     demand(np.isfinite(T).all(), "the transform is not finite")
+    if isinstance(group, BlockOrthogonal):
+        blocks = np.repeat(np.arange(len(group.sizes)), group.sizes)
+        demand((T[blocks[:, None] != blocks] == 0).all(), "a transform leaves its blocks")
+    if isinstance(group, SignedPermutations):
+        demand(np.isin(T, (-1.0, 0.0, 1.0)).all(), "a signed permutation has other entries")
     if group == "soft":
         demand((T >= 0).all(), "a plan has negative masses")
         plan = T / T.shape[0]
@@ -93,7 +100,7 @@ def in_group(T: Array, group: str, *, padded: bool) -> None:
         demand(np.linalg.det(T) > 0, "a rotation is a reflection")
 
 
-def sound(alignment: Any, group: str, *, parts: bool, padded: bool) -> None:
+def sound(alignment: Any, group: str | Group, *, parts: bool, padded: bool) -> None:
     """Raise unless an alignment is finite, in the group, and not below its bound."""
     demand(np.isfinite(alignment.distance), f"the distance is {alignment.distance}")
     demand(np.isfinite(alignment.lower_bound), f"the bound is {alignment.lower_bound}")

@@ -24,6 +24,7 @@ class Draw:
         self.words: list[Any] = []
         # What the function should do: return a "value", answer with a "refusal", or "either".
         self.expect = "either"
+        self.group_objects = False  # whether groups are given as objects, not by their names
 
     def pick(self, options: Sequence[Choice]) -> Choice:
         return options[int(self.rng.integers(len(options)))]

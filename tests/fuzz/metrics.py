@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from repshape.groups import GROUPS
+from repshape.groups import BlockOrthogonal, Group, SignedPermutations, oracle
 
 from . import twins
 from .checks import NOTHING, TWIN, WrongError, close, demand, sound
@@ -29,6 +29,8 @@ Make = Callable[[int, int], Net]
 NAMED = ["orthogonal", "rotation", "permutation", "identity"]
 # Powers of two by which the scaling law multiplies responses.
 FACTORS = [2.0, 0.5, 2.0**40, 2.0**-40, 2.0**200, 2.0**-200]
+# Groups that are given as objects refuse responses outside this range.
+MODERATE = 1e-37, 1e37
 
 
 @dataclass
@@ -76,10 +78,20 @@ class Case:
 def sizes(draw: Draw) -> tuple[int, int, int]:
     """Return a number of conditions, and the neurons of two networks: equal in half the cases."""
     M, n = draw.whole(1, MOST_CONDITIONS), draw.whole(1, MOST_NEURONS)
-    return M, n, n if draw.chance(0.5) else draw.whole(1, MOST_NEURONS)
+    return M, n, n if draw.group_objects or draw.chance(0.5) else draw.whole(1, MOST_NEURONS)
 
 
-def search_options(draw: Draw, M: int, n: int, group: str) -> dict[str, Any]:
+def pick_group(draw: Draw, names: list[str], n: int) -> str | Group:
+    """Return one of the names or, where groups are given as objects, a group for n neurons."""
+    if not draw.group_objects:
+        return draw.pick(names)
+    if draw.chance(0.5):
+        return SignedPermutations()
+    cuts = np.flatnonzero(draw.rng.random(n - 1) < 0.4) + 1
+    return BlockOrthogonal(np.diff([0, *cuts.tolist(), n]).tolist())
+
+
+def search_options(draw: Draw, M: int, n: int, group: str | Group) -> dict[str, Any]:
     """Return the options that all searches share."""
     options: dict[str, Any] = {"group": group, "n_starts": draw.pick([1, 2, 3, 3])}
     if draw.chance(0.08) and group != "soft":
@@ -106,12 +118,12 @@ def normalised(given: Any, M: int) -> Array:
     return np.asarray(found / found.sum())
 
 
-def partner(draw: Draw, x: Net, make: Make, n: int, group: str) -> tuple[Net, bool]:
+def partner(draw: Draw, x: Net, make: Make, n: int, group: str | Group) -> tuple[Net, bool]:
     """Return the other network, and whether it is a copy of the first up to the group."""
     if n != x.n_neurons or not x.usable or not draw.chance(0.15) or group == "soft":
         return make(n, 0), False
     draw.note("y is a copy of x")
-    T = GROUPS[group](draw.rng.normal(size=(n, n)))
+    T = oracle(group)(draw.rng.normal(size=(n, n)))
     covariances = x.covariances
     if covariances is not None:
         covariances = T @ covariances @ T.T
@@ -127,17 +139,23 @@ def run(draw: Draw, case: Case) -> None:
     metric, x, y = case.metric, case.x, case.y
     draw.note(metric)
     draw.expect = case.expect
+    if draw.group_objects and draw.expect == "value" and not is_moderate(case.x, case.y):
+        draw.expect = "either"
     found = metric.align(x.given, y.given)
     if draw.expect == "refusal":
         raise WrongError("a network that is not finite got a distance")
-    group = str(metric.group)
-    sound(found, group, parts=case.parts, padded=metric.pad_to is not None)
+    sound(found, metric.group, parts=case.parts, padded=metric.pad_to is not None)
     exact = not (x.denormal or y.denormal)
     if exact:
         agrees_with_twin(case, found)
     law = draw.pick(LAWS if exact else EXACT_LAWS)
     draw.note(law.__name__)
     law(draw, case, found)
+
+
+def is_moderate(*nets: Net) -> bool:
+    """Return whether no network is extremely large or small."""
+    return all(net.size == 0 or MODERATE[0] < net.size < MODERATE[1] for net in nets)
 
 
 def agrees_with_twin(case: Case, found: Any) -> None:
@@ -179,7 +197,9 @@ def zero_to_itself(draw: Draw, case: Case, found: Any) -> None:
 
 def scaled(draw: Draw, case: Case, found: Any) -> None:
     """Multiplying both networks by c multiplies the distance by a power of c."""
-    c = draw.pick(FACTORS)
+    c = draw.pick(FACTORS[:4] if draw.group_objects else FACTORS)
+    if draw.group_objects:
+        draw.expect = "either"
     present = [c * net.size for net in (case.x, case.y) if net.size > 0]
     if not case.scales or max(present, default=1) > 1e150 or min(present, default=1) < 1e-150:
         return
@@ -219,7 +239,7 @@ def one_of_many(draw: Draw, case: Case, found: Any) -> None:
 
 def triangle(draw: Draw, case: Case, found: Any) -> None:
     """Where the optimum is exact, no detour is shorter."""
-    n = draw.whole(1, MOST_NEURONS)
+    n = case.x.n_neurons if draw.group_objects else draw.whole(1, MOST_NEURONS)
     metric = case.metric
     if not case.exact or metric.pad_to is not None:
         return
@@ -228,7 +248,7 @@ def triangle(draw: Draw, case: Case, found: Any) -> None:
             return
         n = case.x.n_neurons
     z = case.make(n, 0)
-    if not z.usable:
+    if not z.usable or (draw.group_objects and not is_moderate(z)):
         return
     first, second = metric.distance(case.x.given, z.given), metric.distance(z.given, case.y.given)
     unit = unit_of(case.x, case.y, z) ** case.degree
@@ -243,7 +263,7 @@ LAWS = [symmetric, symmetric, zero_to_itself, scaled, same_bits, scored, one_of_
 def gaussian(draw: Draw) -> None:
     """GaussianShapeMetric."""
     M, n_x, n_y = sizes(draw)
-    group = draw.pick([*NAMED, "orthogonal", "soft"])
+    group = pick_group(draw, [*NAMED, "orthogonal", "soft"], n_x)
     alpha = draw.pick([0.0, 0.3, 1.0, 1.0, 2.0])
     options = search_options(draw, M, max(n_x, n_y), group)
     metric = rs.GaussianShapeMetric(alpha, **options)
@@ -266,7 +286,7 @@ def gaussian(draw: Draw) -> None:
 def energy(draw: Draw) -> None:
     """EnergyShapeMetric."""
     M, n_x, n_y = sizes(draw)
-    group, q = draw.pick([*NAMED, "soft"]), draw.pick([0.5, 1.0, 1.0, 1.5, 2.0])
+    group, q = pick_group(draw, [*NAMED, "soft"], n_x), draw.pick([0.5, 1.0, 1.0, 1.5, 2.0])
     estimator = draw.pick(["u", "v"])
     metric = rs.EnergyShapeMetric(
         q, estimator=estimator, **search_options(draw, M, max(n_x, n_y), group)
@@ -294,7 +314,7 @@ def energy(draw: Draw) -> None:
 def wasserstein(draw: Draw) -> None:
     """WassersteinShapeMetric."""
     M, n_x, n_y = sizes(draw)
-    group, p = draw.pick(NAMED), draw.pick([1.0, 1.5, 2.0, 2.0, 3.0])
+    group, p = pick_group(draw, NAMED, n_x), draw.pick([1.0, 1.5, 2.0, 2.0, 3.0])
     options = search_options(draw, M, max(n_x, n_y), group)
     options["n_starts"] = draw.pick([1, 1, 1, 1, 1, 1, 2, 3])
     metric = rs.WassersteinShapeMetric(p, **options)
@@ -314,7 +334,7 @@ def wasserstein(draw: Draw) -> None:
 def procrustes(draw: Draw) -> None:
     """ProcrustesShapeMetric."""
     M, n_x, n_y = sizes(draw)
-    group, angular = draw.pick([*NAMED, "soft"]), draw.chance(0.3)
+    group, angular = pick_group(draw, [*NAMED, "soft"], n_x), draw.chance(0.3)
     options = search_options(draw, M, max(n_x, n_y), group)
     options.pop("n_starts")
     center = draw.chance(0.6)
@@ -347,6 +367,12 @@ def procrustes(draw: Draw) -> None:
     if angular and center and x.usable and y.usable:
         case.rounding = (1e-14 * (x.offset + y.offset)) ** 2
     run(draw, case)
+
+
+def group_objects(draw: Draw) -> None:
+    """Groups that are given as objects, in the four metrics of whole networks."""
+    draw.group_objects = True
+    draw.pick([gaussian, gaussian, energy, wasserstein, procrustes])(draw)
 
 
 def process(draw: Draw) -> None:

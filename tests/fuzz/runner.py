@@ -34,6 +34,7 @@ SUBJECTS: dict[str, tuple[Subject, float]] = {
     "ProcessShapeMetric": (metrics.process, 8),
     "ConvShapeMetric": (metrics.conv, 5),
     "CovarianceShapeMetric": (metrics.covariance, 3),
+    "groups given as objects": (metrics.group_objects, 1),
     "baselines": (measures.baseline, 8),
     "procrustes_moments": (measures.procrustes_moments, 1),
     "estimate_moments": (measures.estimator, 5),

@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.intp]
 
 # The mean of the same scores in another order differs by rounding, and counts as equal.
 ROUNDING = 1e-12
-# Permuted targets that are predicted side by side: so many numbers stay in the cache of a processor.
+# Permuted targets are predicted side by side, as long as so many numbers stay in the cache.
 BATCH = 200_000
 
 
@@ -221,7 +221,7 @@ class Protocol:
         members: IntArray | None,
         predicted: Sequence[tuple[FloatArray, IntArray]],
     ) -> tuple[FloatArray, FloatArray]:
-        """Return for each row of targets the score of each test set (rows, splits), and the mean."""
+        """Return, for each row of targets, the score of each test set and their mean."""
         columns = []
         for split, (found, _) in zip(splits, predicted, strict=True):
             truth = targets[:, split.outer.test]

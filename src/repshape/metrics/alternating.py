@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
+from repshape._arrays import check_moderate
 from repshape.errors import InputError
 from repshape.groups import Group
+from repshape.responses import Gaussians, Trials
 from repshape.solvers.alternation import Exploration, Found, Problem, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.starts import mean_gain, tie_broken
@@ -34,6 +36,15 @@ class Statistics:
 
     means: FloatArray
     moments: Moments
+
+
+def check_units(network: Trials | Gaussians) -> None:
+    """Raise if the search, which works in the units of the responses, would overflow or vanish."""
+    if isinstance(network, Trials):
+        parts = [network.pooled]
+    else:
+        parts = [network.means, network.variances**0.5]
+    check_moderate(np.concatenate(parts), "a network", "Groups that are given as objects")
 
 
 class Objective(Problem, Protocol):

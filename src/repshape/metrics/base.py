@@ -35,6 +35,7 @@ from repshape.groups import (
     nearest_orthogonal,
     oracle,
 )
+from repshape.metrics.alternating import check_units
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -261,10 +262,13 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
 
     def _prepare_checked(self, network: Trials | Gaussians) -> P:
         """Preprocess and prepare a network, with parameters that are known to be valid."""
-        if self.preprocess is None:
-            return self._prepare(network, None)
-        phi = self.preprocess.fit(network, self.weights)
-        return self._prepare(phi.apply(network), phi)
+        phi = None
+        if self.preprocess is not None:
+            phi = self.preprocess.fit(network, self.weights)
+            network = phi.apply(network)
+        if isinstance(self.group, Group):
+            check_units(network)
+        return self._prepare(network, phi)
 
     def align_prepared(self, x: P, y: P) -> Alignment:
         """Return the alignment of two prepared networks."""
