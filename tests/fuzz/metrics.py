@@ -365,7 +365,7 @@ def procrustes(draw: Draw) -> None:
     case = Case(metric, x, y, make, twin, exact=True, strict=not angular)
     case.degree = 0.0 if angular else 1.0
     if angular and center and x.usable and y.usable:
-        case.rounding = (1e-14 * (x.offset + y.offset)) ** 2
+        case.rounding = (1e-14 * (x.offset_of(w) + y.offset_of(w))) ** 2
     run(draw, case)
 
 

@@ -70,8 +70,13 @@ class Net:
     @property
     def offset(self) -> float:
         """How much larger the means are than their differences, which lose as many digits."""
-        spread = np.ptp(self.means, axis=0).max()
-        return float(np.abs(self.means).max() / spread) if spread else 0.0
+        return self.offset_of(np.ones(len(self.means)))
+
+    def offset_of(self, weights: Array) -> float:
+        """Return the same of the conditions that count."""
+        means = self.means[weights > 0]
+        spread = np.ptp(means, axis=0).max()
+        return float(np.abs(means).max() / spread) if spread else 0.0
 
     def times(self, factor: float) -> Any:
         """Return the plain network with all responses multiplied, exactly for a power of two."""
