@@ -2,6 +2,10 @@
 
 The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``; later also
 ``scores.json``. An interrupted run resumes when the command is repeated (`common.files`).
+
+Networks of the small scale that are already trained and scored are in ``trained/small``, beside
+this file, mostly without their weights. Copy them to the folder ``networks`` of a study, and the
+commands train and score only the others.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from experiments.vae.settings import (
     Convolution,
     ScoreSettings,
     Settings,
+    plan_networks,
 )
 from experiments.vae.sprites import factors_of
 from test_common_jobs import environment
@@ -224,3 +225,21 @@ def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_everything_but_the_networks_works_without_torch() -> None:
     code = "import sys, experiments.vae.__main__; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
+
+
+def test_networks_that_are_kept_belong_to_the_small_scale() -> None:
+    """They need no weights any more: latents and scores are there."""
+    settings = SCALES["small"]["dsprites"]
+    plans = {plan.name: plan for plan in plan_networks("dsprites", settings)}
+    kept = list((Path(run.__file__).parent / "trained" / "small").iterdir())
+    assert kept
+    for folder in kept:
+        plan = plans[folder.name]
+        record = json.loads((folder / files.RECORD).read_text())
+        assert (record["name"], record["seed"]) == (plan.name, plan.seed)
+        with np.load(folder / run.LATENTS, allow_pickle=False) as latents:
+            assert latents["means"].shape == (settings.n_held_out, settings.architecture.latents)
+        if run.is_scored(plan):
+            assert record["steps"] == settings.steps
+            found = json.loads((folder / run.SCORES).read_text())
+            assert list(found["scores"]) == list("ABCDEFGHIJKLMNO")
