@@ -198,10 +198,9 @@ def zero_to_itself(draw: Draw, case: Case, found: Any) -> None:
 def scaled(draw: Draw, case: Case, found: Any) -> None:
     """Multiplying both networks by c multiplies the distance by a power of c."""
     c = draw.pick(FACTORS[:4] if draw.group_objects else FACTORS)
-    if draw.group_objects:
-        draw.expect = "either"
     present = [c * net.size for net in (case.x, case.y) if net.size > 0]
-    if not case.scales or max(present, default=1) > 1e150 or min(present, default=1) < 1e-150:
+    low, high = MODERATE if draw.group_objects else (1e-150, 1e150)
+    if not case.scales or max(present, default=1) > high or min(present, default=1) < low:
         return
     again = case.metric.distance(case.x.times(c), case.y.times(c)) / c**case.degree
     unit = unit_of(case.x, case.y) ** case.degree
