@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments.common.reproducible import seeded
+from experiments.vae.convolution import Convolution, TransposedConvolution
 from experiments.vae.settings import INITIALISATIONS, Architecture, Discriminator
 from experiments.vae.sprites import FloatArray
 from repshape.errors import check_choice
@@ -127,7 +128,7 @@ def _encoder(shape: Architecture) -> nn.Sequential:
     layers: list[nn.Module] = []
     channels = shape.channels
     for layer in shape.encoder:
-        convolution = nn.Conv2d(channels, layer.filters, layer.kernel, 2, layer.padding)
+        convolution = Convolution(channels, layer.filters, layer.kernel, 2, layer.padding)
         layers += [convolution, nn.ReLU()]
         channels = layer.filters
     dense = [nn.Flatten(), nn.Linear(prod(shape.inner), shape.hidden), nn.ReLU()]
@@ -145,6 +146,7 @@ def _decoder(shape: Architecture) -> nn.Sequential:
     layers: list[nn.Module] = []
     channels = shape.inner[0]
     for filters in shape.decoder:
-        layers += [nn.ConvTranspose2d(channels, filters, 4, 2, 1), nn.ReLU()]
+        layers += [TransposedConvolution(channels, filters, 4, 2, 1), nn.ReLU()]
         channels = filters
-    return nn.Sequential(*dense, *layers, nn.ConvTranspose2d(channels, shape.channels, 4, 2, 1))
+    last = TransposedConvolution(channels, shape.channels, 4, 2, 1)
+    return nn.Sequential(*dense, *layers, last)
