@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fuzz import metrics, runner
+from fuzz.__main__ import load
 from fuzz.checks import WrongError, in_group, no_nan, one_sentence
 from fuzz.draws import Draw
 from repshape.errors import InputError
@@ -119,7 +120,6 @@ def test_the_command_continues_its_tally(tmp_path: Path) -> None:
     assert (kept["cases"], kept["next"], kept["failed"]) == (25, 25, 0)
     counted = runner.run_range(3, 0, 25)
     assert kept["functions"] == {name: dict(one) for name, one in counted.functions.items()}
-    other = command("--cases", "30", "--seed", "4")
-    assert other.returncode == 1
-    assert "belongs to another seed" in other.stderr
-    assert command("--cases", "30", "--function", "embed").returncode == 1
+    for seed, function in ((4, None), (3, "embed")):
+        with pytest.raises(SystemExit, match="belongs to another seed, function or version"):
+            load(path, seed, function)

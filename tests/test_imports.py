@@ -90,6 +90,17 @@ def test_a_matrix_is_saved_without_the_modules_of_cohorts_and_metrics() -> None:
     assert loaded_after(code) & {"zarr", "matplotlib", "sklearn"} == set()
 
 
+def test_distances_are_computed_without_scikit_learn() -> None:
+    """It would take most of the time in which every process of a large job starts."""
+    code = (
+        "import numpy, repshape as rs\n"
+        "metric = rs.GaussianShapeMetric().with_parameters(alpha=0.5)\n"
+        "networks = numpy.random.default_rng(0).normal(size=(3, 4, 5, 2))\n"
+        "rs.pairwise(list(networks), metric)"
+    )
+    assert loaded_after(code) & {"sklearn", "matplotlib"} == set()
+
+
 def test_version_takes_little_time() -> None:
     """The whole process, from the start of the interpreter."""
     ending = "import json, time; print(json.dumps(time.process_time()))"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from browser_support import Browser
 
-from docs.building import build_site
+from docs.building import shared_site
 
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:")
 PAGES = ("index.html", "maths.html", "netrep.html", "gallery.html", "reference/metrics.html")
@@ -15,7 +15,7 @@ PAGES = ("index.html", "maths.html", "netrep.html", "gallery.html", "reference/m
 
 @pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(tmp_path_factory.mktemp("site"))
+    return shared_site(tmp_path_factory)
 
 
 def show(browser: Browser, path: Path, width: int = 1280) -> None:

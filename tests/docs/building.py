@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from docs.blocks import ROOT
 
@@ -23,4 +25,17 @@ def build_site(folder: Path) -> Path:
     finally:
         config.plugins.on_shutdown()
         logging.getLogger("mkdocs").handlers.clear()
+    return folder
+
+
+def shared_site(factory: pytest.TempPathFactory) -> Path:
+    """Return the site, built once for all processes of a test run."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    folder, done = root / "site", root / "site.done"
+    with FileLock(root / "site.lock"):
+        if not done.exists():
+            build_site(folder)
+            done.touch()
     return folder

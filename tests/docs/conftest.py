@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from docs.building import build_site
+from docs.building import shared_site
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_site(tmp_path_factory.mktemp("site"))
+    return shared_site(tmp_path_factory)

@@ -25,6 +25,7 @@ from experiments.vae.settings import (
     plan_networks,
 )
 from experiments.vae.sprites import factors_of
+from stored_support import draw_quickly
 from test_common_jobs import environment
 from test_vae_training import tiny_settings, without_times
 from typer.testing import CliRunner
@@ -200,6 +201,7 @@ def test_only_commands_that_exist_are_offered() -> None:
 
 def test_all_steps_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From two networks of 50 steps for each seed to figures, with one command."""
+    draw_quickly(monkeypatch)
     strengths = {"beta": (1.0,), "dip_i": (5.0,)}
     sizes = replace(SPRITES, strengths=strengths, seeds=3, steps=50, untrained_seeds=2)
     monkeypatch.setitem(SCALES, "tiny", {"dsprites": sizes})

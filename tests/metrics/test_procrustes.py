@@ -301,6 +301,8 @@ def test_parameters_follow_scikit_learn() -> None:
     x, y = means(3), means(3, 1)
     assert copy.distance(x, y) == rs.ProcrustesShapeMetric().distance(x, y)
     assert repr(metric) == "ProcrustesShapeMetric(distance='angular', whitening=0.5)"
+    with pytest.raises(InputError, match="has no parameter 'alpha'"):
+        metric.set_params(alpha=1)
     assert rs.pairwise([x, y], metric).description["parameters"]["distance"] == "angular"
 
 

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
 
 from repshape import _native
 from repshape._arrays import count
@@ -36,6 +35,7 @@ from repshape.groups import (
     oracle,
 )
 from repshape.metrics.alternating import check_units
+from repshape.metrics.parameters import Parameters
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -135,7 +135,7 @@ class Prepared:
     padded: bool = field(default=False, kw_only=True)
 
 
-class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
+class ShapeMetric(Parameters, ABC, Generic[P]):
     """Base class of the metrics: a ground metric, minimised over a group of transforms.
 
     Attributes
@@ -205,11 +205,6 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         """Return what identifies the metric, ready for JSON: name, parameters and version."""
         return describe(self)
 
-    def with_parameters(self, **values: Any) -> Self:
-        """Return a copy of the metric with some parameters changed."""
-        changed: Self = clone(self).set_params(**values)
-        return changed
-
     def _sentence(self) -> str:
         """Describe in one sentence what the distance measures, for the reader of a report."""
         return f"Distances by {type(self).__name__}."
@@ -223,10 +218,6 @@ class ShapeMetric(BaseEstimator, ABC, Generic[P]):  # type: ignore[misc]
         given = dict(zip(self._rules, values, strict=True))
         check_parameters(type(self).__name__, given, self._rules)
         self._validated = tuple(values)
-
-    def _parameter(self, name: str) -> Any:
-        """Return a parameter by its name; `get_params` would read the signature each time."""
-        return getattr(self, name)
 
     @abstractmethod
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:

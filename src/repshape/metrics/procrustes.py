@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     title = "Procrustes"
     full_title = "Procrustes shape distance"
     key_parameter = ("whitening", "whitening")
+    _attributes: ClassVar[Mapping[str, str]] = {"distance": "_distance"}  # it is also a method
     _rules: ClassVar[Mapping[str, Rule]] = {
         "group": SOFT_RULE,
         "whitening": partial(check_real, low=0, high=1),
@@ -154,29 +155,15 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
     ) -> None:
         self.group = group
         self.whitening = whitening
-        self._distance = distance  # `distance` itself is the method; see get_params
+        self._distance = distance
         self.center = center
         self.preprocess = preprocess
         self.weights = weights
         self.pad_to = pad_to
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as scikit-learn's estimators do."""
-        return {**super().get_params(deep), "distance": self._distance}
-
     def _validate_parameters(self) -> None:
         super()._validate_parameters()
         refuse_padding(self)
-
-    def _parameter(self, name: str) -> Any:
-        return self._distance if name == "distance" else getattr(self, name)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, as scikit-learn's estimators do."""
-        if "distance" in params:
-            self._distance = params.pop("distance")
-        super().set_params(**params)
-        return self
 
     @property
     def is_metric(self) -> bool:
