@@ -47,9 +47,11 @@ gallery: $(VENV)/.installed
 	MPLBACKEND=Agg $(BIN)/python -m repshape.plots.gallery --out docs/images/gallery
 	MPLBACKEND=Agg $(BIN)/python -m docs_tools.banner
 
-# A process for each core, with one thread each: threads that wait for each other would take most of the time.
+# One process more than there are cores, since many tests wait for a browser or for other processes; and one thread in
+# each, since threads that wait for each other on busy cores would take most of the time.
 test: $(VENV)/.installed-dev
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -q -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
 
 quick: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q @tests/quick.txt
