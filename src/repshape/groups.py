@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from repshape.errors import InputError, check_choice, check_integer
 
@@ -70,6 +69,8 @@ def nearest_permutation(G: FloatArray) -> FloatArray:
            [1., 0.],
            [0., 1.]])
     """
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
     rows, columns = linear_sum_assignment(G, maximize=True)
     T = np.zeros(G.shape)
     T[rows, columns] = 1.0

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
 
 from repshape._arrays import FloatArray, IntArray, count, extreme_unit, name_condition, symmetrized
 from repshape.errors import (
@@ -298,6 +297,8 @@ def _oas(trials: Trials, options: CovarianceEstimator, rng: np.random.Generator)
 def _shrinkage_cv(
     trials: Trials, options: CovarianceEstimator, rng: np.random.Generator
 ) -> _Estimate:
+    from scipy.optimize import minimize_scalar  # takes long to import
+
     halves = [
         _held_out_spectrum(batch, options.target, rng)
         for _ in range(options.n_splits)

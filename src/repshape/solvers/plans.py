@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from repshape.errors import InputError, MissingDependencyError
@@ -65,6 +64,8 @@ def exact_plan(costs: FloatArray) -> Plan:
     >>> exact_plan(np.array([[1.0, 0.0], [0.0, 2.0]])).cost
     0.0
     """
+    from scipy.optimize import linear_sum_assignment  # takes long to import
+
     L, K = costs.shape
     if L == K:
         rows, columns = linear_sum_assignment(costs)
