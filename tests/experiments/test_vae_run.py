@@ -231,12 +231,13 @@ def test_everything_but_the_networks_works_without_torch() -> None:
 
 def test_networks_that_are_kept_belong_to_the_small_scale() -> None:
     """They need no weights any more: latents and scores are there."""
-    settings = SCALES["small"]["dsprites"]
-    plans = {plan.name: plan for plan in plan_networks("dsprites", settings)}
+    sizes = SCALES["small"]
+    plans = {plan.name: plan for name in sizes for plan in plan_networks(name, sizes[name])}
     kept = list((Path(run.__file__).parent / "trained" / "small").iterdir())
     assert kept
     for folder in kept:
         plan = plans[folder.name]
+        settings = sizes[plan.dataset]
         record = json.loads((folder / files.RECORD).read_text())
         assert (record["name"], record["seed"]) == (plan.name, plan.seed)
         with np.load(folder / run.LATENTS, allow_pickle=False) as latents:
