@@ -92,7 +92,7 @@ def test_a_matrix_is_saved_without_the_modules_of_cohorts_and_metrics() -> None:
 
 
 def test_distances_are_computed_without_scikit_learn() -> None:
-    """It would take most of the time in which every process of a large job starts."""
+    """It would take half of the time in which every process of a large job starts."""
     code = (
         "import numpy, repshape as rs\n"
         "metric = rs.GaussianShapeMetric().with_parameters(alpha=0.5)\n"

@@ -1,7 +1,7 @@
 """Convolutions of 4 x 4 pixels with stride 2 and padding 1, in native code where that is faster.
 
 PyTorch is slow for the few filters of the small scale: with ``convolution.cpp`` a network trains in
-about 0.6 of the time. The file is compiled when a process needs it first. Without a compiler, and
+about 0.6 of the time. The file is compiled when a process first needs it. Without a compiler, and
 for shapes that it does not cover, PyTorch's own code is used; results agree but for rounding.
 """
 

@@ -13,7 +13,6 @@ import pytest
 import repshape.demo
 from repshape.cli import run
 from repshape.cli.app import COMMANDS
-from repshape.cli.shared import tell
 from repshape.datasets import load_vae_distances, vaes
 from repshape.demo import Demo, run_demo, save_demo
 from repshape.matrix.distances import DistanceMatrix
@@ -71,32 +70,27 @@ def test_every_command_has_the_same_shape(name: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.usefixtures("_quick")
-def test_words_go_to_stderr_and_one_json_object_to_stdout(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["demo", "--out", str(tmp_path), "--json"]) == 0
+def test_words_go_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--out", str(tmp_path)]) == 0
     captured = capsys.readouterr()
+    assert captured.out == ""
     assert "15 networks of two neurons: 5 noise correlations x 3 noise scales" in captured.err
     for panel in "CDE":
         assert f"Figure 2 {panel} holds: " in captured.err
     page = (tmp_path / "report.html").resolve().as_uri()
     assert f"Open in a browser: {page} and " in captured.err
+
+
+@pytest.mark.usefixtures("_quick")
+def test_json_is_one_object_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--out", str(tmp_path), "--json", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
     summary = json.loads(captured.out)
     assert summary["networks"] == 15
     assert [panel["alpha"] for panel in summary["panels"]] == [1.0, 2.0, 0.0]
     assert [finding["holds"] for finding in summary["findings"]] == [True, True, True]
     assert all(Path(file).stat().st_size for file in summary["files"])
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize("quiet", [False, True])
-def test_words_and_json_can_be_had_alone(
-    capsys: pytest.CaptureFixture[str], as_json: bool, quiet: bool
-) -> None:
-    tell(["Some words."], {"number": 1}, as_json=as_json, quiet=quiet)
-    captured = capsys.readouterr()
-    assert captured.out == ('{"number": 1}\n' if as_json else "")
-    assert captured.err == ("" if quiet else "Some words.\n")
 
 
 def test_demo_files_hold_what_was_computed(small: Demo, tmp_path: Path) -> None:
