@@ -32,7 +32,9 @@ class Sample:
 
     def __init__(self, distances: Mapping[str, FloatArray], metadata: pd.DataFrame) -> None:
         self.distances, self.metadata = dict(distances), metadata
-        self.cache: dict[Any, float] = {}
+        self.cache: dict[Any, Any] = {}
+        self.whole = self  # what a part without a seed was taken from,
+        self.index = np.arange(len(metadata))  # and where its networks are there
 
     def __len__(self) -> int:
         return len(self.metadata)
@@ -54,14 +56,24 @@ class Sample:
 
     @cached_property
     def without_a_seed(self) -> list[Sample]:
-        """The networks without one of the seeds, for each seed."""
-        return [self.keep(self.column("seed") != seed) for seed in self.seeds]
+        """The networks without one of the seeds, for each seed; they know what is left out."""
+        parts = []
+        for seed in self.seeds:
+            chosen = self.column("seed") != seed
+            part = self.keep(chosen)
+            part.whole, part.index = self, np.flatnonzero(chosen)
+            parts.append(part)
+        return parts
 
-    def known(self, key: Any, compute: Callable[[], float]) -> float:
-        """Return a number that is computed only once."""
-        if key not in self.cache:
-            self.cache[key] = compute()
-        return self.cache[key]
+    def predicted(
+        self, key: Any, compute: Callable[[Sample], npt.NDArray[Any]]
+    ) -> npt.NDArray[Any]:
+        """Return a number for each network, computed only once, also for parts without a seed."""
+        cache = self.whole.cache
+        if key not in cache:
+            cache[key] = compute(self.whole)
+        found: npt.NDArray[Any] = cache[key][self.index]
+        return found
 
     def other_seeds(self) -> BoolArray:
         """Return which pairs (i < j) have different seeds, as a matrix (K, K)."""
@@ -85,10 +97,17 @@ class Interval:
         return {name: float(v) if np.isfinite(v) else None for name, v in vars(self).items()}
 
 
-def jackknife(statistic: Statistic, sample: Sample, level: float) -> Interval:
+def jackknife(
+    statistic: Statistic, sample: Sample, level: float, *, predictions: bool = False
+) -> Interval:
     """Return a delete-one-seed jackknife interval with Student's t of (seeds - 1) degrees.
 
     For a mean over seeds it is the usual t interval. With fewer than three seeds there is none.
+
+    A statistic of ``predictions`` (`Sample.predicted`), each from other seeds, loses a seed's
+    networks but not what was learned from them. Seeds then are not independent, since they learn
+    from each other, and the variance is multiplied by 1 + n / (n - 1) for n seeds (Nadeau and
+    Bengio 2003, with one of n seeds predicted from n - 1).
 
     >>> frame = pd.DataFrame({"seed": [0, 1, 2, 3], "x": [1.0, 2.0, 3.0, 6.0]})
     >>> found = jackknife(lambda s: float(s.column("x").mean()), Sample({}, frame), 0.95)
@@ -101,7 +120,7 @@ def jackknife(statistic: Statistic, sample: Sample, level: float) -> Interval:
     if count < 3 or not np.isfinite(estimate):
         return Interval(estimate, np.nan, np.nan)
     parts = np.array([statistic(part) for part in sample.without_a_seed])
-    return _jackknife_interval(estimate, parts, level)
+    return _jackknife_interval(estimate, parts, level, predictions=predictions)
 
 
 def fold_interval(folds: Folds, level: float) -> Interval:
@@ -127,10 +146,14 @@ def fold_interval(folds: Folds, level: float) -> Interval:
     return _jackknife_interval(estimate, parts, level)
 
 
-def _jackknife_interval(estimate: float, parts: FloatArray, level: float) -> Interval:
+def _jackknife_interval(
+    estimate: float, parts: FloatArray, level: float, *, predictions: bool = False
+) -> Interval:
     """Return the interval from the estimates without each of the seeds."""
     count = len(parts)
     error = np.sqrt((count - 1) / count * ((parts - parts.mean()) ** 2).sum())
+    if predictions:
+        error *= np.sqrt(1 + count / (count - 1))
     half = float(student.ppf((1 + level) / 2, count - 1) * error)
     return Interval(estimate, estimate - half, estimate + half)
 

@@ -25,7 +25,7 @@ MATRICES = (*map(alpha_name, ALPHAS), ENERGY)
 TARGETS: dict[str, Callable[..., float]] = {
     "objective and every strength": st.cell_accuracy,
     "objective, high or low strength": st.extreme_accuracy,
-    "seed": lambda sample, matrix: st.seed_accuracy(sample, matrix) + 1 / len(sample.seeds),
+    "seed": lambda sample, matrix: st.seed_accuracy(sample, matrix) + 1 / len(sample.whole.seeds),
     "reconstruction": partial(st.r_squared, column="training_reconstruction"),
 }
 
@@ -35,7 +35,9 @@ def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
     targets = TARGETS | {letter: partial(st.r_squared, column=letter) for letter in NAMES}
     return {
         target: {
-            matrix: jackknife(partial(score, matrix=matrix), sample, FAMILY_LEVEL).summary()
+            matrix: jackknife(
+                partial(score, matrix=matrix), sample, FAMILY_LEVEL, predictions=True
+            ).summary()
             for matrix in MATRICES
         }
         for target, score in targets.items()

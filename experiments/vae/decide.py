@@ -24,11 +24,21 @@ FAILED_DECIDE = "the verdict changes without the networks that failed to train"
 
 @dataclass(frozen=True)
 class Rule:
-    """How a criterion is computed: from the networks of a group, by a statistic and a test."""
+    """How a criterion is computed: from the networks of a group, by a statistic and a test.
+
+    ``predictions`` says whether the statistic is about predictions from neighbours (`jackknife`).
+    """
 
     group: str
     statistic: Statistic
     p_value: Callable[[Sample, int], float] | None = None
+    predictions: bool = False
+
+
+def _prediction(
+    statistic: Statistic, p_value: Callable[[Sample, int], float] | None = None
+) -> Rule:
+    return Rule(SPRITES.name, statistic, p_value, predictions=True)
 
 
 def matrix_of(name: str) -> str:
@@ -63,26 +73,26 @@ def _seed(criterion: Criterion) -> Rule:
     def test(sample: Sample, permutations: int) -> float:
         return st.seed_p_value(sample, matrix, permutations)
 
-    return Rule(SPRITES.name, partial(st.seed_accuracy, matrix=matrix), test)
+    return _prediction(partial(st.seed_accuracy, matrix=matrix), test)
 
 
 def _gain(accuracy: Callable[[Sample, str], float]) -> Callable[[Criterion], Rule]:
-    return lambda criterion: Rule(SPRITES.name, partial(st.accuracy_gain, accuracy=accuracy))
+    return lambda criterion: _prediction(partial(st.accuracy_gain, accuracy=accuracy))
 
 
 def _scores_inside(criterion: Criterion) -> Rule:
     share = criterion.name == "share of scores"
-    return Rule(SPRITES.name, st.score_share if share else st.score_gain)
+    return _prediction(st.score_share if share else st.score_gain)
 
 
 def _reconstruction(criterion: Criterion) -> Rule:
     column, matrix = "training_reconstruction", matrix_of(criterion.name)
-    return Rule(SPRITES.name, partial(st.r_squared, matrix=matrix, column=column))
+    return _prediction(partial(st.r_squared, matrix=matrix, column=column))
 
 
 def _scores(criterion: Criterion) -> Rule:
     alpha = float(criterion.name.split()[2])
-    return Rule(SPRITES.name, lambda sample: float(st.mean_r_squared(sample, (alpha,)).mean()))
+    return _prediction(lambda sample: float(st.mean_r_squared(sample, (alpha,)).mean()))
 
 
 def _closest(criterion: Criterion) -> Rule:
@@ -98,7 +108,7 @@ def _no_better(criterion: Criterion) -> Rule:
     def loss(sample: Sample) -> float:
         return st.cell_accuracy(sample, alpha_name(2.0)) - st.cell_accuracy(sample, ENERGY)
 
-    return Rule(SPRITES.name, loss)
+    return _prediction(loss)
 
 
 def _distortion(criterion: Criterion) -> Rule:
@@ -165,7 +175,7 @@ def decide(claim: Claim, samples: Mapping[str, Sample], permutations: int) -> li
         numbers: dict[str, Any] = {"estimate": None, "lower": None, "upper": None}
         p_value, verdict = None, Verdict.OPEN
         if sample is not None:
-            interval = jackknife(rule.statistic, sample, level)
+            interval = jackknife(rule.statistic, sample, level, predictions=rule.predictions)
             numbers = interval.summary()
             if rule.p_value is not None and np.isfinite(interval.estimate):
                 p_value = rule.p_value(sample, permutations)

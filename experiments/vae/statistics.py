@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr, wasserstein_distance
 
 import repshape as rs
-from experiments.common.samples import FloatArray, Sample
+from experiments.common.samples import BoolArray, FloatArray, Sample
 from experiments.common.stores import alpha_name
 from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, K_CHOICES
 from experiments.vae.measure import ENERGY
@@ -80,53 +80,65 @@ def separation_p_value(sample: Sample, matrix: str, permutations: int) -> float:
 # Predictions from neighbours
 
 
-def neighbor_score(
+def predict(
     sample: Sample, matrix: str, target: npt.NDArray[Any], left_out: str, *, classify: bool
-) -> float:
-    """Return the k-NN accuracy or pooled R^2, where groups of one column are left out in turn."""
+) -> npt.NDArray[Any] | None:
+    """Return what nearest neighbours say of each network, where groups are left out in turn.
+
+    None if there are too few groups, or one target only.
+    """
     groups = sample.column(left_out)
     count = len(set(groups))
     if count < FEWEST_GROUPS or len(set(target)) < 2:
-        return np.nan
-    predict = rs.analysis.knn_classify if classify else rs.analysis.knn_regress
+        return None
+    method = rs.analysis.knn_classify if classify else rs.analysis.knn_regress
     D = sample.distances[matrix]
-    found = predict(
+    return method(
         D, target, n_neighbors=K_CHOICES, groups=groups, n_folds=count - 1, n_permutations=0
-    )
-    return found.estimate
+    ).predictions
+
+
+def hits(sample: Sample, matrix: str, target: npt.NDArray[Any], left_out: str) -> FloatArray:
+    """Return 1 for each network whose class is predicted, 0 for the others, NaN without classes."""
+    found = predict(sample, matrix, target, left_out, classify=True)
+    return np.full(len(sample), np.nan) if found is None else (found == target).astype(np.float64)
 
 
 def cell_accuracy(sample: Sample, matrix: str) -> float:
     """Return the k-NN accuracy of objective and strength, leaving out one seed at a time."""
-    return sample.known(
-        ("cells", matrix),
-        lambda: neighbor_score(sample, matrix, sample.column("cell"), "seed", classify=True),
+    found = sample.predicted(
+        ("cells", matrix), lambda whole: hits(whole, matrix, whole.column("cell"), "seed")
     )
+    return float(found.mean())
 
 
 def extreme_accuracy(sample: Sample, matrix: str) -> float:
     """Return the same among networks with the highest or lowest strength of their objective."""
 
-    def compute() -> float:
-        strength = sample.metadata.groupby("objective")["strength"]
-        lowest, highest = strength.transform("min"), strength.transform("max")
-        own = sample.metadata["strength"]
-        chosen = ((own == lowest) | (own == highest)).to_numpy()
-        part = sample.keep(chosen)
-        return neighbor_score(part, matrix, part.column("cell"), "seed", classify=True)
+    def compute(whole: Sample) -> FloatArray:
+        chosen = _extreme(whole)
+        part = whole.keep(chosen)
+        found = np.zeros(len(whole))
+        found[chosen] = hits(part, matrix, part.column("cell"), "seed")
+        return found
 
-    return sample.known(("extremes", matrix), compute)
+    chosen = _extreme(sample.whole)[sample.index]
+    return float(sample.predicted(("extremes", matrix), compute)[chosen].mean())
+
+
+def _extreme(sample: Sample) -> BoolArray:
+    strength = sample.metadata.groupby("objective")["strength"]
+    own = sample.metadata["strength"]
+    ends = strength.transform("min"), strength.transform("max")
+    return ((own == ends[0]) | (own == ends[1])).to_numpy()
 
 
 def seed_accuracy(sample: Sample, matrix: str) -> float:
     """Return the k-NN accuracy of the seed, leaving out one cell at a time, minus chance."""
-    return sample.known(
-        ("seed", matrix),
-        lambda: (
-            neighbor_score(sample, matrix, sample.column("seed"), "cell", classify=True)
-            - 1 / len(sample.seeds)
-        ),
+    found = sample.predicted(
+        ("seed", matrix), lambda whole: hits(whole, matrix, whole.column("seed"), "cell")
     )
+    return float(found.mean() - 1 / len(sample.whole.seeds))
 
 
 def seed_p_value(sample: Sample, matrix: str, permutations: int) -> float:
@@ -134,14 +146,13 @@ def seed_p_value(sample: Sample, matrix: str, permutations: int) -> float:
     rng = np.random.default_rng(0)
     seed, cell = sample.column("seed"), sample.column("cell")
     members = [np.flatnonzero(cell == one) for one in np.unique(cell)]
-    found = neighbor_score(sample, matrix, seed, "cell", classify=True)
+    found = hits(sample, matrix, seed, "cell").mean()
     reached = 0
     for _ in range(permutations):
         drawn = seed.copy()
         for index in members:
             drawn[index] = rng.permutation(seed[index])
-        score = neighbor_score(sample, matrix, drawn, "cell", classify=True)
-        reached += score >= found - 1e-12
+        reached += int(hits(sample, matrix, drawn, "cell").mean() >= found - 1e-12)
     return (1 + reached) / (1 + permutations)
 
 
@@ -151,13 +162,20 @@ def r_squared(sample: Sample, matrix: str, column: str) -> float:
     Networks without a finite value are left out.
     """
 
-    def compute() -> float:
-        values = sample.column(column).astype(np.float64)
+    def compute(whole: Sample) -> FloatArray:
+        values = whole.column(column).astype(np.float64)
         finite = np.isfinite(values)
-        part = sample if finite.all() else sample.keep(finite)
-        return neighbor_score(part, matrix, values[finite], "seed", classify=False)
+        found = predict(whole.keep(finite), matrix, values[finite], "seed", classify=False)
+        predictions = np.full(len(whole), np.nan)
+        if found is not None:
+            predictions[finite] = found
+        return predictions
 
-    return sample.known((column, matrix), compute)
+    predictions = sample.predicted((column, matrix), compute)
+    known = np.isfinite(predictions)
+    truth = sample.column(column).astype(np.float64)[known]
+    total = ((truth - truth.mean()) ** 2).sum() if known.any() else 0.0
+    return float(1 - ((truth - predictions[known]) ** 2).sum() / total) if total else np.nan
 
 
 def mean_r_squared(sample: Sample, alphas: tuple[float, ...]) -> FloatArray:

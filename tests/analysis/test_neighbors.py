@@ -99,6 +99,8 @@ def test_groups_of_unequal_size_average_to_the_whole() -> None:
         predicted[test] = model.predict(D.values[np.ix_(test, rest)])
     whole = 1 - ((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum()
     assert ours.estimate == pytest.approx(whole)
+    assert ours.predictions == pytest.approx(predicted)
+    assert knn_regress(D, y, n_permutations=0).predictions is None  # random test sets
 
 
 def test_no_network_is_predicted_from_its_own_group() -> None:
@@ -217,6 +219,12 @@ def test_balanced_accuracy_is_the_mean_recall_of_scikit_learn() -> None:
         model.fit(D.values[np.ix_(rest, rest)], y[rest])
         predicted[test] = model.predict(D.values[np.ix_(test, rest)])
     assert ours.balanced_accuracy == pytest.approx(balanced_accuracy_score(y, predicted))
+    assert ours.predictions is not None
+    assert ours.predictions.tolist() == predicted.tolist()
+    words = np.where(y > 0, "deep", "shallow")
+    named = knn_classify(D, words, n_neighbors=[3], groups=animals, n_permutations=0)
+    assert named.predictions is not None
+    assert named.predictions.tolist() == np.where(predicted > 0, "deep", "shallow").tolist()
     assert ours.balanced_accuracy < ours.estimate
 
 

@@ -187,6 +187,50 @@ def test_jackknife_covers() -> None:
     assert covered / 300 == pytest.approx(0.8, abs=0.07)
 
 
+def test_what_seeds_teach_each_other_is_kept_when_one_is_left_out() -> None:
+    """A part without a seed is scored by the predictions of the whole."""
+    sample = sample_of({"alpha-1": by_cell(1.5)})
+    seed, cell = sample.column("seed"), sample.column("cell")
+    right = st.hits(sample, "alpha-1", cell, "seed")
+    parts = [st.cell_accuracy(part, "alpha-1") for part in sample.without_a_seed]
+    assert parts == pytest.approx([right[seed != one].mean() for one in range(4)])
+    found = jackknife(lambda one: st.cell_accuracy(one, "alpha-1"), sample, 0.9, predictions=True)
+    means = np.array([right[seed == one].mean() for one in range(4)])
+    error = means.std(ddof=1) * np.sqrt(1 / 4 + 1 / 3)
+    assert found.estimate == pytest.approx(means.mean())
+    assert found.upper - found.estimate == pytest.approx(student.ppf(0.95, 3) * error)
+
+
+def test_intervals_of_predictions_cover() -> None:
+    """Of the expected score of such networks, for every kind of prediction.
+
+    120 intervals of 90 %: where the true share that covers is 0.9, fewer than 0.83 has probability
+    0.01. Without the correction, intervals of cells cover in three of four cases.
+    """
+    rng = np.random.default_rng(0)
+    cells = 2 * rng.normal(size=(12, 2))
+    kinds = {
+        "cells": lambda one: st.cell_accuracy(one, "alpha-1"),
+        "gain": lambda one: st.cell_accuracy(one, "alpha-1") - st.cell_accuracy(one, "alpha-2"),
+        "seed": lambda one: st.seed_accuracy(one, "alpha-1"),
+        "regression": lambda one: st.r_squared(one, "alpha-1", "A"),
+    }
+    found: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}
+    for _ in range(120):
+        seeds = rng.normal(size=(5, 2))
+        points = np.repeat(cells, 5, axis=0) + np.tile(seeds, (12, 1))
+        noisy = [points + 0.4 * rng.normal(size=points.shape) for _ in range(2)]
+        sample = sample_of(dict(zip(("alpha-1", "alpha-2"), noisy, strict=True)), 5)
+        sample.metadata["A"] = points[:, 0] + 0.5 * rng.normal(size=len(points))
+        for kind, statistic in kinds.items():
+            interval = jackknife(statistic, sample, 0.9, predictions=True)
+            found[kind].append((interval.estimate, interval.lower, interval.upper))
+    for kind, rows in found.items():
+        estimate, lower, upper = np.array(rows).T
+        truth = estimate.mean()
+        assert np.mean((lower <= truth) & (truth <= upper)) >= 0.83, kind
+
+
 # Verdicts
 
 

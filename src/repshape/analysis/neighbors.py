@@ -160,7 +160,9 @@ def knn_classify(
         raise InputError("There must be at least two classes. Got one.")
     chance = float(np.bincount(codes).max() / len(codes))
     protocol = Protocol(n_neighbors, test_size, n_folds, n_repeats, n_permutations, random_state)
-    return protocol.run(matrix, codes.astype(np.float64), groups, _knn.CLASSIFICATION, chance)
+    return protocol.run(
+        matrix, codes.astype(np.float64), groups, _knn.CLASSIFICATION, chance, classes
+    )
 
 
 def knn_regress(

@@ -55,6 +55,9 @@ class NeighborScore:
         Mean over classes of the fraction of their networks that are predicted correctly, over all
         test sets. By chance it is 1 / (number of classes), however unequal the classes are. NaN for
         numbers.
+    predictions : ndarray, shape (n_networks,), or None
+        What was predicted for each network, if groups are left out. None for random test sets, in
+        which a network may be several times, or never.
     method : str
         Description of the protocol.
     n_neighbors : tuple of int
@@ -72,6 +75,7 @@ class NeighborScore:
     p_value: float | None
     null: FloatArray
     balanced_accuracy: float
+    predictions: npt.NDArray[Any] | None
     method: str
     n_neighbors: tuple[int, ...]
     n_networks: int
@@ -160,8 +164,12 @@ class Protocol:
         groups: str | Sequence[Any] | npt.NDArray[Any] | None,
         task: _knn.Task,
         chance: float,
+        classes: npt.NDArray[Any] | None = None,
     ) -> NeighborScore:
-        """Return the scores of the true targets and of permuted ones."""
+        """Return the scores of the true targets and of permuted ones.
+
+        ``classes`` names the classes whose numbers are the targets.
+        """
         members = None
         if groups is not None:
             members = np.unique(metadata_column(matrix, groups, "groups"), return_inverse=True)[1]
@@ -170,8 +178,10 @@ class Protocol:
         rows, estimates = self._judge(splits, targets[None], task, members, predicted)
         scores, estimate = rows[0], float(estimates[0])
         null = self._null(splits, targets, task, members)
-        for array in (scores, null):
-            array.setflags(write=False)
+        predictions = None if members is None else _assemble(splits, predicted, classes)
+        for array in (scores, null, predictions):
+            if array is not None:
+                array.setflags(write=False)
         low, high = np.percentile(scores, [5.0, 95.0]).tolist()
         return NeighborScore(
             estimate=estimate,
@@ -183,6 +193,7 @@ class Protocol:
             p_value=_p_value(estimate, null),
             null=null,
             balanced_accuracy=_balanced(splits, targets, predicted, task),
+            predictions=predictions,
             method=self._words(task, members),
             n_neighbors=tuple(int(k[0]) for _, k in predicted),
             n_networks=len(matrix),
@@ -260,6 +271,17 @@ class Protocol:
         else:
             held = f"each of {members.max() + 1} groups left out"
         return f"{task.name}, {held}, k chosen by {self.n_folds}-fold cross-validation"
+
+
+def _assemble(
+    splits: list[_knn.Split],
+    predicted: Sequence[tuple[FloatArray, IntArray]],
+    classes: npt.NDArray[Any] | None,
+) -> npt.NDArray[Any]:
+    """Return the prediction for each network; the test sets together have each network once."""
+    tests = np.concatenate([split.outer.test for split in splits])
+    values = np.concatenate([found[0] for found, _ in predicted])[np.argsort(tests)]
+    return values if classes is None else classes[values.astype(np.intp)]
 
 
 def _balanced(
