@@ -36,10 +36,14 @@ def encoded_networks(study: Study, count: int) -> dict[str, rs.Gaussians]:
     """Return trained networks of different objectives, with the paper's number of images."""
     from experiments.vae.networks import Vae
 
-    plans = [p for p in study.plans() if is_scored(p) and p.strength and p.seed == 0]
-    finished = [p for p in plans if (study.folder(p) / files.WEIGHTS).exists()]
+    trained = [p for p in study.plans() if is_scored(p) and p.strength]
+    finished = [p for p in trained if (study.folder(p) / files.WEIGHTS).exists()]
+    finished = [p for p in finished if p.seed == finished[0].seed]
     if len(finished) < count:
-        raise InputError(f"At least {count} trained networks are needed. Got {len(finished)}.")
+        raise InputError(
+            f"At least {count} networks of a seed, with their weights, are needed. "
+            f"Got {len(finished)}."
+        )
     size = study.settings["dsprites"].architecture
     data = load_data("dsprites", study.images, size.side, N_IMAGES)
     images = data.read(data.held_out)

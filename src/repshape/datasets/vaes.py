@@ -42,7 +42,9 @@ def load_vaes() -> Cohort:
     -------
     Cohort
         With the metadata ``objective``, ``strength``, ``seed``, ``initialisation``, ``trained``,
-        ``reconstruction`` (loss on held-out images), ``kl``, ``active_latents`` and ``failed``.
+        ``reconstruction`` (loss on held-out images), ``kl``, ``active_latents``, ``failed``, and
+        the disentanglement scores ``A`` to ``O`` in the paper's order, which untrained networks
+        do not have.
 
     See Also
     --------

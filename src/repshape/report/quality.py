@@ -36,7 +36,7 @@ DIMENSIONS = (1, 2, 3, 4, 5, 7, 10)
 SEVERAL_STARTS = 150
 PERMUTATIONS = 99
 # Columns to predict; each takes a few tenths of a second for each matrix.
-MOST_COLUMNS = 20
+MOST_COLUMNS = 30
 # A distance below this fraction of the largest one is rounding error, because it is a square root.
 VANISHES = 1e-7
 # Stresses from which an embedding is only fair, and from which its distances mislead.
