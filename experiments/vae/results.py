@@ -117,7 +117,10 @@ def full_score_differences(study: Study) -> dict[str, Any]:
 
 
 def count_networks(study: Study, group: Group) -> dict[str, Any]:
-    """Return how many networks of a group were planned, measured, scored, and failed."""
+    """Return how many networks of a group were planned, measured, scored, and failed.
+
+    ``seconds`` is the time that training them took, one after the other.
+    """
     plans = group.plans(study)
     seeds = complete_seeds(study, group)
     measured = [plan for plan in plans if plan.seed in seeds]
@@ -128,4 +131,5 @@ def count_networks(study: Study, group: Group) -> dict[str, Any]:
         "seeds": len(seeds),
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
+        "seconds": sum(one["seconds"] for one in files.read_records(map(study.folder, measured))),
     }

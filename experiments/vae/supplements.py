@@ -98,6 +98,9 @@ def draw_others(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         known = [(name, group) for name, group in groups if f"{group}/labels" in arrays]
         panels.before_after(axis, [(name, read_sample(arrays, group)) for name, group in known])
         axis.set_title(words, fontsize=8)
+        if not known:
+            axis.text(0.5, 0.5, "not measured", transform=axis.transAxes, ha="center")
+            axis.set(xticks=[], yticks=[])
     panels.alpha_key(axes[0], ("alpha-0", "alpha-2"), loc="upper left")
     return figure
 

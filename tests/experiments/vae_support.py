@@ -69,6 +69,7 @@ def write_network(study: Study, plan: NetworkPlan, **record: Any) -> None:
             "kl": 5.0,
             "active_latents": 3,
             "explained": 0.8,
+            "seconds": 2.0,
             "failed": False,
         }
         | record,
