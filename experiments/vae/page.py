@@ -37,11 +37,11 @@ from experiments.vae.page_text import (
 )
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN
+from experiments.vae.supplements import OTHERS
 
 PAGE = Path("experiments") / "vae.md"
 IMAGES = Path("images") / "vae"
 RESULTS_FOLDER = Path(__file__).with_name("results")
-OTHERS = {"MNIST": "mnist", "CIFAR-10": "cifar10"}
 
 
 def page_text(results: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
@@ -79,7 +79,7 @@ def measured_text(results: Mapping[str, Any]) -> str:
         lines += [PARTIAL.format(missing=planned - measured), ""]
     compared = results["numbers"].get("other_distances", {})
     missing = [
-        words for words, name in OTHERS.items() if not any(one.startswith(name) for one in compared)
+        words for name, words in OTHERS.items() if not any(one.startswith(name) for one in compared)
     ]
     if missing:
         lines += [NO_OTHERS.format(datasets=" and ".join(missing)), ""]
