@@ -17,16 +17,23 @@ from experiments.common.samples import Sample
 from experiments.vae import analysis
 from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
 from experiments.vae.decide import decide_all
+from experiments.vae.known import KnownResults
 from experiments.vae.measure import ENERGY, Measurement, repaired
 from experiments.vae.run import FULL_SCORES, SCORES, Study
 from experiments.vae.scores import NAMES
 
 
 def measure_all(
-    study: Study, workers: int, on_start: Callable[[int, int], None]
+    study: Study,
+    workers: int,
+    on_start: Callable[[int, int], None],
+    known: KnownResults | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Compute all distances that are missing, then the results; yield the name of each step."""
-    measurement = Measurement(study, workers)
+    """Compute all distances that are missing, then the results; yield the name of each step.
+
+    Matrices that ``known`` results have of the same networks are taken from there.
+    """
+    measurement = Measurement(study, workers, known)
     measurement.check()
     tasks = [*measurement.tasks(), *measurement.sweep_tasks()]
     on_start(0, len(tasks) + 1)
@@ -71,7 +78,8 @@ def write_results(
         "versions": analysis_versions(),
         "claims": decide_all(samples, size.permutations),
         "numbers": numbers,
-        "seconds": measurement.stores.seconds,
+        "seconds": measurement.seconds,
+        "taken": list(measurement.taken),
     }
     found["seconds"]["analysis"] = round(time.perf_counter() - start, 2)
     files.write_arrays(study.out / ARRAYS, arrays)
@@ -86,7 +94,10 @@ def make_samples(
     repairs = {}
     for name, matrix in matrices.items():
         group, own = name.split("/")
-        if own == ENERGY:
+        if measurement.known is not None and name in measurement.taken:
+            if own == ENERGY:
+                repairs[name] = measurement.known.repair(name)
+        elif own == ENERGY:
             matrix, repairs[name] = repaired(matrix)
         distances.setdefault(group, {})[own] = matrix.values
     plans = measurement.groups | {"sweep": measurement.sweep_plans}

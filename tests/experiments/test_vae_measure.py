@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from experiments.vae.cohorts import (
     metadata_of,
     read_networks,
 )
+from experiments.vae.known import KnownResults
 from experiments.vae.measure import Measurement, repaired
 from experiments.vae.results import measure_all
-from experiments.vae.run import Study
+from experiments.vae.run import LATENTS, Study
 from vae_support import MEASURE, drawn_study
 
 import repshape as rs
@@ -138,6 +141,63 @@ def test_nothing_is_computed_twice(study: Study, measured: dict[str, Any]) -> No
     for _, compute in Measurement(study, 1).tasks():
         assert compute().complete
     assert {path: path.stat().st_mtime_ns for path in tiles} == before
+
+
+# Distances of earlier results
+
+
+def copy_of(study: Study, out: Path) -> Study:
+    """Return the same networks in another folder, without stores."""
+    shutil.copytree(study.out / files.NETWORKS, out / files.NETWORKS)
+    return replace(study, out=out)
+
+
+def test_known_distances_are_taken_over(
+    study: Study, measured: dict[str, Any], tmp_path: Path
+) -> None:
+    """Only the sweep is computed; verdicts, repairs and times are those of the first run."""
+    target = copy_of(study, tmp_path)
+    list(measure_all(target, 1, lambda done, total: None, KnownResults(study.out)))
+    stores = {path.name for path in (tmp_path / measure_module.DISTANCES).iterdir()}
+    assert stores == {"sweep-18", "seconds.json"}
+    again, arrays = read_results(tmp_path)
+    assert len(again["taken"]) == 8 + 2 * 3
+    assert again["numbers"]["repair"] == measured["numbers"]["repair"]
+    for store in ("dsprites-trained-kaiming-24/energy", "dsprites-untrained-pytorch-3/alpha-0"):
+        assert again["seconds"][store] == measured["seconds"][store]
+    before = read_results(study.out)[1]
+    assert arrays.keys() == before.keys()
+    for name in (f"{SPRITES.name}/alpha-0", f"{SPRITES.name}/energy"):
+        assert np.array_equal(arrays[name], before[name])
+    assert [claim["verdict"] for claim in again["claims"]] == [
+        claim["verdict"] for claim in measured["claims"]
+    ]
+
+
+def is_known(target: Study, known: KnownResults) -> bool:
+    return SPRITES.name in Measurement(target, 1, known).known_groups
+
+
+def test_distances_of_other_networks_are_not_taken(
+    study: Study, measured: dict[str, Any], tmp_path: Path
+) -> None:
+    known = KnownResults(study.out)
+    target = copy_of(study, tmp_path)
+    assert is_known(target, known)
+    assert not is_known(replace(target, measure=replace(MEASURE, n_images=7)), known)
+    plan = complete_plans(target, SPRITES)[7]
+    record = target.folder(plan) / files.RECORD
+    kept = record.read_text()
+    record.write_text(json.dumps(json.loads(kept) | {"kl": 5.001}))
+    assert not is_known(target, known)
+    record.write_text(kept)
+    assert is_known(target, known)
+    latents = target.folder(plan) / LATENTS
+    arrays = dict(np.load(latents))
+    files.write_arrays(latents, arrays | {"means": 1.001 * arrays["means"]})
+    assert not is_known(target, known)
+    del known.arrays[f"{SPRITES.name}/alpha-2"]
+    assert not is_known(study, known)
 
 
 def test_repair_reports_what_it_changed() -> None:
