@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -112,12 +112,18 @@ def full_score_differences(study: Study) -> dict[str, Any]:
     for plan in SPRITES.plans(study):
         paths = [study.folder(plan) / name for name in (SCORES, FULL_SCORES)]
         if all(path.exists() for path in paths):
-            pairs.append([json.loads(path.read_text())["scores"] for path in paths])
+            pairs.append([json.loads(path.read_text()) for path in paths])
     if not pairs:
         return {}
-    found: dict[str, Any] = {"networks": len(pairs)}
+    own_minutes, minutes = (sum(map(score_seconds, one)) / 60 for one in zip(*pairs, strict=True))
+    found: dict[str, Any] = {
+        "networks": len(pairs),
+        "minutes": round(minutes, 2),
+        "own_minutes": round(own_minutes, 2),
+    }
     for letter in NAMES:
-        both = [(a[letter], b[letter]) for a, b in pairs if None not in (a[letter], b[letter])]
+        values = [[one["scores"][letter] for one in pair] for pair in pairs]
+        both = [pair for pair in values if None not in pair]
         own, full = np.array(both, dtype=np.float64).reshape(-1, 2).T
         found[letter] = {
             "mean": float(full.mean()) if len(both) else None,
@@ -127,15 +133,23 @@ def full_score_differences(study: Study) -> dict[str, Any]:
     return found
 
 
+def score_seconds(found: Mapping[str, Any]) -> float:
+    """Return how long a network's scores took, without encoding its images."""
+    return float(sum(found.get("seconds", {}).values()))
+
+
 def count_networks(study: Study, group: Group) -> dict[str, Any]:
     """Return how many networks of a group were planned, measured, scored, and failed.
 
-    ``seconds`` is the time that training them took, one after the other.
+    ``seconds`` is the time that training them took, one after the other, and ``score_seconds``
+    that of their scores.
     """
     plans = group.plans(study)
     seeds = complete_seeds(study, group)
     measured = [plan for plan in plans if plan.seed in seeds]
     frame = metadata_of(study, measured) if measured else None
+    paths = [study.folder(plan) / SCORES for plan in measured]
+    scores = [json.loads(path.read_text()) for path in paths if path.exists()]
     return {
         "planned": len(plans),
         "measured": len(measured),
@@ -143,4 +157,5 @@ def count_networks(study: Study, group: Group) -> dict[str, Any]:
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
         "seconds": sum(one["seconds"] for one in files.read_records(map(study.folder, measured))),
+        "score_seconds": round(sum(map(score_seconds, scores)), 2),
     }
