@@ -107,7 +107,7 @@ def draw_others(results: Mapping[str, Any], arrays: Arrays) -> Figure:
 
 def draw_along_training(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     """Draw the ratio of mean distances at alpha 0 and 2 along the training."""
-    figure = Figure(figsize=(3.5, 2.4), layout="constrained")
+    figure = Figure(figsize=(5.2, 2.4), layout="constrained")
     axis = figure.subplots()
     for k, (name, found) in enumerate(results["numbers"]["along_training"].items()):
         ratio = np.array(found["alpha-0"]) / np.array(found["alpha-2"])
@@ -117,7 +117,7 @@ def draw_along_training(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     axis.axhline(1, color=panels.FAINT, linewidth=0.8, zorder=0)
     axis.set(xscale="log", yscale="log", xlabel="steps (the first point: before training)")
     axis.set_ylabel("mean d\N{SUBSCRIPT ZERO} / mean d\N{SUBSCRIPT TWO}")
-    axis.legend(fontsize=6)
+    axis.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5))
     panels.tidy(axis)
     return figure
 

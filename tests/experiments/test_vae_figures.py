@@ -19,7 +19,7 @@ from stored_support import draw_quickly, forbid_distances
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
-DRAWN = [name for name in FIGURES.known if name != "samples"]  # not measured yet
+DRAWN = list(FIGURES.known)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,9 @@ def test_results_of_other_scales_are_shown(results: dict[str, Any], cost: dict[s
     text = page_text(results | {"scale": "small"}, cost)
     assert "Not measured yet" not in text
     assert f"**Of {len(CLAIMS)} claims, " in text
+    assert '!!! note "Without' not in text
+    assert "| energy, 256 samples |" in text
+    assert "## Scores at the paper's sizes" in text
     for name in DRAWN:
         assert f"## {FIGURES.known[name].title}" in text
         assert f"../{IMAGES.as_posix()}/{name}.png" in text
@@ -97,7 +100,7 @@ def test_incomplete_studies_are_called_incomplete(
     results: dict[str, Any], cost: dict[str, Any]
 ) -> None:
     counts = {"planned": 200, "measured": 180, "failed": 1, "seeds": 9, "scored": 0}
-    networks = {"one": counts | {"seconds": 7200.0}}
+    networks = {"one": counts | {"seconds": 7200.0, "score_seconds": 0.0}}
     text = page_text(results | {"scale": "small", "networks": networks}, cost)
     assert "Training took 2.0 hours of a core" in text
     assert "20 networks are not finished yet" in text

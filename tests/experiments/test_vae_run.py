@@ -117,19 +117,26 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_run_continues_with_the_same_bits(finished: Study, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_twice_continues_with_the_same_bits(
+    finished: Study, tmp_path: Path
+) -> None:
     script = tmp_path / "train.py"
     target = study(tmp_path / "out")
     script.write_text(SCRIPT.format(settings=SPRITES, scores=target.scores, measure=MEASURE))
-    command = [sys.executable, str(script), str(target.out)]
+    for _ in range(2):
+        train_until_killed([sys.executable, str(script), str(target.out)])
+    assert list(target.records())
+    expected = {record["name"]: without_times(record) for record in finished.records()}
+    assert finish(target) == expected
+
+
+def train_until_killed(command: list[str]) -> None:
+    """Kill a run once it has finished one more network."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("dsprites-beta")
         process.kill()
         process.stdout.read()  # ends once no worker is left that could write
-    assert list(target.records())
-    expected = {record["name"]: without_times(record) for record in finished.records()}
-    assert finish(target) == expected
 
 
 # Scores and the command line
