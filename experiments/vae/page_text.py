@@ -29,10 +29,9 @@ Our networks are in `experiments/vae/trained/small`. Copy them to `vae-output/ne
 are not trained again. Those on sprites have all latents, their scores, and the weights of twelve
 networks. Those on MNIST and CIFAR-10 have no weights, and only the latents of the 256 images that
 are measured, in half precision (`python -m experiments.vae.keep`); distances were computed from
-these rounded latents. From a copy of the repository,
+these rounded latents. With such a copy,
 
 ```sh
-mkdir -p vae-output && cp -r experiments/vae/trained/small vae-output/networks
 python -m experiments.vae measure --known experiments/vae/results --out vae-output
 ```
 
