@@ -47,13 +47,16 @@ class Exploration {
   // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
   void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
 
+  // The best maximum is only a start for another objective: it need not be reached precisely.
+  void hand_on() { handed_on_ = true; }
+
   // Offers second derivatives to runs that are slow.
   void offer(const Curvature* curvature) { curvature_ = curvature; }
 
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
     consider(first);
-    const int unanimous = f_.n() <= kSmall ? s_.least : s_.hits + 1;
+    const int unanimous = f_.n() <= kSmall ? s_.least : std::max(s_.hits, 3);
     auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ >= unanimous)); };
     while (starts_ < s_.most && !enough())
       consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
@@ -93,7 +96,7 @@ class Exploration {
     if (same) hits_ += same->best;
     if (same) return false;
     seen_.push_back({run.value(), false});
-    run.restart();
+    run.transfer(ascent_);
     return true;
   }
 
@@ -108,6 +111,7 @@ class Exploration {
     run.use(curvature_);
     bool low = false;
     run.run_until(f_, max_iterations_, [&](double value, double expected) {
+      if (handed_on_ && expected - value < kImprecise * margin_of(s_, total_ - value, ascent_.scale)) return true;
       if (best_.empty()) return false;
       low = expected < best().value() - margin();
       return low || (expected < best().value() + margin() && value > best().value() - margin());
@@ -169,6 +173,7 @@ class Exploration {
 
   static constexpr int kSmall = 6;                // neurons
   static constexpr double kTypicalIterations = 30;
+  static constexpr double kImprecise = 0.1;  // of the margin: what may be left to gain where a maximum is handed on
 
   const F& f_;
   const F* few_ = nullptr;
@@ -177,6 +182,7 @@ class Exploration {
   ExplorationSettings s_;
   double total_, few_total_ = 0;
   int max_iterations_;
+  bool handed_on_ = false;
   Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
   std::vector<Seen> seen_;

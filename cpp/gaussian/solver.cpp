@@ -294,6 +294,7 @@ class PairSolver {
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
     Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost_of(x, y), s_.max_iterations, random);
     if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
+    if (!whole) search.hand_on();
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
     search.run(first, suggestions);
