@@ -3,8 +3,8 @@
 #include "gaussian/circle.h"
 #include "gaussian/curvature.h"
 #include "gaussian/effort.h"
+#include "gaussian/matching.h"
 #include "gaussian/padding.h"
-#include "gaussian/permutations.h"
 #include "gaussian/wide.h"
 
 namespace repshape {
@@ -97,8 +97,14 @@ class PairSolver {
     return gradient;
   }
 
-  // Aligns the means, and the principal axes where the means leave them free.
+  bool diagonal() const { return x_.diagonal && y_.diagonal; }
+
   Matrix first_start() const {
+    return diagonal() && s_.alpha == 0 ? Matching(whole_.pair, special_).transform() : aligned_means();
+  }
+
+  // Aligns the means, and the principal axes where the means leave them free.
+  Matrix aligned_means() const {
     const Matrix target = s_.alpha < 2 ? tie_broken(means_, y_.neurons) : means_;
     return nearest_orthogonal(x_.neurons, y_.neurons, target.data(), special_);
   }
@@ -157,7 +163,7 @@ class PairSolver {
     starts_ = int(runs.size());
     const double total = total_of(whole_);
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
-      runs = {explore(runs[0].transform())};
+      runs = {explore()};
     } else if (!given_.empty() && !wide_) {
       runs = {improve(runs)};
     } else {
@@ -174,6 +180,7 @@ class PairSolver {
     iterations_ = runs[0].iterations();
   }
 
+  static constexpr double kMeansDecide = 1;         // alpha from which neurons are not matched one by one
   static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
   static constexpr double kSinglePrecision = 2e-7;  // of the objective
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
@@ -280,7 +287,7 @@ class PairSolver {
   static constexpr double kWideMost = 1e12;       // some tens of seconds
 
   // Explores until independent starts agree, and finishes the best.
-  Ascent explore(const Matrix& first) {
+  Ascent explore() {
     const Network &x = x_.truncated(), &y = y_.truncated();
     const bool whole = &x == &x_ && &y == &y_;
     Objective f = objective_of(x, y);
@@ -297,7 +304,8 @@ class PairSolver {
     if (!whole) search.hand_on();
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
-    search.run(first, suggestions);
+    if (diagonal() && s_.alpha < kMeansDecide) search.begin_at(Matching(whole_.pair, special_).transform());
+    search.run(aligned_means(), suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations + f.evaluations;
     Ascent best = search.best();
