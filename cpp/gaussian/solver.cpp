@@ -97,10 +97,17 @@ class PairSolver {
     return gradient;
   }
 
-  bool diagonal() const { return x_.diagonal && y_.diagonal; }
+  // Independent neurons, matched one by one; nothing if that is no better than to align the means.
+  Matrix matched_neurons() const {
+    if (!x_.diagonal || !y_.diagonal || s_.alpha >= kMeansDecide) return {};
+    Matrix match = Matching(whole_.pair, special_).transform(), unused;
+    return whole_(match, unused) > whole_(aligned_means(), unused) + kRounding * scale_ ? match : Matrix();
+  }
 
   Matrix first_start() const {
-    return diagonal() && s_.alpha == 0 ? Matching(whole_.pair, special_).transform() : aligned_means();
+    Matrix match;
+    if (s_.alpha == 0 && x_.neurons > 2) match = matched_neurons();
+    return match.empty() ? aligned_means() : match;
   }
 
   // Aligns the means, and the principal axes where the means leave them free.
@@ -181,6 +188,7 @@ class PairSolver {
   }
 
   static constexpr double kMeansDecide = 1;         // alpha from which neurons are not matched one by one
+  static constexpr double kRounding = 1e-12;        // of the objective
   static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
   static constexpr double kSinglePrecision = 2e-7;  // of the objective
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
@@ -304,7 +312,8 @@ class PairSolver {
     if (!whole) search.hand_on();
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
-    if (diagonal() && s_.alpha < kMeansDecide) search.begin_at(Matching(whole_.pair, special_).transform());
+    const Matrix match = matched_neurons();
+    if (!match.empty()) search.begin_at(match);
     search.run(aligned_means(), suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations + f.evaluations;

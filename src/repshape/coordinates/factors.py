@@ -64,12 +64,20 @@ class Factors:
         return self.factors[:, :, None] * np.eye(self.factors.shape[1])
 
 
-def factorise(network: Gaussians) -> Factors:
-    """Return thin factors of every covariance, whatever the form in which it is stored."""
-    if network.kind == "diagonal":
-        deviations = np.sqrt(network.stored)
+def factorise(network: Gaussians, *, orthogonal: bool = True) -> Factors:
+    """Return thin factors of every covariance, whatever the form in which it is stored.
+
+    ``orthogonal`` says whether stored factors get columns that are orthogonal to each other.
+    """
+    variances = _independent(network)
+    if variances is not None:
+        deviations = np.sqrt(variances)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    split = _split_covariances if network.kind == "full" else split_factors
+    splits = {
+        "full": _split_covariances,
+        "factors": split_factors if orthogonal else _measure_factors,
+    }
+    split = splits[network.kind]
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
@@ -85,6 +93,17 @@ def factorise(network: Gaussians) -> Factors:
         factors, spectrum = factors[..., :rank], spectrum[..., :rank]
     factors, spectrum = np.ascontiguousarray(factors), np.ascontiguousarray(spectrum)
     return Factors(network.means, factors, spectrum, False)
+
+
+def _independent(network: Gaussians) -> FloatArray | None:
+    """Return the variances if the neurons are independent in every condition, else None."""
+    if network.kind == "diagonal":
+        return network.stored
+    if network.kind == "factors" or np.count_nonzero(network.stored[0]) > network.n_neurons:
+        return None
+    variances = np.diagonal(network.stored, axis1=1, axis2=2)
+    alike = np.count_nonzero(network.stored) == np.count_nonzero(variances)
+    return variances if alike and variances.any() else None
 
 
 def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -103,16 +122,24 @@ def split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return factors (M, n, min(n, r)) of the same covariances, and their singular values."""
     if A.size == 0:
         return A, np.zeros((A.shape[0], A.shape[2]))
-    if A.shape[2] >= A.shape[1]:  # singular values alone take less than half of the time
-        square = A
-        if A.shape[2] > A.shape[1]:
-            square = np.swapaxes(np.linalg.qr(np.swapaxes(A, 1, 2), mode="r"), 1, 2)
-        s = np.linalg.svd(square, compute_uv=False)
-        if (s[:, -1] > RANK_TOLERANCE * s[:, 0]).all():
-            return square, s
     U, s, _ = np.linalg.svd(A, full_matrices=False)
     s = np.where(s > RANK_TOLERANCE * s[:, :1], s, 0.0)
     return U * s[:, None, :], s
+
+
+def _measure_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return factors as `split_factors` does, but square ones of full rank as they are.
+
+    Singular values alone take less than half of the time.
+    """
+    square = A
+    if A.shape[2] > A.shape[1] > 0:
+        square = np.swapaxes(np.linalg.qr(np.swapaxes(A, 1, 2), mode="r"), 1, 2)
+    if A.size and square.shape[2] == square.shape[1]:
+        s = np.linalg.svd(square, compute_uv=False)
+        if (s[:, -1] > RANK_TOLERANCE * s[:, 0]).all():
+            return square, np.asarray(s, dtype=np.float64)
+    return split_factors(A)
 
 
 def coordinates_for(group: str | Group, network: Gaussians, weights: FloatArray) -> Factors:
@@ -134,7 +161,9 @@ def in_free_coordinates(
         narrow, lift = _narrow(network)
         net = in_principal_axes(factorise(narrow), weights, oriented=oriented)
         return net if net.basis is None else replace(net, basis=lift(net.basis))
-    return in_principal_axes(factorise(network), weights, oriented=oriented)
+    made_triangular = network.n_neurons >= TRIANGULAR_FROM
+    net = factorise(network, orthogonal=not made_triangular)
+    return in_principal_axes(net, weights, oriented=oriented)
 
 
 def _has_few_columns(factors: FloatArray) -> bool:
