@@ -5,6 +5,7 @@ The steps are ``train``, ``score``, ``measure`` and ``figures``; ``all`` takes t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,9 +15,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Workers, follow, print_claims
+from experiments.common.command import Images, OnStart, Out, Workers, follow, print_claims
 from experiments.common.results import read_results
 from experiments.vae.draw import draw_all
+from experiments.vae.known import KnownResults
 from experiments.vae.results import measure_all
 from experiments.vae.run import Study, check_scores, score_all, train_all
 from experiments.vae.settings import UNTRAINED
@@ -83,12 +85,27 @@ def score(
 
 @app.command()
 def measure(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, only: Only = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    only: Only = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of earlier results. Distances between networks with the same records and "
+            "latents are taken from there instead of being computed again."
+        ),
+    ] = None,
 ) -> None:
     """Compute the distances between the networks, and decide the claims."""
     study = Study.of_scale(scale.value, out, None, None if only is None else only.value)
     console = Console(stderr=True)
-    follow(console, "matrices", partial(measure_all, study), workers)
+
+    def steps(processes: int, on_start: OnStart) -> Iterator[dict[str, Any]]:
+        earlier = None if known is None else KnownResults(known)
+        return measure_all(study, processes, on_start, earlier)
+
+    follow(console, "matrices", steps, workers)
     print_claims(console, read_results(out)[0])
 
 

@@ -13,7 +13,14 @@ import typer
 
 from experiments.common.results import read_results
 from experiments.common.stores import alpha_name
-from experiments.vae.cohorts import SPRITES, Group, complete_plans, metadata_of, read_networks
+from experiments.vae.cohorts import (
+    SPRITES,
+    Group,
+    complete_plans,
+    metadata_of,
+    read_networks,
+    spaced,
+)
 from experiments.vae.data import load_data
 from experiments.vae.run import Study
 from experiments.vae.settings import INITIALISATIONS
@@ -28,8 +35,7 @@ def condition_names(study: Study) -> list[str]:
     """Return the factors of every image, such as "heart, scale 5, orientation 39, x 31, y 0"."""
     size = study.settings["dsprites"]
     data = load_data("dsprites", study.images, size.architecture.side, size.n_held_out)
-    count = min(study.measure.n_images, size.n_held_out)
-    chosen = data.held_out[np.arange(count) * size.n_held_out // count]
+    chosen = data.held_out[spaced(study.measure.n_images, size.n_held_out)]
     return [
         f"{SHAPES[shape]}, scale {scale}, orientation {orientation}, x {x}, y {y}"
         for shape, scale, orientation, x, y in factors_of(chosen).tolist()

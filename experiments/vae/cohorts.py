@@ -146,9 +146,19 @@ def gaussians(
     >>> gaussians(np.arange(8.0)[:, None], np.zeros((8, 1)), 4).means.ravel()
     array([0., 2., 4., 6.])
     """
-    chosen = np.arange(min(n_images, len(means))) * len(means) // min(n_images, len(means))
+    chosen = spaced(n_images, len(means))
     variances = np.exp(log_variances[chosen].astype(np.float64))
     return rs.Gaussians(means[chosen].astype(np.float64), variances)
+
+
+def spaced(count: int, available: int) -> npt.NDArray[np.intp]:
+    """Return the positions of ``count`` images, evenly spaced, or of all if they are fewer.
+
+    >>> spaced(4, 8), spaced(4, 3)
+    (array([0, 2, 4, 6]), array([0, 1, 2]))
+    """
+    count = min(count, available)
+    return np.arange(count) * available // count
 
 
 def read_networks(study: Study, plans: list[NetworkPlan], n_images: int) -> list[rs.Gaussians]:

@@ -1,6 +1,8 @@
 """Measure what the paper's job costs: processor time of a pair of trained networks, 2048 images.
 
 python -m experiments.vae.cost DIR
+
+The networks that are kept with the study (`run.KEPT`), copied to DIR/networks, are enough.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from experiments.vae.cohorts import draw_trials, gaussians
 from experiments.vae.data import load_data
 from experiments.vae.measure import ENERGY
 from experiments.vae.run import Study, is_scored
+from experiments.vae.settings import NetworkPlan
 from repshape.errors import InputError
 
 COST = "cost.json"
@@ -32,24 +35,31 @@ N_NETWORKS = 4
 PAPER_NETWORKS = 1800
 
 
+def choose_networks(study: Study, count: int) -> list[NetworkPlan]:
+    """Return the first trained network of each objective whose weights are there."""
+    first: dict[str, NetworkPlan] = {}
+    for plan in filter(is_scored, study.plans()):
+        if (study.folder(plan) / files.WEIGHTS).exists():
+            first.setdefault(plan.objective, plan)
+    if len(first) < count:
+        raise InputError(
+            f"At least {count} trained networks of different objectives, with their weights, are "
+            f"needed. Got {len(first)}."
+        )
+    return list(first.values())[:count]
+
+
 def encoded_networks(study: Study, count: int) -> dict[str, rs.Gaussians]:
     """Return trained networks of different objectives, with the paper's number of images."""
     from experiments.vae.networks import Vae
 
-    trained = [p for p in study.plans() if is_scored(p) and p.strength]
-    finished = [p for p in trained if (study.folder(p) / files.WEIGHTS).exists()]
-    finished = [p for p in finished if p.seed == finished[0].seed]
-    if len(finished) < count:
-        raise InputError(
-            f"At least {count} networks of a seed, with their weights, are needed. "
-            f"Got {len(finished)}."
-        )
+    chosen = choose_networks(study, count)
     size = study.settings["dsprites"].architecture
     data = load_data("dsprites", study.images, size.side, N_IMAGES)
     images = data.read(data.held_out)
     found = {}
     with deterministic():
-        for plan in finished[:: len(finished) // count][:count]:
+        for plan in chosen:
             vae = Vae.build(size, 0, plan.initialisation)
             vae.load(dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False)))
             found[plan.name] = gaussians(*vae.latents(images), N_IMAGES)

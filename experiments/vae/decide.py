@@ -73,7 +73,7 @@ def _seed(criterion: Criterion) -> Rule:
     def test(sample: Sample, permutations: int) -> float:
         return st.seed_p_value(sample, matrix, permutations)
 
-    return _prediction(partial(st.seed_accuracy, matrix=matrix), test)
+    return _prediction(partial(st.seed_excess, matrix=matrix), test)
 
 
 def _gain(accuracy: Callable[[Sample, str], float]) -> Callable[[Criterion], Rule]:

@@ -1,7 +1,8 @@
 """Distances between the networks of a study, kept in stores.
 
 A run may be stopped at any moment: repeat the command to continue. Stores are kept by number of
-networks, so that a study that has grown is measured anew.
+networks, so that a study that has grown is measured anew. Matrices that earlier results have of the
+same networks are taken from there (`known`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from experiments.vae.cohorts import (
     read_checkpoints,
     read_networks,
 )
+from experiments.vae.known import KnownResults
 from experiments.vae.run import Study
 from experiments.vae.settings import NetworkPlan, checkpoint_steps
 from repshape.errors import InputError
@@ -39,10 +41,20 @@ CENTRED_ALPHAS = (1.0, 2.0)  # at alpha 0, centring changes nothing
 
 
 class Measurement:
-    """Everything that is computed from the latents of a study, one matrix at a time."""
+    """Everything that is computed from the latents of a study, one matrix at a time.
 
-    def __init__(self, study: Study, workers: int) -> None:
+    Parameters
+    ----------
+    study : Study
+    workers : int
+    known : KnownResults, optional
+        Earlier results, from which matrices of the same networks are taken.
+    """
+
+    def __init__(self, study: Study, workers: int, known: KnownResults | None = None) -> None:
         self.study, self.workers, self.size = study, workers, study.measure
+        self.known = known
+        self.taken: dict[str, str] = {}  # store of each matrix that was taken, by its name
         self.stores = DistanceStores(study.out / DISTANCES, workers)
 
     @cached_property
@@ -73,15 +85,44 @@ class Measurement:
                 )
 
     def distances(self, group: str, name: str, metric: Any) -> rs.DistanceMatrix:
-        """Return one matrix, from its store as far as it is there."""
+        """Return one matrix, from known results or from its store as far as it is there."""
         plans = self.groups[group]
+        store = f"{group}-{len(plans)}/{name}"
+        known = self.known if group in self.known_groups else None
+        if known is not None and known.has_matrix(f"{group}/{name}"):
+            self.taken[f"{group}/{name}"] = store
+            return known.matrix(group, name)
         networks: list[Any] = read_networks(self.study, plans, self.size.n_images)
         if name == ENERGY:
             networks = [
                 draw_trials(plan.name, network, self.size.n_trials)
                 for plan, network in zip(plans, networks, strict=True)
             ]
-        return self._pairwise(networks, plans, metric, f"{group}-{len(plans)}/{name}")
+        return self._pairwise(networks, plans, metric, store)
+
+    @cached_property
+    def known_groups(self) -> set[str]:
+        """The groups whose networks are those of known results."""
+        if self.known is None:
+            return set()
+        return {
+            name
+            for name, plans in self.groups.items()
+            if self.known.is_about(
+                name,
+                metadata_of(self.study, plans),
+                read_networks(self.study, plans, self.size.n_images),
+                self.size,
+            )
+        }
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Wall time of each matrix, also where it was spent by an earlier run."""
+        if self.known is None:
+            return self.stores.seconds
+        taken = {store: self.known.seconds(store) for store in self.taken.values()}
+        return self.stores.seconds | taken
 
     def _pairwise(
         self, networks: list[Any], plans: list[NetworkPlan], metric: Any, store: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -17,16 +17,23 @@ from experiments.common.samples import Sample
 from experiments.vae import analysis
 from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
 from experiments.vae.decide import decide_all
+from experiments.vae.known import KnownResults
 from experiments.vae.measure import ENERGY, Measurement, repaired
 from experiments.vae.run import FULL_SCORES, SCORES, Study
 from experiments.vae.scores import NAMES
 
 
 def measure_all(
-    study: Study, workers: int, on_start: Callable[[int, int], None]
+    study: Study,
+    workers: int,
+    on_start: Callable[[int, int], None],
+    known: KnownResults | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Compute all distances that are missing, then the results; yield the name of each step."""
-    measurement = Measurement(study, workers)
+    """Compute all distances that are missing, then the results; yield the name of each step.
+
+    Matrices that ``known`` results have of the same networks are taken from there.
+    """
+    measurement = Measurement(study, workers, known)
     measurement.check()
     tasks = [*measurement.tasks(), *measurement.sweep_tasks()]
     on_start(0, len(tasks) + 1)
@@ -71,7 +78,8 @@ def write_results(
         "versions": analysis_versions(),
         "claims": decide_all(samples, size.permutations),
         "numbers": numbers,
-        "seconds": measurement.stores.seconds,
+        "seconds": measurement.seconds,
+        "taken": list(measurement.taken),
     }
     found["seconds"]["analysis"] = round(time.perf_counter() - start, 2)
     files.write_arrays(study.out / ARRAYS, arrays)
@@ -86,7 +94,10 @@ def make_samples(
     repairs = {}
     for name, matrix in matrices.items():
         group, own = name.split("/")
-        if own == ENERGY:
+        if measurement.known is not None and name in measurement.taken:
+            if own == ENERGY:
+                repairs[name] = measurement.known.repair(name)
+        elif own == ENERGY:
             matrix, repairs[name] = repaired(matrix)
         distances.setdefault(group, {})[own] = matrix.values
     plans = measurement.groups | {"sweep": measurement.sweep_plans}
@@ -101,12 +112,18 @@ def full_score_differences(study: Study) -> dict[str, Any]:
     for plan in SPRITES.plans(study):
         paths = [study.folder(plan) / name for name in (SCORES, FULL_SCORES)]
         if all(path.exists() for path in paths):
-            pairs.append([json.loads(path.read_text())["scores"] for path in paths])
+            pairs.append([json.loads(path.read_text()) for path in paths])
     if not pairs:
         return {}
-    found: dict[str, Any] = {"networks": len(pairs)}
+    own_minutes, minutes = (sum(map(score_seconds, one)) / 60 for one in zip(*pairs, strict=True))
+    found: dict[str, Any] = {
+        "networks": len(pairs),
+        "minutes": round(minutes, 2),
+        "own_minutes": round(own_minutes, 2),
+    }
     for letter in NAMES:
-        both = [(a[letter], b[letter]) for a, b in pairs if None not in (a[letter], b[letter])]
+        values = [[one["scores"][letter] for one in pair] for pair in pairs]
+        both = [pair for pair in values if None not in pair]
         own, full = np.array(both, dtype=np.float64).reshape(-1, 2).T
         found[letter] = {
             "mean": float(full.mean()) if len(both) else None,
@@ -116,15 +133,23 @@ def full_score_differences(study: Study) -> dict[str, Any]:
     return found
 
 
+def score_seconds(found: Mapping[str, Any]) -> float:
+    """Return how long a network's scores took, without encoding its images."""
+    return float(sum(found.get("seconds", {}).values()))
+
+
 def count_networks(study: Study, group: Group) -> dict[str, Any]:
     """Return how many networks of a group were planned, measured, scored, and failed.
 
-    ``seconds`` is the time that training them took, one after the other.
+    ``seconds`` is the time that training them took, one after the other, and ``score_seconds``
+    that of their scores.
     """
     plans = group.plans(study)
     seeds = complete_seeds(study, group)
     measured = [plan for plan in plans if plan.seed in seeds]
     frame = metadata_of(study, measured) if measured else None
+    paths = [study.folder(plan) / SCORES for plan in measured]
+    scores = [json.loads(path.read_text()) for path in paths if path.exists()]
     return {
         "planned": len(plans),
         "measured": len(measured),
@@ -132,4 +157,5 @@ def count_networks(study: Study, group: Group) -> dict[str, Any]:
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
         "seconds": sum(one["seconds"] for one in files.read_records(map(study.folder, measured))),
+        "score_seconds": round(sum(map(score_seconds, scores)), 2),
     }

@@ -4,8 +4,8 @@ The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``
 ``scores.json``. An interrupted run resumes when the command is repeated (`common.files`).
 
 Networks of the small scale that are already trained and scored are in ``trained/small``, beside
-this file, mostly without their weights. Copy them to the folder ``networks`` of a study, and the
-commands train and score only the others.
+this file, mostly without their weights (`keep`). Copy them to the folder ``networks`` of a study,
+and the commands train and score only the others.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from experiments.vae.settings import (
 LATENTS = "latents.npz"
 SCORES = "scores.json"
 FULL_SCORES = "scores_full.json"
+KEPT = Path(__file__).parent / "trained" / "small"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from experiments.common.stores import alpha_name
 from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, K_CHOICES
 from experiments.vae.measure import ENERGY
 from experiments.vae.scores import NAMES
+from repshape.analysis import _knn
 
 # A k-NN score needs this many groups: one to predict, and two to choose k.
 FEWEST_GROUPS = 3
@@ -134,26 +135,49 @@ def _extreme(sample: Sample) -> BoolArray:
 
 
 def seed_accuracy(sample: Sample, matrix: str) -> float:
-    """Return the k-NN accuracy of the seed, leaving out one cell at a time, minus chance."""
-    found = sample.predicted(
+    """Return the k-NN accuracy of the seed, leaving out one cell at a time."""
+    return float(_seed_hits(sample, matrix).mean())
+
+
+def seed_excess(sample: Sample, matrix: str) -> float:
+    """Return the accuracy of the seed, minus that of a guess."""
+    return seed_accuracy(sample, matrix) - 1 / len(sample.whole.seeds)
+
+
+def _seed_hits(sample: Sample, matrix: str) -> FloatArray:
+    return sample.predicted(
         ("seed", matrix), lambda whole: hits(whole, matrix, whole.column("seed"), "cell")
     )
-    return float(found.mean() - 1 / len(sample.whole.seeds))
 
 
 def seed_p_value(sample: Sample, matrix: str, permutations: int) -> float:
     """Return the p-value of `seed_accuracy`, with seeds permuted within every cell."""
     rng = np.random.default_rng(0)
-    seed, cell = sample.column("seed"), sample.column("cell")
-    members = [np.flatnonzero(cell == one) for one in np.unique(cell)]
-    found = hits(sample, matrix, seed, "cell").mean()
-    reached = 0
-    for _ in range(permutations):
-        drawn = seed.copy()
-        for index in members:
-            drawn[index] = rng.permutation(seed[index])
-        reached += int(hits(sample, matrix, drawn, "cell").mean() >= found - 1e-12)
-    return (1 + reached) / (1 + permutations)
+    codes = np.unique(sample.column("seed"), return_inverse=True)[1].astype(np.float64)
+    cell = np.unique(sample.column("cell"), return_inverse=True)[1]
+    drawn = np.tile(codes, (permutations, 1))
+    for row in drawn:
+        for one in range(cell.max() + 1):
+            row[cell == one] = rng.permutation(codes[cell == one])
+    found, null = seed_accuracy(sample, matrix), accuracies(sample, matrix, drawn, cell)
+    return float((1 + (null >= found - 1e-12).sum()) / (1 + permutations))
+
+
+def accuracies(
+    sample: Sample, matrix: str, targets: FloatArray, groups: npt.NDArray[np.intp]
+) -> FloatArray:
+    """Return the accuracy of `hits` for many targets (rows, networks), all predicted at once.
+
+    Neighbours do not depend on the targets, so they are sorted only once.
+    """
+    splits = _knn.group_splits(
+        sample.distances[matrix], max(K_CHOICES), groups, len(np.unique(groups)) - 1
+    )
+    right = np.zeros(len(targets))
+    for split in splits:
+        found, _ = _knn.predict_split(split, targets, np.array(K_CHOICES), _knn.CLASSIFICATION)
+        right += (found == targets[:, split.outer.test]).sum(axis=1)
+    return right / len(sample)
 
 
 def r_squared(sample: Sample, matrix: str, column: str) -> float:

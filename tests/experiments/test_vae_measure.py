@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,11 @@ from experiments.vae.cohorts import (
     metadata_of,
     read_networks,
 )
+from experiments.vae.keep import keep_networks
+from experiments.vae.known import KnownResults
 from experiments.vae.measure import Measurement, repaired
-from experiments.vae.results import measure_all
-from experiments.vae.run import Study
+from experiments.vae.results import full_score_differences, measure_all
+from experiments.vae.run import FULL_SCORES, LATENTS, SCORES, Study
 from vae_support import MEASURE, drawn_study
 
 import repshape as rs
@@ -45,6 +49,12 @@ def measured(study: Study) -> dict[str, Any]:
 
 
 # Networks
+
+
+def copy_of(study: Study, out: Path) -> Study:
+    """Return the same networks in another folder, without stores."""
+    shutil.copytree(study.out / files.NETWORKS, out / files.NETWORKS)
+    return replace(study, out=out)
 
 
 def test_groups_are_compared_within_themselves(study: Study) -> None:
@@ -115,10 +125,26 @@ def test_distances_are_those_of_the_latents(study: Study, measured: dict[str, An
 def test_results_count_networks_and_seconds(measured: dict[str, Any]) -> None:
     found = measured["networks"][SPRITES.name]
     counts = {"planned": 24, "measured": 24, "seeds": 4, "failed": 0, "scored": 24}
-    assert found == counts | {"seconds": 48.0}
+    assert found == counts | {"seconds": 48.0, "score_seconds": 24 * 1.5}
     assert measured["seconds"]["dsprites-trained-kaiming-24/alpha-1"] > 0
     assert set(measured["numbers"]["sweep"]) == {"alpha-1", "alpha-2", "energy-2", "energy-4"}
     assert measured["numbers"]["sweep"]["energy-4"]["relative difference to most"] == 0
+
+
+def test_differences_of_full_scores(study: Study, tmp_path: Path) -> None:
+    """Own scores are the loss plus 0 to 14; here the full ones are higher by 1 and by 3."""
+    target = copy_of(study, tmp_path)
+    assert full_score_differences(target) == {}
+    for plan, shift in zip(complete_plans(target, SPRITES)[:2], (1.0, 3.0), strict=True):
+        own = json.loads((target.folder(plan) / SCORES).read_text())
+        higher = {letter: value + shift for letter, value in own["scores"].items()}
+        full = own | {"scores": higher | {"B": None}, "seconds": {"A": 60.0}}
+        files.write_json(target.folder(plan) / FULL_SCORES, full)
+    found = full_score_differences(target)
+    assert (found["networks"], found["minutes"], found["own_minutes"]) == (2, 2.0, 0.05)
+    assert found["A"]["mean_difference"] == pytest.approx(-2)
+    assert found["A"]["mean_absolute_difference"] == pytest.approx(2)
+    assert found["B"] == dict.fromkeys(found["B"])
 
 
 def test_ratio_along_the_training(study: Study, measured: dict[str, Any]) -> None:
@@ -138,6 +164,79 @@ def test_nothing_is_computed_twice(study: Study, measured: dict[str, Any]) -> No
     for _, compute in Measurement(study, 1).tasks():
         assert compute().complete
     assert {path: path.stat().st_mtime_ns for path in tiles} == before
+
+
+# Networks that are kept
+
+
+def test_kept_networks_are_measured_as_they_are(study: Study, tmp_path: Path) -> None:
+    """The kept images are those that are measured, so nothing but rounding differs."""
+    kept = replace(study, out=tmp_path)
+    folders = keep_networks(study, tmp_path / files.NETWORKS)
+    assert len(folders) == 30
+    assert {path.name for path in folders[0].iterdir()} == {files.RECORD, LATENTS}
+    plans = complete_plans(kept, SPRITES)
+    assert plans == complete_plans(study, SPRITES)
+    for own, other in zip(
+        read_networks(kept, plans, MEASURE.n_images),
+        read_networks(study, plans, MEASURE.n_images),
+        strict=True,
+    ):
+        assert own.means == pytest.approx(other.means, rel=2**-11)
+        assert own.variances == pytest.approx(other.variances, rel=0.01)
+    (cell,) = Measurement(kept, 1).training_ratio().values()
+    assert cell["alpha-2"][0] == pytest.approx(0.1 * cell["alpha-2"][-1], rel=1e-3)
+
+
+# Distances of earlier results
+
+
+def test_known_distances_are_taken_over(
+    study: Study, measured: dict[str, Any], tmp_path: Path
+) -> None:
+    """Only the sweep is computed; verdicts, repairs and times are those of the first run."""
+    target = copy_of(study, tmp_path)
+    list(measure_all(target, 1, lambda done, total: None, KnownResults(study.out)))
+    stores = {path.name for path in (tmp_path / measure_module.DISTANCES).iterdir()}
+    assert stores == {"sweep-18", "seconds.json"}
+    again, arrays = read_results(tmp_path)
+    assert len(again["taken"]) == 8 + 2 * 3
+    assert again["numbers"]["repair"] == measured["numbers"]["repair"]
+    for store in ("dsprites-trained-kaiming-24/energy", "dsprites-untrained-pytorch-3/alpha-0"):
+        assert again["seconds"][store] == measured["seconds"][store]
+    before = read_results(study.out)[1]
+    assert arrays.keys() == before.keys()
+    for name in (f"{SPRITES.name}/alpha-0", f"{SPRITES.name}/energy"):
+        assert np.array_equal(arrays[name], before[name])
+    assert [claim["verdict"] for claim in again["claims"]] == [
+        claim["verdict"] for claim in measured["claims"]
+    ]
+
+
+def is_known(target: Study, known: KnownResults) -> bool:
+    return SPRITES.name in Measurement(target, 1, known).known_groups
+
+
+def test_distances_of_other_networks_are_not_taken(
+    study: Study, measured: dict[str, Any], tmp_path: Path
+) -> None:
+    known = KnownResults(study.out)
+    target = copy_of(study, tmp_path)
+    assert is_known(target, known)
+    assert not is_known(replace(target, measure=replace(MEASURE, n_images=7)), known)
+    plan = complete_plans(target, SPRITES)[7]
+    record = target.folder(plan) / files.RECORD
+    kept = record.read_text()
+    record.write_text(json.dumps(json.loads(kept) | {"kl": 5.001}))
+    assert not is_known(target, known)
+    record.write_text(kept)
+    assert is_known(target, known)
+    latents = target.folder(plan) / LATENTS
+    arrays = dict(np.load(latents))
+    files.write_arrays(latents, arrays | {"means": 1.001 * arrays["means"]})
+    assert not is_known(target, known)
+    del known.arrays[f"{SPRITES.name}/alpha-2"]
+    assert not is_known(study, known)
 
 
 def test_repair_reports_what_it_changed() -> None:

@@ -15,6 +15,7 @@ import torch
 from experiments.common import files, reproducible
 from experiments.vae import run
 from experiments.vae.__main__ import app
+from experiments.vae.cost import N_NETWORKS, choose_networks
 from experiments.vae.run import Study, check_scores, score_all, train_all
 from experiments.vae.scales import MEASURE_SCALES, SCALES, SCORE_SCALES
 from experiments.vae.settings import (
@@ -31,7 +32,7 @@ from test_vae_training import tiny_settings, without_times
 from typer.testing import CliRunner
 from vae_support import MEASURE
 
-from repshape.errors import MissingDependencyError, StorageError
+from repshape.errors import InputError, MissingDependencyError, StorageError
 
 SPRITES = tiny_settings(
     Architecture(32, 1, (Convolution(2),) * 3, 8, 3, (2, 2)),
@@ -230,19 +231,40 @@ def test_everything_but_the_networks_works_without_torch() -> None:
 
 
 def test_networks_that_are_kept_belong_to_the_small_scale() -> None:
-    """They need no weights any more: latents and scores are there."""
+    """They need no weights any more: latents and scores are there.
+
+    Of MNIST and CIFAR-10, only the latents of the measured images are kept.
+    """
     sizes = SCALES["small"]
     plans = {plan.name: plan for name in sizes for plan in plan_networks(name, sizes[name])}
-    kept = list((Path(run.__file__).parent / "trained" / "small").iterdir())
+    kept = list(run.KEPT.iterdir())
     assert kept
     for folder in kept:
         plan = plans[folder.name]
         settings = sizes[plan.dataset]
         record = json.loads((folder / files.RECORD).read_text())
         assert (record["name"], record["seed"]) == (plan.name, plan.seed)
+        sprites = plan.dataset == "dsprites"
+        images = settings.n_held_out if sprites else MEASURE_SCALES["small"].n_images
         with np.load(folder / run.LATENTS, allow_pickle=False) as latents:
-            assert latents["means"].shape == (settings.n_held_out, settings.architecture.latents)
+            assert latents["means"].shape == (images, settings.architecture.latents)
         if run.is_scored(plan):
             assert record["steps"] == settings.steps
             found = json.loads((folder / run.SCORES).read_text())
             assert list(found["scores"]) == list("ABCDEFGHIJKLMNO")
+
+
+# What the paper's job costs
+
+
+def test_kept_networks_are_enough_to_measure_the_cost(tmp_path: Path) -> None:
+    (tmp_path / files.NETWORKS).symlink_to(run.KEPT, target_is_directory=True)
+    chosen = choose_networks(Study.of_scale("small", tmp_path), N_NETWORKS)
+    assert len({plan.objective for plan in chosen}) == N_NETWORKS
+
+
+def test_cost_needs_networks_with_weights(finished: Study) -> None:
+    with pytest.raises(InputError, match="At least 2 trained networks of different objectives"):
+        choose_networks(finished, 2)
+    (plan,) = choose_networks(finished, 1)
+    assert plan.objective == "beta"

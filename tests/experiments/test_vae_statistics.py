@@ -121,9 +121,23 @@ def test_seeds_are_predicted_from_other_cells() -> None:
     seed = np.tile(np.arange(4.0), 12)[:, None]
     rng = np.random.default_rng(0)
     sample = sample_of({"alpha-1": 10 * seed + rng.normal(size=(48, 1)), "energy": by_cell(0.1)})
-    assert st.seed_accuracy(sample, "alpha-1") == pytest.approx(0.75)
+    assert st.seed_accuracy(sample, "alpha-1") == 1.0
+    assert st.seed_excess(sample, "alpha-1") == pytest.approx(0.75)
     assert st.seed_p_value(sample, "alpha-1", 19) == pytest.approx(0.05)
-    assert st.seed_accuracy(sample, "energy") < 0.3
+    assert st.seed_accuracy(sample, "energy") < 0.55
+
+
+def test_permuted_seeds_are_predicted_as_one_by_one() -> None:
+    """All permutations at once give what the public function gives for each."""
+    rng = np.random.default_rng(0)
+    points = np.tile(rng.normal(size=(4, 3)), (12, 1)) + rng.normal(size=(48, 3))
+    sample = sample_of({"alpha-1": points})
+    seed, cell = sample.column("seed"), sample.column("cell")
+    groups = np.unique(cell, return_inverse=True)[1]
+    targets = np.stack([seed, *(rng.permutation(seed) for _ in range(5))]).astype(float)
+    expected = [st.hits(sample, "alpha-1", row, "cell").mean() for row in targets]
+    assert st.accuracies(sample, "alpha-1", targets, groups) == pytest.approx(expected, abs=1e-12)
+    assert st.seed_accuracy(sample, "alpha-1") == pytest.approx(expected[0])
 
 
 def test_scores_are_predicted_without_missing_values(clear: Sample) -> None:
@@ -212,7 +226,7 @@ def test_intervals_of_predictions_cover() -> None:
     kinds = {
         "cells": lambda one: st.cell_accuracy(one, "alpha-1"),
         "gain": lambda one: st.cell_accuracy(one, "alpha-1") - st.cell_accuracy(one, "alpha-2"),
-        "seed": lambda one: st.seed_accuracy(one, "alpha-1"),
+        "seed": lambda one: st.seed_excess(one, "alpha-1"),
         "regression": lambda one: st.r_squared(one, "alpha-1", "A"),
     }
     found: dict[str, list[tuple[float, float, float]]] = {kind: [] for kind in kinds}

@@ -18,7 +18,7 @@ from repshape.metrics.registry import describe, restore
 from repshape.moments import CovarianceEstimator
 from repshape.report.page import settings_table, what_was_measured
 from repshape.report.pairs import choose_pairs, view_pairs
-from repshape.report.quality import check_matrix
+from repshape.report.quality import MOST_COLUMNS, assess, check_matrix
 from repshape.report.sources import Source, read_inputs, short_name
 
 
@@ -95,6 +95,19 @@ class TestSources:
             read_inputs(D, metadata=table.drop(index=1))
         with pytest.raises(InputTypeError, match="must be a table or the path of a CSV file"):
             read_inputs(D, metadata=[1, 2])  # type: ignore[arg-type]
+
+
+class TestColumns:
+    """Each column is predicted from every matrix, up to a number of columns."""
+
+    def test_the_first_thirty_columns_are_predicted(self) -> None:
+        columns = {f"c{k:02}": np.arange(8.0) + k for k in range(32)}
+        qualities = assess(read_inputs(line(range(8), **columns)), 0, progress=False)
+        predicted = [one.column for one in qualities[0].predictions]
+        assert predicted == [f"c{k:02}" for k in range(30)]
+
+    def test_all_columns_of_the_autoencoders_are(self) -> None:
+        assert len(rs.datasets.load_vae_distances(1.0).metadata.columns) <= MOST_COLUMNS
 
 
 class TestWords:
