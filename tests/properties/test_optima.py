@@ -91,6 +91,29 @@ def test_unused_latents_do_not_hide_the_best_match():
     assert found.distance <= matched * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("stored", ["full", "factors"])
+def test_rotated_networks_of_independent_neurons_are_recognised(stored):
+    """Covariances with the same eigenvectors in all conditions: as if neurons were independent."""
+    rng = np.random.default_rng(14)
+    x, y = (
+        Gaussians(rng.normal(size=(9, 12)), np.exp(0.3 * rng.normal(size=(9, 12))))
+        for _ in range(2)
+    )
+
+    def turned(net: Gaussians) -> Gaussians:
+        Q = np.linalg.qr(rng.normal(size=(12, 12)))[0]
+        A = Q[None] * np.sqrt(net.variances)[:, None]
+        if stored == "factors":
+            return Gaussians.from_factors(net.means @ Q.T, A)
+        return Gaussians(net.means @ Q.T, A @ np.swapaxes(A, 1, 2))
+
+    for alpha in (0.0, 0.5, 1.0):
+        metric = GaussianShapeMetric(alpha)
+        apart = metric.distance(x, y)
+        assert metric.distance(turned(x), y) == pytest.approx(apart, rel=1e-7)
+        assert metric.distance(turned(x), turned(y)) == pytest.approx(apart, rel=1e-7)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 def test_saddles_between_signed_permutations_are_left(alpha):
     """One condition: the match of single neurons is a saddle unless variances are sorted alike."""

@@ -33,6 +33,9 @@ FULL_RANK = 1e-8
 # If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
 # factor loses at most four digits.
 SAFE_GRAM = 1e-4
+# Correlations below this are rounding; below the second they may be due to axes that lean.
+INDEPENDENT = 1e-10
+NEARLY_INDEPENDENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -215,15 +218,59 @@ def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = Fal
         near_one = Factors(means, factors, spectrum, net.diagonal)
     find = _neuron_order if net.diagonal else _axes_of_span
     basis = find(near_one, weights)
+    deviations = None
+    if not net.diagonal and basis.shape[1] > 2:  # all angles of the plane are searched anyway
+        basis, deviations = _independent_axes(near_one.factors, near_one.means, weights, basis)
     if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
         basis[:, -1] *= -1
     means = net.means @ basis
     if net.diagonal:  # the basis is a signed permutation
         return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
+    if deviations is not None:
+        deviations = unit * deviations
+        return Factors(means, deviations, -np.sort(-deviations, axis=1), True, basis)
     factors, spectrum = np.asarray(basis.T @ net.factors), net.spectrum
     if factors.shape[2] > factors.shape[1]:  # beside one huge response, the noise is rounding
         factors, spectrum = split_factors(factors)
     return Factors(means, _triangular(factors), spectrum, False, basis)
+
+
+def _independent_axes(
+    factors: FloatArray, means: FloatArray, weights: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return axes along which the noise is independent in every condition, and its deviations.
+
+    All covariances have the same eigenvectors then, as those of a rotated network of independent
+    neurons. The axes of ``basis`` lean a little towards the means, those of the noise alone do not.
+    If there are no such axes, ``basis`` is returned, and None.
+    """
+    deviations = _deviations_along(basis, factors, INDEPENDENT)
+    if deviations is None and _deviations_along(basis, factors[:1], NEARLY_INDEPENDENT) is not None:
+        _, V = np.linalg.eigh(basis.T @ _second_moment(factors, weights) @ basis)
+        turned = np.asarray(basis @ V[:, ::-1])
+        turned *= axis_signs(means @ turned)
+        deviations = _deviations_along(turned, factors, INDEPENDENT)
+        basis = basis if deviations is None else turned
+    return basis, deviations
+
+
+def _deviations_along(
+    basis: FloatArray, factors: FloatArray, tolerance: float
+) -> FloatArray | None:
+    """Return standard deviations along the axes, or None if any two are correlated."""
+    M, n, rank = factors.shape
+    if rank != n or basis.shape[1] != n:
+        return None
+    out = np.empty((M, n))
+    for m, factor in enumerate(factors):
+        turned = basis.T @ factor
+        out[m] = np.sqrt((turned**2).sum(axis=1))
+        if not (out[m] > 0).all():
+            return None
+        correlations = (turned @ turned.T) / np.outer(out[m], out[m]) - np.eye(n)
+        if np.abs(correlations).max() > tolerance:
+            return None
+    return out
 
 
 def _triangular(factors: FloatArray) -> FloatArray:
