@@ -42,14 +42,15 @@ class Outlook {
     const double gain = value - previous_, last = last_gain_;
     previous_ = value, last_gain_ = gain;
     if (!std::isfinite(gain) || !std::isfinite(last)) return INFINITY;
-    const double ratio = std::min(0.9, std::max(gain / last, 0.3));
+    const double ratio = std::min(kSlowest, std::max(gain / last, kFastest));
     return value + kDoubt * gain * ratio / (1 - ratio);
   }
 
-  static constexpr int kStride = 5;  // iterations between looks at the progress
+  static constexpr int kStride = 3;  // iterations between looks at the progress
 
  private:
-  static constexpr double kDoubt = 2;  // times the gain that is expected
+  static constexpr double kDoubt = 3;  // times the gain that is expected
+  static constexpr double kFastest = 0.6, kSlowest = 0.96;  // ratios of gains that can be believed
   double previous_ = -INFINITY, last_gain_ = INFINITY;
 };
 
@@ -88,7 +89,7 @@ class Ascent {
     riemannian(t_, gradient_, r_);
   }
 
-  // Ascends until convergence, or until `limit` gradients have been evaluated since the last restart().
+  // Ascends until convergence, or until `limit` gradients have been evaluated since the last transfer().
   template <class F>
   void run(const F& f, int limit) {
     look(f);
@@ -151,12 +152,6 @@ class Ascent {
     accept(std::move(t), std::move(g), value);
     r_ = std::move(r);
     return true;
-  }
-
-  // Prepares for another objective: keeps the transform only.
-  void restart() {
-    memory_.clear();
-    transfer(settings_);
   }
 
   // Prepares for an objective that resembles the last: keeps the L-BFGS memory, but no values.

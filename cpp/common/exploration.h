@@ -47,19 +47,30 @@ class Exploration {
   // Lets every start travel first on a cheaper objective, which resembles f, with a total of its own.
   void travel_on(const F& few, double total) { few_ = &few, few_total_ = total; }
 
+  // The best maximum is only a start for another objective: it need not be reached precisely.
+  void hand_on() { handed_on_ = true; }
+
   // Offers second derivatives to runs that are slow.
   void offer(const Curvature* curvature) { curvature_ = curvature; }
 
+  // Considers a start (n x n) before all others, which may be close to a maximum: it travels from there only, so that
+  // others that lead to it are recognised.
+  void begin_at(const Matrix& start) {
+    consider(start, nullptr);
+    Ascent run(ascent_, best().transform());
+    if (few_ && travel(*few_, run)) seen_.back().best = true;
+  }
+
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
-    consider(first);
-    const int unanimous = f_.n() <= kSmall ? s_.least : s_.hits + 1;
+    consider(first, few_);
+    const int unanimous = f_.n() <= kSmall ? s_.least : std::max(s_.hits, 3);
     auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ >= unanimous)); };
     while (starts_ < s_.most && !enough())
-      consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start());
+      consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start(), few_);
     agreeing_ = hits_;
     if (hits_ >= s_.hits) return;
-    for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0));
+    for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0), few_);
   }
 
   const Ascent& best() const { return best_.front(); }
@@ -75,9 +86,9 @@ class Exploration {
     bool best;
   };
 
-  // Ascends the cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
+  // Ascends a cheaper objective. Returns false if the run ends where an earlier one did, because it leads to the same
   // maximum of f then.
-  bool travel(Ascent& run) {
+  bool travel(const F& few, Ascent& run) {
     const Seen* same = nullptr;
     auto known = [&](double value, double expected) {
       for (const Seen& one : seen_) {
@@ -88,26 +99,23 @@ class Exploration {
       }
       return false;
     };
-    run.run_until(*few_, max_iterations_, known);
+    run.run_until(few, max_iterations_, known);
     if (!same) known(run.value(), run.value());
     if (same) hits_ += same->best;
     if (same) return false;
     seen_.push_back({run.value(), false});
-    run.restart();
+    run.transfer(ascent_);
     return true;
   }
 
-  void mark_best() {
-    if (few_) seen_.back().best = true;
-  }
-
-  void consider(const Matrix& start) {
+  void consider(const Matrix& start, const F* few) {
     ++starts_;
     Ascent run(ascent_, start);
-    if (few_ && !travel(run)) return;
+    if (few && !travel(*few, run)) return;
     run.use(curvature_);
     bool low = false;
     run.run_until(f_, max_iterations_, [&](double value, double expected) {
+      if (handed_on_ && expected - value < kImprecise * margin_of(s_, total_ - value, ascent_.scale)) return true;
       if (best_.empty()) return false;
       low = expected < best().value() - margin();
       return low || (expected < best().value() + margin() && value > best().value() - margin());
@@ -116,7 +124,7 @@ class Exploration {
     if (best_.empty()) {
       best_.push_back(std::move(run));
       hits_ = 1;
-      mark_best();
+      if (few) seen_.back().best = true;
       return;
     }
     if (run.value() < best().value() - margin()) return;
@@ -124,7 +132,7 @@ class Exploration {
     hits_ = higher ? 1 : hits_ + 1;
     if (higher)
       for (Seen& one : seen_) one.best = false;
-    mark_best();
+    if (few) seen_.back().best = true;
     if (run.value() > best().value()) best_.front() = std::move(run);
   }
 
@@ -169,6 +177,7 @@ class Exploration {
 
   static constexpr int kSmall = 6;                // neurons
   static constexpr double kTypicalIterations = 30;
+  static constexpr double kImprecise = 0.1;  // of the margin: what may be left to gain where a maximum is handed on
 
   const F& f_;
   const F* few_ = nullptr;
@@ -177,6 +186,7 @@ class Exploration {
   ExplorationSettings s_;
   double total_, few_total_ = 0;
   int max_iterations_;
+  bool handed_on_ = false;
   Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
   std::vector<Seen> seen_;

@@ -5,10 +5,10 @@
 
 namespace repshape {
 
-// alpha sum w mu mu' + (2 - alpha) sum w s s', s the standard deviations: the objective of single neurons.
-inline Matrix marginal_gain(const Pair& pair) {
+// (2 - alpha) sum w s s', s the standard deviations.
+inline Matrix deviation_gain(const Pair& pair) {
   const Network &x = *pair.x, &y = *pair.y;
-  Matrix out = pair.mean_term, a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
+  Matrix out(std::size_t(x.neurons) * y.neurons, 0), a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
   auto deviations = [](const Network& net, int m, Matrix& entries, Matrix& sd) {
     net.copy_condition(m, entries.data());
     for (int i = 0; i < net.neurons; ++i) {
@@ -24,6 +24,13 @@ inline Matrix marginal_gain(const Pair& pair) {
       for (int j = 0; j < y.neurons; ++j)
         out[std::size_t(i) * y.neurons + j] += share * pair.weights[m] * sx[i] * sy[j];
   }
+  return out;
+}
+
+// The same with alpha sum w mu mu': the objective of single neurons.
+inline Matrix marginal_gain(const Pair& pair) {
+  Matrix out = deviation_gain(pair);
+  for (std::size_t e = 0; e < out.size(); ++e) out[e] += pair.mean_term[e];
   return out;
 }
 

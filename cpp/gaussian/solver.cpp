@@ -3,8 +3,8 @@
 #include "gaussian/circle.h"
 #include "gaussian/curvature.h"
 #include "gaussian/effort.h"
+#include "gaussian/matching.h"
 #include "gaussian/padding.h"
-#include "gaussian/permutations.h"
 #include "gaussian/wide.h"
 
 namespace repshape {
@@ -97,8 +97,21 @@ class PairSolver {
     return gradient;
   }
 
-  // Aligns the means, and the principal axes where the means leave them free.
+  // Independent neurons, matched one by one; nothing if that is no better than to align the means.
+  Matrix matched_neurons() const {
+    if (!x_.diagonal || !y_.diagonal || s_.alpha >= kMeansDecide) return {};
+    Matrix match = Matching(whole_.pair, special_).transform(), unused;
+    return whole_(match, unused) > whole_(aligned_means(), unused) + kRounding * scale_ ? match : Matrix();
+  }
+
   Matrix first_start() const {
+    Matrix match;
+    if (s_.alpha == 0 && x_.neurons > 2) match = matched_neurons();
+    return match.empty() ? aligned_means() : match;
+  }
+
+  // Aligns the means, and the principal axes where the means leave them free.
+  Matrix aligned_means() const {
     const Matrix target = s_.alpha < 2 ? tie_broken(means_, y_.neurons) : means_;
     return nearest_orthogonal(x_.neurons, y_.neurons, target.data(), special_);
   }
@@ -157,7 +170,7 @@ class PairSolver {
     starts_ = int(runs.size());
     const double total = total_of(whole_);
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
-      runs = {explore(runs[0].transform())};
+      runs = {explore()};
     } else if (!given_.empty() && !wide_) {
       runs = {improve(runs)};
     } else {
@@ -174,6 +187,8 @@ class PairSolver {
     iterations_ = runs[0].iterations();
   }
 
+  static constexpr double kMeansDecide = 1;         // alpha from which neurons are not matched one by one
+  static constexpr double kRounding = 1e-12;        // of the objective
   static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
   static constexpr double kSinglePrecision = 2e-7;  // of the objective
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
@@ -280,7 +295,7 @@ class PairSolver {
   static constexpr double kWideMost = 1e12;       // some tens of seconds
 
   // Explores until independent starts agree, and finishes the best.
-  Ascent explore(const Matrix& first) {
+  Ascent explore() {
     const Network &x = x_.truncated(), &y = y_.truncated();
     const bool whole = &x == &x_ && &y == &y_;
     Objective f = objective_of(x, y);
@@ -294,9 +309,12 @@ class PairSolver {
     Correspondence suggestions(x_.roots(), y_.roots(), s_.weights, mean_share, covariance_share, special_, random);
     Exploration<Objective> search(f, settings, s_.exploration, total_of(f), cost_of(x, y), s_.max_iterations, random);
     if (3 * few.pair.groups.size() <= f.pair.groups.size()) search.travel_on(few, total_of(few));
+    if (!whole) search.hand_on();
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
-    search.run(first, suggestions);
+    const Matrix match = matched_neurons();
+    if (!match.empty()) search.begin_at(match);
+    search.run(aligned_means(), suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations + f.evaluations;
     Ascent best = search.best();

@@ -164,3 +164,21 @@ def test_diagonal_networks_stay_diagonal():
     assert net.diagonal
     assert net.factors.shape == (5, 4)
     assert np.all(np.diff((net.factors**2).mean(0)) <= 0)
+
+
+def test_covariances_of_independent_neurons_are_taken_as_diagonal():
+    rng = np.random.default_rng(3)
+    means, variances = rng.normal(size=(5, 4)), rng.uniform(size=(5, 4))
+    variances[2, 1] = 0
+    short = factorise(Gaussians(means, variances))
+    full = factorise(Gaussians(means, variances[:, :, None] * np.eye(4)))
+    assert full.diagonal
+    np.testing.assert_array_equal(full.factors, short.factors)
+    np.testing.assert_array_equal(full.spectrum, short.spectrum)
+
+
+def test_one_correlation_makes_covariances_full():
+    S = np.tile(np.eye(3), (4, 1, 1))
+    S[3, 0, 1] = S[3, 1, 0] = 0.1
+    assert not factorise(Gaussians(np.zeros((4, 3)), S)).diagonal
+    assert factorise(Gaussians(np.zeros((4, 3)), np.zeros((4, 3, 3)))).factors.shape[2] == 0

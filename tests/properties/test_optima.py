@@ -13,6 +13,7 @@ from examples import (
     moved,
     scale,
 )
+from scipy.optimize import linear_sum_assignment
 
 from repshape import GaussianShapeMetric
 from repshape.datasets import toy_networks
@@ -56,6 +57,69 @@ def test_a_start_in_a_valley_leaves_it():
         assert GaussianShapeMetric(n_starts=n_starts).distance(x, y) == pytest.approx(
             best, rel=1e-9
         )
+
+
+@pytest.mark.parametrize("n_starts", [1, "auto"])
+@pytest.mark.parametrize("group", ["orthogonal", "rotation"])
+def test_independent_neurons_are_no_farther_than_their_best_match(group, n_starts):
+    """Diagonal covariances, alpha = 0: the best signed permutation is a linear assignment."""
+    rng = np.random.default_rng(12)
+    metric = GaussianShapeMetric(0.0, group=group, n_starts=n_starts)
+    for n, k in [(3, 3), (5, 4), (8, 8), (10, 3), (50, 50)]:
+        x, y = (
+            Gaussians(rng.normal(size=(20, size)), np.exp(rng.normal(size=(20, size))))
+            for size in (n, k)
+        )
+        gain = np.sqrt(x.variances).T @ np.sqrt(y.variances) / 20
+        matched = gain[linear_sum_assignment(gain, maximize=True)].sum()
+        total = (x.variances.sum() + y.variances.sum()) / 20
+        assert metric.distance(x, y) <= np.sqrt(2 * (total - 2 * matched)) * (1 + 3e-4)
+
+
+def test_unused_latents_do_not_hide_the_best_match():
+    """Most variances of x and y are near one; the search once crawled there, and ended too high."""
+    rng = np.random.default_rng(13)
+    variances = np.exp(0.02 * rng.normal(size=(64, 50)))
+    variances[:, :6] = np.exp(0.5 * rng.normal(size=(64, 6))) / 20
+    order = rng.permutation(50)
+    noise = np.exp(0.01 * rng.normal(size=(64, 50)))
+    x = Gaussians(rng.normal(size=(64, 50)), variances)
+    y = Gaussians(rng.normal(size=(64, 50)), (variances * noise)[:, order])
+    found = GaussianShapeMetric(0.0).align(x, y)
+    matched = np.sqrt(2 * ((np.sqrt(variances) - np.sqrt(variances * noise)) ** 2).sum() / 64)
+    assert found.converged
+    assert found.distance <= matched * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("stored", ["full", "factors"])
+def test_rotated_networks_of_independent_neurons_are_recognised(stored):
+    """Covariances with the same eigenvectors in all conditions: as if neurons were independent."""
+    rng = np.random.default_rng(14)
+    x, y = (
+        Gaussians(rng.normal(size=(9, 12)), np.exp(0.3 * rng.normal(size=(9, 12))))
+        for _ in range(2)
+    )
+
+    def turned(net: Gaussians) -> Gaussians:
+        Q = np.linalg.qr(rng.normal(size=(12, 12)))[0]
+        A = Q[None] * np.sqrt(net.variances)[:, None]
+        if stored == "factors":
+            return Gaussians.from_factors(net.means @ Q.T, A)
+        return Gaussians(net.means @ Q.T, A @ np.swapaxes(A, 1, 2))
+
+    for alpha in (0.0, 0.5, 1.0):
+        metric = GaussianShapeMetric(alpha)
+        apart = metric.distance(x, y)
+        assert metric.distance(turned(x), y) == pytest.approx(apart, rel=1e-7)
+        assert metric.distance(turned(x), turned(y)) == pytest.approx(apart, rel=1e-7)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_saddles_between_signed_permutations_are_left(alpha):
+    """One condition: the match of single neurons is a saddle unless variances are sorted alike."""
+    x = Gaussians([[0.0, 0.0, 0.0]], [[1.0, 4.0, 9.0]])
+    y = Gaussians([[0.0, 0.0, 0.0]], [[9.0, 1.0, 4.0]])
+    assert GaussianShapeMetric(alpha, n_starts=1).distance(x, y) == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 1)])

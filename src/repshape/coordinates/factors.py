@@ -33,6 +33,9 @@ FULL_RANK = 1e-8
 # If the smallest eigenvalue of a Gram matrix is above this fraction of the largest, its Cholesky
 # factor loses at most four digits.
 SAFE_GRAM = 1e-4
+# Correlations below this are rounding; below the second they may be due to axes that lean.
+INDEPENDENT = 1e-10
+NEARLY_INDEPENDENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,20 @@ class Factors:
         return self.factors[:, :, None] * np.eye(self.factors.shape[1])
 
 
-def factorise(network: Gaussians) -> Factors:
-    """Return thin factors of every covariance, whatever the form in which it is stored."""
-    if network.kind == "diagonal":
-        deviations = np.sqrt(network.stored)
+def factorise(network: Gaussians, *, orthogonal: bool = True) -> Factors:
+    """Return thin factors of every covariance, whatever the form in which it is stored.
+
+    ``orthogonal`` says whether stored factors get columns that are orthogonal to each other.
+    """
+    variances = _independent(network)
+    if variances is not None:
+        deviations = np.sqrt(variances)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    split = _split_covariances if network.kind == "full" else split_factors
+    splits = {
+        "full": _split_covariances,
+        "factors": split_factors if orthogonal else _measure_factors,
+    }
+    split = splits[network.kind]
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
@@ -85,6 +96,17 @@ def factorise(network: Gaussians) -> Factors:
         factors, spectrum = factors[..., :rank], spectrum[..., :rank]
     factors, spectrum = np.ascontiguousarray(factors), np.ascontiguousarray(spectrum)
     return Factors(network.means, factors, spectrum, False)
+
+
+def _independent(network: Gaussians) -> FloatArray | None:
+    """Return the variances if the neurons are independent in every condition, else None."""
+    if network.kind == "diagonal":
+        return network.stored
+    if network.kind == "factors" or np.count_nonzero(network.stored[0]) > network.n_neurons:
+        return None
+    variances = np.diagonal(network.stored, axis1=1, axis2=2)
+    alike = np.count_nonzero(network.stored) == np.count_nonzero(variances)
+    return variances if alike and variances.any() else None
 
 
 def _split_covariances(S: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -108,6 +130,21 @@ def split_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     return U * s[:, None, :], s
 
 
+def _measure_factors(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return factors as `split_factors` does, but square ones of full rank as they are.
+
+    Singular values alone take less than half of the time.
+    """
+    square = A
+    if A.shape[2] > A.shape[1] > 0:
+        square = np.swapaxes(np.linalg.qr(np.swapaxes(A, 1, 2), mode="r"), 1, 2)
+    if A.size and square.shape[2] == square.shape[1]:
+        s = np.linalg.svd(square, compute_uv=False)
+        if (s[:, -1] > RANK_TOLERANCE * s[:, 0]).all():
+            return square, np.asarray(s, dtype=np.float64)
+    return split_factors(A)
+
+
 def coordinates_for(group: str | Group, network: Gaussians, weights: FloatArray) -> Factors:
     """Factorise a network in the coordinates in which a group is searched."""
     if group not in FREE_COORDINATES:
@@ -127,7 +164,9 @@ def in_free_coordinates(
         narrow, lift = _narrow(network)
         net = in_principal_axes(factorise(narrow), weights, oriented=oriented)
         return net if net.basis is None else replace(net, basis=lift(net.basis))
-    return in_principal_axes(factorise(network), weights, oriented=oriented)
+    made_triangular = network.n_neurons >= TRIANGULAR_FROM
+    net = factorise(network, orthogonal=not made_triangular)
+    return in_principal_axes(net, weights, oriented=oriented)
 
 
 def _has_few_columns(factors: FloatArray) -> bool:
@@ -179,15 +218,59 @@ def in_principal_axes(net: Factors, weights: FloatArray, *, oriented: bool = Fal
         near_one = Factors(means, factors, spectrum, net.diagonal)
     find = _neuron_order if net.diagonal else _axes_of_span
     basis = find(near_one, weights)
+    deviations = None
+    if not net.diagonal and basis.shape[1] > 2:  # all angles of the plane are searched anyway
+        basis, deviations = _independent_axes(near_one.factors, near_one.means, weights, basis)
     if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
         basis[:, -1] *= -1
     means = net.means @ basis
     if net.diagonal:  # the basis is a signed permutation
         return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
+    if deviations is not None:
+        deviations = unit * deviations
+        return Factors(means, deviations, -np.sort(-deviations, axis=1), True, basis)
     factors, spectrum = np.asarray(basis.T @ net.factors), net.spectrum
     if factors.shape[2] > factors.shape[1]:  # beside one huge response, the noise is rounding
         factors, spectrum = split_factors(factors)
     return Factors(means, _triangular(factors), spectrum, False, basis)
+
+
+def _independent_axes(
+    factors: FloatArray, means: FloatArray, weights: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return axes along which the noise is independent in every condition, and its deviations.
+
+    All covariances have the same eigenvectors then, as those of a rotated network of independent
+    neurons. The axes of ``basis`` lean a little towards the means, those of the noise alone do not.
+    If there are no such axes, ``basis`` is returned, and None.
+    """
+    deviations = _deviations_along(basis, factors, INDEPENDENT)
+    if deviations is None and _deviations_along(basis, factors[:1], NEARLY_INDEPENDENT) is not None:
+        _, V = np.linalg.eigh(basis.T @ _second_moment(factors, weights) @ basis)
+        turned = np.asarray(basis @ V[:, ::-1])
+        turned *= axis_signs(means @ turned)
+        deviations = _deviations_along(turned, factors, INDEPENDENT)
+        basis = basis if deviations is None else turned
+    return basis, deviations
+
+
+def _deviations_along(
+    basis: FloatArray, factors: FloatArray, tolerance: float
+) -> FloatArray | None:
+    """Return standard deviations along the axes, or None if any two are correlated."""
+    M, n, rank = factors.shape
+    if rank != n or basis.shape[1] != n:
+        return None
+    out = np.empty((M, n))
+    for m, factor in enumerate(factors):
+        turned = basis.T @ factor
+        out[m] = np.sqrt((turned**2).sum(axis=1))
+        if not (out[m] > 0).all():
+            return None
+        correlations = (turned @ turned.T) / np.outer(out[m], out[m]) - np.eye(n)
+        if np.abs(correlations).max() > tolerance:
+            return None
+    return out
 
 
 def _triangular(factors: FloatArray) -> FloatArray:

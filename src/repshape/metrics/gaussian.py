@@ -71,10 +71,11 @@ class GaussianShapeMetric(SoftShapeMetric):
         other functions of many networks replace None by the size of the largest. It makes no
         difference to "orthogonal" and "identity", and does not apply to "soft".
     n_starts : "auto" or int
-        Number of starting points of the search. 1 starts only from the alignment of the means.
-        "auto" explores starting points, most of them from matching covariances of the same
-        conditions and the others at random, until at least 4 of at least 8 agree on the best
-        optimum, and at most 64; if they do not agree, it perturbs the best one. With two neurons it
+        Number of starting points of the search. 1 starts only from the alignment of the means (at
+        alpha = 0 with diagonal covariances, from the best match of single neurons). "auto" explores
+        starting points, most of them from matching covariances of the same conditions and the
+        others at random, until at least 4 of at least 8, or the first 4, agree on the best optimum,
+        and at most 64; if they do not agree, it perturbs the best one. With two neurons it
         searches all angles, and up to eight neurons it finds the best permutation exactly.
         `Alignment.agreement` says how many starts agreed.
     tol : float
