@@ -81,8 +81,11 @@ def measured_text(results: Mapping[str, Any]) -> str:
         "",
     ]
     if results.get("taken"):
-        taken = dict.fromkeys(name.split("/")[0] for name in results["taken"])
-        lines += [TAKEN.format(groups=", ".join(taken)), ""]
+        taken: dict[str, list[str]] = {}
+        for group, matrix in (name.split("/") for name in results["taken"]):
+            taken.setdefault(group, []).append(matrix)
+        groups = [f"{group} ({', '.join(matrices)})" for group, matrices in taken.items()]
+        lines += [TAKEN.format(groups=", ".join(groups)), ""]
     if measured < planned:
         lines += [PARTIAL.format(missing=planned - measured), ""]
     compared = results["numbers"].get("other_distances", {})
