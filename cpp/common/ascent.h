@@ -92,19 +92,18 @@ class Ascent {
   // Ascends until convergence, or until `limit` gradients have been evaluated since the last transfer().
   template <class F>
   void run(const F& f, int limit) {
-    look(f);
-    lowest_ = INFINITY, highest_ = -INFINITY, idle_ = 0;
-    while (!finished(f.single) && iterations_ < limit) advance(f, limit);
+    begin(f);
+    climb(f, limit);
   }
 
   // The same, in strides, until stop(value, expected) says so. Returns whether it did.
   template <class F, class Stop>
   bool run_until(const F& f, int limit, Stop stop) {
+    begin(f);
     Outlook outlook;
     for (;;) {
       const int from = iterations_;
-      run(f, std::min(from + Outlook::kStride, limit));
-      if (iterations_ < from + Outlook::kStride || finished(f.single)) return false;
+      if (climb(f, std::min(from + Outlook::kStride, limit)) || iterations_ < from + Outlook::kStride) return false;
       const double expected = outlook.after(value_);
       if (std::isfinite(expected) && stop(value_, expected)) return true;
     }
@@ -126,6 +125,7 @@ class Ascent {
     const double norm = std::sqrt(dot(origin, origin));
     const double goal = std::max(0.3 * settings_.tolerance * settings_.scale, kLinearRange * norm);
     double least = norm;
+    int idle = 0;
     while (std::sqrt(dot(r_, r_)) > goal && iterations_ + 1 < limit) {
       const Matrix step = direction();
       for (std::size_t e = 0; e < w.size(); ++e) w[e] += step[e];
@@ -138,7 +138,8 @@ class Ascent {
       memory_.remember(step, 1, r_, r);
       r_ = r;
       const double left = std::sqrt(dot(r, r));
-      if (!(left < 2 * least)) break;
+      idle = left < 0.9 * least ? 0 : idle + 1;
+      if (!(left < 2 * least) || idle > kIdleSteps) break;
       least = std::min(least, left);
     }
     Matrix t = retract(w, 1);
@@ -180,6 +181,22 @@ class Ascent {
   }
 
  private:
+  template <class F>
+  void begin(const F& f) {
+    look(f);
+    lowest_ = INFINITY, highest_ = -INFINITY, idle_ = 0;
+  }
+
+  // Returns whether the end was reached, rather than the limit.
+  template <class F>
+  bool climb(const F& f, int limit) {
+    while (!finished(f.single)) {
+      if (iterations_ >= limit) return false;
+      advance(f, limit);
+    }
+    return true;
+  }
+
   void forget() {
     gradient_.clear();
     converged_ = stuck_ = false;

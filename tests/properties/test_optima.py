@@ -114,6 +114,19 @@ def test_rotated_networks_of_independent_neurons_are_recognised(stored):
         assert metric.distance(turned(x), turned(y)) == pytest.approx(apart, rel=1e-7)
 
 
+def test_a_copy_is_found_where_single_precision_stalls():
+    """The first start once spent all its gradients there, and none was left to finish it."""
+    rng = np.random.default_rng(20)
+    for rank in (10, 20):  # the second draw is the one that stalled
+        M = int(rng.integers(2, 12))
+        A, T = rng.normal(size=(M, 20, rank)), ORACLES["orthogonal"](rng.normal(size=(20, 20)))
+    still = np.zeros((M, 20))
+    x, y = (Gaussians.from_factors(still, one) for one in (A, T @ A))
+    found = GaussianShapeMetric(0.5).align(x, y)
+    assert found.converged
+    assert found.distance < 1e-6 * np.sqrt((A**2).sum() / M)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 def test_saddles_between_signed_permutations_are_left(alpha):
     """One condition: the match of single neurons is a saddle unless variances are sorted alike."""
