@@ -97,17 +97,17 @@ class PairSolver {
     return gradient;
   }
 
-  // Independent neurons, matched one by one; nothing if that is no better than to align the means.
-  Matrix matched_neurons() const {
+  // Independent neurons, matched one by one; nothing if that is no better than aligned means.
+  Matrix matched_neurons(const Matrix& means) const {
     if (!x_.diagonal || !y_.diagonal || s_.alpha >= kMeansDecide) return {};
     Matrix match = Matching(whole_.pair, special_).transform(), unused;
-    return whole_(match, unused) > whole_(aligned_means(), unused) + kRounding * scale_ ? match : Matrix();
+    return whole_(match, unused) > whole_(means, unused) + kRounding * scale_ ? match : Matrix();
   }
 
   Matrix first_start() const {
-    Matrix match;
-    if (s_.alpha == 0 && x_.neurons > 2) match = matched_neurons();
-    return match.empty() ? aligned_means() : match;
+    Matrix match, means = aligned_means();
+    if (s_.alpha == 0 && x_.neurons > 2) match = matched_neurons(means);
+    return match.empty() ? means : match;
   }
 
   // Aligns the means, and the principal axes where the means leave them free.
@@ -162,20 +162,22 @@ class PairSolver {
   void search_rotations() {
     settings_ = {scale_, s_.tolerance, s_.memory, special_};
     wide_ = !special_ && s_.alpha < 2 && WideAscent::suits(x_, y_);
-    std::vector<Ascent> runs;
-    for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
     rough_ = whole_;
     rough_.single = true;
-    if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
-    starts_ = int(runs.size());
     const double total = total_of(whole_);
+    std::vector<Ascent> runs;
     if (s_.explore && given_.empty() && !wide_ && s_.alpha < 2) {
       runs = {explore()};
-    } else if (!given_.empty() && !wide_) {
-      runs = {improve(runs)};
     } else {
-      for (Ascent& run : runs) ascend(run);
-      count_agreeing(runs);
+      for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
+      if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
+      starts_ = int(runs.size());
+      if (!given_.empty() && !wide_) {
+        runs = {improve(runs)};
+      } else {
+        for (Ascent& run : runs) ascend(run);
+        count_agreeing(runs);
+      }
     }
     converged_ = runs[0].converged();
     // What a gradient leaves of the squared distance is nothing to most pairs, but all that copies have.
@@ -312,9 +314,9 @@ class PairSolver {
     if (!whole) search.hand_on();
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) search.offer(&curvature);
-    const Matrix match = matched_neurons();
+    const Matrix means = aligned_means(), match = matched_neurons(means);
     if (!match.empty()) search.begin_at(match);
-    search.run(aligned_means(), suggestions);
+    search.run(means, suggestions);
     starts_ = search.starts(), agreeing_ = search.agreeing();
     evaluations_ += few.evaluations + f.evaluations;
     Ascent best = search.best();
