@@ -1,4 +1,4 @@
-// Zeroed memory aligned to a Pack.
+// Zeroed memory aligned to a group of lanes.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -15,7 +15,7 @@ class Buffer {
   explicit Buffer(std::size_t doubles) : size_(doubles) {
     if (!doubles) return;
     data_.reset(static_cast<double*>(
-        ::operator new(doubles * sizeof(double), std::align_val_t(kPackBytes))));
+        ::operator new(doubles * sizeof(double), std::align_val_t(kGroupBytes))));
     std::memset(data_.get(), 0, doubles * sizeof(double));
   }
   double* data() const { return data_.get(); }
@@ -23,7 +23,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(double* p) const { ::operator delete(p, std::align_val_t(kPackBytes)); }
+    void operator()(double* p) const { ::operator delete(p, std::align_val_t(kGroupBytes)); }
   };
   std::unique_ptr<double, Free> data_;
   std::size_t size_ = 0;

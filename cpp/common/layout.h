@@ -3,9 +3,9 @@
 
 namespace repshape {
 
-// The same on every machine: a Pack of 64 bytes holds the same entry of several matrices. Where registers are
-// narrower, a Pack takes more than one of them.
-constexpr int kPackBytes = 64;
-constexpr int kDoubleLanes = kPackBytes / sizeof(double);
+// The same on every machine: a group of eight conditions, of which each entry of the factors fills 64 bytes. The widest
+// registers hold all of it; narrower ones take it in parts.
+constexpr int kGroupBytes = 64;
+constexpr int kDoubleLanes = kGroupBytes / sizeof(double);
 
 }  // namespace repshape

@@ -12,90 +12,109 @@ namespace {
 // Slots of doubles and of floats are kept apart.
 template <class P>
 P* scratch(std::size_t packs, int slot) {
-  constexpr int first = P::width == kDoubleLanes ? 0 : kScratchSlots / 2;
-  return reinterpret_cast<P*>(lane_scratch(first + slot, packs * kDoubleLanes));
+  constexpr int first = sizeof(typename P::Scalar) == sizeof(double) ? 0 : kScratchSlots / 2;
+  return reinterpret_cast<P*>(lane_scratch(first + slot, packs * (sizeof(P) / sizeof(double))));
 }
 
-inline const double* group(const LaneNetwork& net, int g) { return net.factors + g * net.entries * kDoubleLanes; }
+// The conditions that a Pack holds: `width` of a pair's, in the order of its groups, from `first` on.
+template <class P>
+struct Slice {
+  static constexpr int width = P::width;
+  static constexpr int run = width < kDoubleLanes ? width : kDoubleLanes;  // lanes that are neighbours in a group
+  const int* groups;
+  int n_groups, first;
 
-// One side of a pair for the groups at hand, in precision T: Pack<T>::width conditions.
-template <class T>
-struct Side {
-  const LaneNetwork* network;
-  Pack<T>* factors;
-  Pack<T> smallest, largest, ranks;
+  bool ended() const { return first >= n_groups * kDoubleLanes; }
+
+  // The condition of a lane, or -1 if it holds none.
+  int condition(int lane, int conditions) const {
+    const int at = first + lane;
+    if (at >= n_groups * kDoubleLanes) return -1;
+    const int m = groups[at / kDoubleLanes] * kDoubleLanes + at % kDoubleLanes;
+    return m < conditions ? m : -1;
+  }
 };
 
-// Double precision reads the network's own lanes; single precision converts two groups into one.
-template <class T>
-Side<T> side(const LaneNetwork& net, const int* groups, int count, int slot) {
-  Side<T> out{&net, nullptr, Pack<T>::zero(), Pack<T>(T(1)), Pack<T>::zero()};
-  constexpr int width = Pack<T>::width;
+// One side of a pair for the conditions of a Pack.
+template <class P>
+struct Side {
+  const LaneNetwork* network;
+  const P* factors;
+  P smallest, largest, ranks;
+};
+
+// Where a Pack holds a whole group, the network's own lanes are read; else they are gathered.
+template <class P>
+Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
+  using T = typename P::Scalar;
+  Side<P> out{&net, nullptr, P::zero(), P(T(1)), P::zero()};
+  constexpr int width = Slice<P>::width, run = Slice<P>::run;
   for (int l = 0; l < width; ++l) {
-    const int part = l / kDoubleLanes;
-    const int m = part < count ? groups[part] * kDoubleLanes + l % kDoubleLanes : net.conditions;
-    if (m >= net.conditions) break;
+    const int m = slice.condition(l, net.conditions);
+    if (m < 0) continue;
     out.smallest.set(l, T(net.smallest[m]));
     if (net.ranks[m] > 0) out.largest.set(l, T(net.spectrum[std::size_t(m) * net.rank]));
     out.ranks.set(l, T(net.ranks[m]));
   }
-  if constexpr (sizeof(T) == sizeof(double)) {
-    out.factors = const_cast<Pack<T>*>(reinterpret_cast<const Pack<T>*>(group(net, groups[0])));
-  } else {
-    out.factors = scratch<Pack<T>>(net.entries, slot);
-    T* to = reinterpret_cast<T*>(out.factors);
-    for (int part = 0; part < width / kDoubleLanes; ++part, to += kDoubleLanes) {
-      const double* from = part < count ? group(net, groups[part]) : nullptr;
-      for (std::size_t e = 0; e < net.entries; ++e)
-        for (int l = 0; l < kDoubleLanes; ++l)
-          to[e * width + l] = from ? T(from[e * kDoubleLanes + l]) : T(0);
-    }
+  auto group = [&](int at) {
+    return net.factors + slice.groups[at / kDoubleLanes] * net.entries * kDoubleLanes + at % kDoubleLanes;
+  };
+  if constexpr (sizeof(T) == sizeof(double) && width == kDoubleLanes) {
+    out.factors = reinterpret_cast<const P*>(group(slice.first));
+    return out;
   }
+  P* gathered = scratch<P>(net.entries, slot);
+  T* to = reinterpret_cast<T*>(gathered);
+  for (int from = 0; from < width; from += run, to += run) {
+    const int at = slice.first + from;
+    const double* values = at < slice.n_groups * kDoubleLanes ? group(at) : nullptr;
+    for (std::size_t e = 0; e < net.entries; ++e)
+      for (int l = 0; l < run; ++l) to[e * width + l] = values ? T(values[e * kDoubleLanes + l]) : T(0);
+  }
+  out.factors = gathered;
   return out;
 }
 
 // Intermediate results for one set of lanes: moved = T C (n_x x r_y), cross = A' T C and its polar
 // factor, both stored with the smaller of the two ranks first.
-template <class T>
+template <class P>
 struct Work {
-  View<Pack<T>> moved, cross, polar, small, solved, lifted;
+  View<P> moved, cross, polar, small, solved, lifted;
   int nx, ny, rx, ry;
   bool flipped;  // cross and polar are stored transposed: r_y x r_x
 };
 
-template <class T>
-Work<T> make_work(const LaneNetwork& x, const LaneNetwork& y) {
-  using P = Pack<T>;
+template <class P>
+Work<P> make_work(const LaneNetwork& x, const LaneNetwork& y) {
   const int nx = x.neurons, rx = x.rank, ry = y.rank;
   const int lo = least(rx, ry), hi = greatest(rx, ry);
-  Work<T> w;
+  Work<P> w;
   w.nx = nx, w.ny = y.neurons, w.rx = rx, w.ry = ry;
   w.flipped = ry < rx;
   w.moved = rows(scratch<P>(std::size_t(nx) * ry, 0), ry);
   w.cross = rows(scratch<P>(std::size_t(lo) * hi, 1), hi);
   w.polar = rows(scratch<P>(std::size_t(lo) * hi, 2), hi);
   w.small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  w.solved = rows(scratch<P>(std::size_t(lo) * kTile, 4), kTile);
+  w.solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
   w.lifted = rows(scratch<P>(std::size_t(nx) * ry, 5), ry);
   return w;
 }
 
 // Least nonzero singular value of A' T C that the factors guarantee; zero where they guarantee none.
 // With A of full row rank, X'X = C'T'(AA')TC >= s_min(A)^2 C'C; likewise C where T is square.
-template <class T>
-Pack<T> guaranteed(const Side<T>& a, const Side<T>& c) {
-  Pack<T> out = Pack<T>::zero();
+template <class P>
+P guaranteed(const Side<P>& a, const Side<P>& c) {
+  P out = P::zero();
   const int nx = a.network->neurons, ny = c.network->neurons;
-  for (int l = 0; l < Pack<T>::width; ++l)
+  for (int l = 0; l < P::width; ++l)
     if (a.ranks.get(l) == nx || (nx == ny && c.ranks.get(l) == ny))
       out.set(l, a.smallest.get(l) * c.smallest.get(l));
   return out;
 }
 
-template <class T>
-void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transform) {
-  using P = Pack<T>;
-  const View<const T> t = rows(transform, w.ny);
+template <class P>
+void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P::Scalar* transform) {
+  const View<const typename P::Scalar> t = rows(transform, w.ny);
   if (c.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = P(t.at(i, j)) * c.factors[j];
@@ -114,13 +133,13 @@ void form_polar(Work<T>& w, const Side<T>& a, const Side<T>& c, const T* transfo
   const int lo = least(w.rx, w.ry), hi = greatest(w.rx, w.ry);
   for (int i = 0; i < lo; ++i)
     for (int j = 0; j < hi; ++j) w.polar.at(i, j) = w.cross.at(i, j);
-  polar<T>(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), a.largest * c.largest, min(a.ranks, c.ranks));
+  polar(w.polar, w.small, w.solved, lo, hi, guaranteed(a, c), a.largest * c.largest, min(a.ranks, c.ranks));
 }
 
 // lifted = A P, n_x x r_y
-template <class T>
-void lift(Work<T>& w, const Side<T>& a) {
-  const View<Pack<T>> p = w.flipped ? w.polar.transposed() : w.polar;
+template <class P>
+void lift(Work<P>& w, const Side<P>& a) {
+  const View<P> p = w.flipped ? w.polar.transposed() : w.polar;
   if (a.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) w.lifted.at(i, j) = a.factors[i] * p.at(i, j);
@@ -130,39 +149,34 @@ void lift(Work<T>& w, const Side<T>& a) {
   }
 }
 
-template <class T>
-Pack<T> lane_weights(const LanePair& pair, const int* groups, int count) {
-  Pack<T> out = Pack<T>::zero();
-  for (int l = 0; l < Pack<T>::width; ++l) {
-    const int part = l / kDoubleLanes;
-    if (part >= count) break;
-    const int m = groups[part] * kDoubleLanes + l % kDoubleLanes;
-    if (m < pair.x.conditions) out.set(l, T(pair.weights[m] * pair.boost));
+template <class P>
+P lane_weights(const LanePair& pair, const Slice<P>& slice) {
+  using T = typename P::Scalar;
+  P out = P::zero();
+  for (int l = 0; l < P::width; ++l) {
+    const int m = slice.condition(l, pair.x.conditions);
+    if (m >= 0) out.set(l, T(pair.weights[m] * pair.boost));
   }
   return out;
 }
 
-template <class T>
+template <class P>
 double lane_gradient(const LanePair& pair, const double* transform, double* gradient) {
-  using P = Pack<T>;
+  using T = typename P::Scalar;
   const LaneNetwork &x = pair.x, &y = pair.y;
   if (x.rank == 0 || y.rank == 0) return 0;
   const int nx = x.neurons, ny = y.neurons;
   T* converted = reinterpret_cast<T*>(scratch<P>((std::size_t(nx) * ny + P::width - 1) / P::width, 9));
   for (std::size_t e = 0; e < std::size_t(nx) * ny; ++e) converted[e] = T(transform[e]);
-  Work<T> w = make_work<T>(x, y);
+  Work<P> w = make_work<P>(x, y);
   const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j) sum.at(i, j) = P::zero();
   double value = 0;
-  constexpr int parts = Pack<T>::width / kDoubleLanes;
-  const int total = pair.n_groups;
-  for (int g = 0; g < total; g += parts) {
-    const int count = least(parts, total - g);
-    const int* groups = pair.groups + g;
-    const Side<T> a = side<T>(x, groups, count, 7), c = side<T>(y, groups, count, 8);
-    form_polar<T>(w, a, c, converted);
-    const P weight = lane_weights<T>(pair, groups, count);
+  for (Slice<P> slice{pair.groups, pair.n_groups, 0}; !slice.ended(); slice.first += P::width) {
+    const Side<P> a = side<P>(x, slice, 7), c = side<P>(y, slice, 8);
+    form_polar(w, a, c, converted);
+    const P weight = lane_weights<P>(pair, slice);
     P inner = P::zero();
     const int lo = least(x.rank, y.rank), hi = greatest(x.rank, y.rank);
     for (int i = 0; i < lo; ++i)
@@ -171,7 +185,7 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
         w.polar.at(i, j) *= weight;
       }
     inner *= weight;
-    for (int l = 0; l < Pack<T>::width; ++l) value += inner.get(l);
+    for (int l = 0; l < P::width; ++l) value += inner.get(l);
     lift(w, a);
     if (y.diagonal) {
       for (int i = 0; i < nx; ++i)
@@ -183,19 +197,26 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   }
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j)
-      for (int l = 0; l < Pack<T>::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j).get(l);
+      for (int l = 0; l < P::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j).get(l);
   return value;
 }
 
+// Two registers to a Pack, or one from here on, where tiles matter more than latency.
+constexpr int kTwoRegisters = kRegisterBytes == 64 ? 1 : 2, kOneFrom = 12;
+
 double gradient(const LanePair& pair, const double* transform, double* out, bool single) {
-  return single ? lane_gradient<float>(pair, transform, out)
-                : lane_gradient<double>(pair, transform, out);
+  const bool two = least(pair.x.rank, pair.y.rank) < kOneFrom;
+  if (single)
+    return two ? lane_gradient<Pack<float, kTwoRegisters>>(pair, transform, out)
+               : lane_gradient<Pack<float, 1>>(pair, transform, out);
+  return two ? lane_gradient<Pack<double, kTwoRegisters>>(pair, transform, out)
+             : lane_gradient<Pack<double, 1>>(pair, transform, out);
 }
 
 // |A P - T C|^2 plus the part of A that no direction of C can match: where C has the smaller rank
 // (or the cross product is singular), P P' is a projection and |A P| falls short of |A|.
 double residual(const LanePair& pair, const double* transform) {
-  using P = Pack<double>;
+  using P = Pack<double, 1>;
   const LaneNetwork &x = pair.x, &y = pair.y;
   const double gx2 = pair.gain_x * pair.gain_x, gy2 = pair.gain_y * pair.gain_y;
   double total = 0;
@@ -205,10 +226,9 @@ double residual(const LanePair& pair, const double* transform) {
         total += pair.weights[m] * pair.boost * (gx2 * x.variance[m] + gy2 * y.variance[m]);
     return total;
   }
-  Work<double> w = make_work<double>(x, y);
-  for (int k = 0; k < pair.n_groups; ++k) {
-    const int g = pair.groups[k];
-    const Side<double> a = side<double>(x, &g, 1, 7), c = side<double>(y, &g, 1, 8);
+  Work<P> w = make_work<P>(x, y);
+  for (Slice<P> slice{pair.groups, pair.n_groups, 0}; !slice.ended(); slice.first += P::width) {
+    const Side<P> a = side<P>(x, slice, 7), c = side<P>(y, slice, 8);
     form_polar(w, a, c, transform);
     lift(w, a);
     P distance = P::zero(), kept = P::zero();
@@ -220,10 +240,10 @@ double residual(const LanePair& pair, const double* transform) {
         kept += w.lifted.at(i, j) * w.lifted.at(i, j);
       }
     const P span = frobenius_squared(w.polar, least(w.rx, w.ry), greatest(w.rx, w.ry));
-    const P weight = lane_weights<double>(pair, &g, 1);
-    for (int l = 0; l < kDoubleLanes; ++l) {
-      const int m = g * kDoubleLanes + l;
-      if (m >= x.conditions) break;
+    const P weight = lane_weights<P>(pair, slice);
+    for (int l = 0; l < P::width; ++l) {
+      const int m = slice.condition(l, x.conditions);
+      if (m < 0) continue;
       // The shortfall is rounding where P spans all of A, and must not be added then.
       const bool whole = magnitude(span.get(l) - x.ranks[m]) < 1e-9 * x.rank;
       total += weight.get(l) *
@@ -236,7 +256,7 @@ double residual(const LanePair& pair, const double* transform) {
 }  // namespace
 
 // The largest network that goes through lanes, measured against BLAS.
-constexpr int kMaxLaneSize = kRegisterBytes == 64 ? 128 : kRegisterBytes == 32 ? 56 : 24;
+constexpr int kMaxLaneSize = kRegisterBytes >= 32 ? 128 : 48;
 
 extern const GaussianKernels gaussian_table;
 const GaussianKernels gaussian_table = {REPSHAPE_STRING(REPSHAPE_ISA), kMaxLaneSize, gradient, residual};

@@ -1,7 +1,6 @@
 // One matrix per SIMD lane. A Pack holds the same entry of `width` matrices; every routine below
-// is the textbook algorithm on scalars, with Packs in their place, so that eight small matrices
-// cost as much as one. Entries are addressed by strides: a Pack fills a cache line, so the order
-// of rows and columns does not matter for speed.
+// is the textbook algorithm on scalars, with Packs in their place, so that as many small matrices
+// cost as much as one. Entries are addressed by strides, so that a transposed matrix is only another view.
 #pragma once
 #include <cstddef>
 
@@ -15,24 +14,21 @@ namespace repshape {
 namespace REPSHAPE_ISA {
 namespace {
 
-constexpr int kRegisters = kPackBytes / kRegisterBytes;
-// Accumulators of a tile are kTile^2 * kRegisters: 16 of 32 registers with AVX-512, 8 of 16 with AVX2.
-constexpr int kTile = kRegisterBytes == 64 ? 4 : 2;
-
-// kPackBytes of scalars, as the registers of this instruction set hold them. The compilers split
-// longer vectors through memory, so the split is written out here.
-template <class T>
+// One entry of several matrices: a register, or two of them, which hide the latency of small matrices.
+template <class T, int registers>
 struct Pack {
+  using Scalar = T;
   typedef T Register __attribute__((vector_size(kRegisterBytes)));
-  static constexpr int width = kPackBytes / sizeof(T);
-  static constexpr int per = kRegisterBytes / sizeof(T);
-  Register part[kRegisters];
+  static constexpr int per = kRegisterBytes / sizeof(T), width = registers * per;
+  // Tiles are as large as registers allow: 16 accumulators of 32 registers with AVX-512, 9 or 8 of 16 elsewhere.
+  static constexpr int tile = registers > 1 ? 2 : kRegisterBytes == 64 ? 4 : 3;
+  Register part[registers];
 
   Pack() = default;
   // Copied by register: the compilers' own copies go by 16 bytes and stall the loads that follow.
   Pack(const Pack& other) { *this = other; }
   Pack& operator=(const Pack& other) {
-    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) part[r] = other.part[r];
+    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) part[r] = other.part[r];
     return *this;
   }
   explicit Pack(T value) {
@@ -42,11 +38,11 @@ struct Pack {
   T get(int lane) const { return part[lane / per][lane % per]; }
   void set(int lane, T value) { part[lane / per][lane % per] = value; }
 
-#define REPSHAPE_OPERATOR(op)                                             \
-  Pack& operator op##=(const Pack & other) {                             \
-    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) part[r] op## = other.part[r];    \
-    return *this;                                                         \
-  }                                                                       \
+#define REPSHAPE_OPERATOR(op)                                                          \
+  Pack& operator op##=(const Pack & other) {                                           \
+    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) part[r] op## = other.part[r];  \
+    return *this;                                                                      \
+  }                                                                                    \
   friend Pack operator op(Pack a, const Pack& b) { return a op## = b; }
   REPSHAPE_OPERATOR(+)
   REPSHAPE_OPERATOR(-)
@@ -56,18 +52,18 @@ struct Pack {
 
   friend Pack max(const Pack& a, const Pack& b) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) out.part[r] = a.part[r] > b.part[r] ? a.part[r] : b.part[r];
+    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) out.part[r] = a.part[r] > b.part[r] ? a.part[r] : b.part[r];
     return out;
   }
   friend Pack min(const Pack& a, const Pack& b) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r) out.part[r] = a.part[r] < b.part[r] ? a.part[r] : b.part[r];
+    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) out.part[r] = a.part[r] < b.part[r] ? a.part[r] : b.part[r];
     return out;
   }
   friend Pack abs(const Pack& a) { return max(a, zero() - a); }
   friend Pack sqrt(const Pack& a) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < kRegisters; ++r)
+    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r)
       for (int l = 0; l < per; ++l) out.part[r][l] = square_root(a.part[r][l]);
     return out;
   }
@@ -117,13 +113,13 @@ struct Size {
   static constexpr int value = size;
 };
 
-// Calls body(Size<size>) with size = min(left, kTile).
-template <class Body>
+// Calls body(Size<size>) with size = min(left, P::tile).
+template <class P, class Body>
 inline void with_size(int left, Body body) {
-  if constexpr (kTile >= 4) {
+  if constexpr (P::tile >= 4)
     if (left >= 4) return body(Size<4>{});
-    if (left == 3) return body(Size<3>{});
-  }
+  if constexpr (P::tile >= 3)
+    if (left >= 3) return body(Size<3>{});
   if (left >= 2) return body(Size<2>{});
   return body(Size<1>{});
 }
@@ -154,10 +150,10 @@ enum class Zeros { none, before_row, before_column, after_row, after_column };
 template <class P, class EA, class EB>
 void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool accumulate,
               Zeros zeros = Zeros::none) {
-  for (int i = 0; i < m; i += kTile)
-    with_size(m - i, [&](auto mr) {
-      for (int j = 0; j < n; j += kTile)
-        with_size(n - j, [&](auto nr) {
+  for (int i = 0; i < m; i += P::tile)
+    with_size<P>(m - i, [&](auto mr) {
+      for (int j = 0; j < n; j += P::tile)
+        with_size<P>(n - j, [&](auto nr) {
           P acc[mr.value][nr.value];
           if (accumulate)
             load(acc, c.block(i, j));
@@ -176,10 +172,10 @@ void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool a
 // Lower triangle of s (m x m) = identity + c x x', x being m x n.
 template <class P>
 void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
-  for (int i = 0; i < m; i += kTile)
-    with_size(m - i, [&](auto mr) {
-      for (int j = 0; j <= i; j += kTile)
-        with_size(m - j, [&](auto nr) {
+  for (int i = 0; i < m; i += P::tile)
+    with_size<P>(m - i, [&](auto mr) {
+      for (int j = 0; j <= i; j += P::tile)
+        with_size<P>(m - j, [&](auto nr) {
           P acc[mr.value][nr.value];
           clear(acc);
           tile<false>(acc, x.block(i, 0), x.transposed().block(0, j), n);
@@ -198,8 +194,8 @@ void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
 // below one is undone and the factorisation cannot break down.
 template <class P>
 void cholesky_of_shifted(View<P> s, int m) {
-  for (int j = 0; j < m; j += kTile)
-    with_size(m - j, [&](auto nr) {
+  for (int j = 0; j < m; j += P::tile)
+    with_size<P>(m - j, [&](auto nr) {
       constexpr int NR = nr.value;
       P diag[NR][NR];
       load(diag, s.block(j, j));
@@ -214,8 +210,8 @@ void cholesky_of_shifted(View<P> s, int m) {
         diag[c][c] = inverse;
       }
       store(diag, s.block(j, j));
-      for (int i = j + NR; i < m; i += kTile)
-        with_size(m - i, [&](auto mr) {
+      for (int i = j + NR; i < m; i += P::tile)
+        with_size<P>(m - i, [&](auto mr) {
           P acc[mr.value][NR];
           load(acc, s.block(i, j));
           tile<true>(acc, s.block(i, 0), s.block(j, 0).transposed(), j);
@@ -230,14 +226,14 @@ void cholesky_of_shifted(View<P> s, int m) {
 }
 
 // x (m x n) = keep x + add (L L')^-1 x for the factor L made by cholesky_of_shifted, a few columns at a time,
-// which stay in the cache: z is m x kTile scratch.
+// which stay in the cache: z is m x P::tile scratch.
 template <class P>
 void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& add, int m, int n) {
-  for (int j = 0; j < n; j += kTile)
-    with_size(n - j, [&](auto nr) {
+  for (int j = 0; j < n; j += P::tile)
+    with_size<P>(n - j, [&](auto nr) {
       constexpr int NR = nr.value;
-      for (int i = 0; i < m; i += kTile)  // L y = x
-        with_size(m - i, [&](auto mr) {
+      for (int i = 0; i < m; i += P::tile)  // L y = x
+        with_size<P>(m - i, [&](auto mr) {
           P acc[mr.value][NR];
           load(acc, x.block(i, j));
           tile<true>(acc, factor.block(i, 0), z, i);
@@ -248,9 +244,9 @@ void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& 
             }
           store(acc, z.block(i, 0));
         });
-      const int last = ((m - 1) / kTile) * kTile;
-      for (int i = last; i >= 0; i -= kTile)  // L' z = y
-        with_size(m - i, [&](auto mr) {
+      const int last = ((m - 1) / P::tile) * P::tile;
+      for (int i = last; i >= 0; i -= P::tile)  // L' z = y
+        with_size<P>(m - i, [&](auto mr) {
           constexpr int MR = mr.value;
           P acc[MR][NR];
           load(acc, z.block(i, 0));

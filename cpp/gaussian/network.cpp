@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "common/transforms.h"
 #include "common/units.h"
 
 namespace repshape {
@@ -16,6 +17,8 @@ constexpr int kMaxPaddedSize = 32;
 // Truncation: from so many neurons on, to this share of the columns at most, without this share of the noise.
 constexpr int kWorthTruncating = 48;
 constexpr double kMostKept = 0.75, kNoiseLost = 0.01;
+// Pivots are taken until this share of a condition's noise is left, or of the columns at most.
+constexpr double kPivotsLost = 0.002, kMostPivots = 0.9;
 
 Matrix root_of(const Network& net, int m) {
   const int n = net.neurons;
@@ -27,6 +30,60 @@ Matrix root_of(const Network& net, int m) {
   }
   gemm(false, true, n, n, net.rank, 1, entries.data(), net.rank, entries.data(), net.rank, 0, out.data(), n);
   return symmetric_root(n, std::move(out));
+}
+
+// A pivoted Cholesky factor L (n x width) of s: s - L L' has at most `lost` of the trace of s, or L `most` columns.
+Matrix pivoted_cholesky(int n, const Matrix& s, int most, double lost) {
+  Matrix rows, left(n);  // columns of L one after the other; what is left of the diagonal
+  double total = 0;
+  for (int i = 0; i < n; ++i) total += left[i] = s[std::size_t(i) * n + i];
+  for (int c = 0; c < most; ++c) {
+    const int pivot = int(std::max_element(left.begin(), left.end()) - left.begin());
+    double rest = 0;
+    for (double v : left) rest += std::max(v, 0.0);
+    if (!(rest > lost * total)) break;
+    const double root = std::sqrt(left[pivot]);
+    Matrix column(s.begin() + std::size_t(pivot) * n, s.begin() + std::size_t(pivot + 1) * n);
+    for (int k = 0; k < c; ++k) {
+      const double* one = rows.data() + std::size_t(k) * n;
+      const double factor = one[pivot];
+      for (int i = 0; i < n; ++i) column[i] -= factor * one[i];
+    }
+    for (int i = 0; i < n; ++i) column[i] /= root, left[i] -= column[i] * column[i];
+    left[pivot] = 0;
+    rows.insert(rows.end(), column.begin(), column.end());
+  }
+  return transposed(rows, int(rows.size()) / n, n);
+}
+
+// The factor of a condition along its principal axes, the strongest first, without the weakest.
+Matrix leading_factor(const Network& net, int m) {
+  const int n = net.neurons;
+  Matrix entries(net.entries()), s(std::size_t(n) * n);
+  net.copy_condition(m, entries.data());
+  gemm(false, true, n, n, net.rank, 1, entries.data(), net.rank, entries.data(), net.rank, 0, s.data(), n);
+  const Matrix factor = pivoted_cholesky(n, s, int(kMostPivots * net.rank), kPivotsLost);
+  const int width = int(factor.size()) / n;
+  if (width == 0) return factor;
+  Matrix gram(std::size_t(width) * width), v, values, out(factor.size());
+  gemm(true, false, width, width, n, -1, factor.data(), width, factor.data(), width, 0, gram.data(), width);
+  symmetric_eigen(width, gram, v, values);  // ascending, of the negative
+  gemm(false, false, n, width, width, 1, factor.data(), width, v.data(), width, 0, out.data(), width);
+  return out;
+}
+
+// The fewest columns that carry all noise but a share of kNoiseLost, over all conditions together.
+int enough_columns(const Network& net, const std::vector<Matrix>& leading) {
+  Matrix power(net.rank, 0);
+  double total = 0, kept = 0;
+  for (int m = 0; m < net.conditions; ++m) {
+    const int width = int(leading[m].size()) / net.neurons;
+    for (std::size_t e = 0; e < leading[m].size(); ++e) power[e % width] += leading[m][e] * leading[m][e];
+    total += net.variance[m];
+  }
+  int columns = 0;
+  while (columns < net.rank && kept < (1 - kNoiseLost) * total) kept += power[columns++];
+  return std::max(columns, 1);
 }
 
 }  // namespace
@@ -42,38 +99,25 @@ const Roots& Network::roots() const {
 const Network& Network::truncated() const {
   if (diagonal || neurons < kWorthTruncating) return *this;
   std::call_once(lazy_->cut, [&] {
-    const int columns = leading_columns();
-    if (columns <= kMostKept * rank) lazy_->truncated = cut_to(columns);
+    std::vector<Matrix> leading;
+    for (int m = 0; m < conditions; ++m) leading.push_back(leading_factor(*this, m));
+    const int columns = enough_columns(*this, leading);
+    if (columns <= kMostKept * rank) lazy_->truncated = cut_to(columns, leading);
   });
   return lazy_->truncated ? *lazy_->truncated : *this;
 }
 
-// The fewest that carry all noise but a share of kNoiseLost, over all conditions together.
-int Network::leading_columns() const {
-  Matrix power(rank, 0), entries_of(entries());
+std::unique_ptr<Network> Network::cut_to(int columns, const std::vector<Matrix>& leading) const {
+  Matrix part(std::size_t(conditions) * neurons * columns, 0), norms(std::size_t(conditions) * columns, 0);
   for (int m = 0; m < conditions; ++m) {
-    copy_condition(m, entries_of.data());
-    for (std::size_t e = 0; e < entries_of.size(); ++e) power[e % rank] += entries_of[e] * entries_of[e];
-  }
-  double total = 0, kept = 0;
-  for (double p : power) total += p;
-  int columns = 0;
-  while (columns < rank && kept < (1 - kNoiseLost) * total) kept += power[columns++];
-  return std::max(columns, 1);
-}
-
-std::unique_ptr<Network> Network::cut_to(int columns) const {
-  Matrix whole(entries()), part(std::size_t(conditions) * neurons * columns), norms(std::size_t(conditions) * columns, 0);
-  for (int m = 0; m < conditions; ++m) {
-    copy_condition(m, whole.data());
+    const int width = int(leading[m].size() / neurons);
     double *to = part.data() + std::size_t(m) * neurons * columns, *sums = norms.data() + std::size_t(m) * columns;
     for (int i = 0; i < neurons; ++i)
-      for (int j = 0; j < columns; ++j) {
-        const double value = whole[std::size_t(i) * rank + j] * scale;
+      for (int j = 0; j < std::min(width, columns); ++j) {
+        const double value = leading[m][std::size_t(i) * width + j] * scale;
         to[std::size_t(i) * columns + j] = value, sums[j] += value * value;
       }
     for (int j = 0; j < columns; ++j) sums[j] = std::sqrt(sums[j]);
-    std::sort(sums, sums + columns, std::greater<>());
   }
   Matrix scaled(means);
   for (double& v : scaled) v *= mean_scale;

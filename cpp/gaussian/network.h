@@ -56,8 +56,8 @@ struct Network {
   };
   std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
 
-  int leading_columns() const;
-  std::unique_ptr<Network> cut_to(int columns) const;
+  // With the first columns of other factors of the same covariances.
+  std::unique_ptr<Network> cut_to(int columns, const std::vector<std::vector<double>>& leading) const;
   void summarise_spectrum();
   void store_factors(const double* values);
   bool is_triangular(const double* values) const;

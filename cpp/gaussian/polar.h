@@ -60,10 +60,9 @@ void polar_2x2(View<P> x) {
 
 // Sum over the singular values sigma of 1 - sigma^2 in the worst lane, x having `ranks` of them: row by
 // row, because it would be lost in the rounding of a sum near m.
-template <class T>
-double missing(View<Pack<T>> x, int m, int n, const Pack<T>& ranks) {
-  using P = Pack<T>;
-  P total = ranks - P(T(m));
+template <class P>
+double missing(View<P> x, int m, int n, const P& ranks) {
+  P total = ranks - P(typename P::Scalar(m));
   for (int i = 0; i < m; ++i) {
     P row = P::zero();
     for (int j = 0; j < n; ++j) row += x.at(i, j) * x.at(i, j);
@@ -76,14 +75,13 @@ double missing(View<Pack<T>> x, int m, int n, const Pack<T>& ranks) {
 
 // x (m x n, m <= n) becomes its polar factor in every lane; singular values of exactly zero stay
 // zero. `smallest` bounds the nonzero singular values of each lane from below (zero: unknown), `largest`
-// from above; `ranks` holds how many there are. s is m x m and z is m x kTile scratch.
+// from above; `ranks` holds how many there are. s is m x m and z is m x P::tile scratch.
 //
 // No singular value ever exceeds one, so that the difference between the rank and the sum of their squares bounds each
 // of them from below. It is measured where the known bounds may be too cautious, or where there are none.
-template <class T>
-void polar(View<Pack<T>> x, View<Pack<T>> s, View<Pack<T>> z, int m, int n, const Pack<T>& smallest,
-           const Pack<T>& largest, const Pack<T>& ranks) {
-  using P = Pack<T>;
+template <class P>
+void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, const P& largest, const P& ranks) {
+  using T = typename P::Scalar;
   if (m == 2 && n == 2) return polar_2x2(x);
   const P bound_above = min(norm_bound(x, m, n), largest);
   P scale = P(1) / bound_above;
