@@ -160,7 +160,7 @@ class PairSolver {
   }
 
   void search_rotations() {
-    settings_ = {scale_, s_.tolerance, s_.memory, special_};
+    settings_ = {scale_, s_.tolerance, x_.neurons >= kMany ? kMemoryOfMany : s_.memory, special_};
     wide_ = !special_ && s_.alpha < 2 && WideAscent::suits(x_, y_);
     rough_ = whole_;
     rough_.single = true;
@@ -192,6 +192,7 @@ class PairSolver {
   static constexpr double kMeansDecide = 1;         // alpha from which neurons are not matched one by one
   static constexpr double kRounding = 1e-12;        // of the objective
   static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
+  static constexpr int kMemoryOfMany = 80;          // steps: that many cost little beside such a gradient
   static constexpr double kSinglePrecision = 2e-7;  // of the objective
   static constexpr double kCopies = 1e-6;  // squared distance, as a share of the squared norms
   static constexpr double kCopyTolerance = 1e-10;
