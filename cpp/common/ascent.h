@@ -98,12 +98,12 @@ class Ascent {
 
   // The same, in strides, until stop(value, expected) says so. Returns whether it did.
   template <class F, class Stop>
-  bool run_until(const F& f, int limit, Stop stop) {
+  bool run_until(const F& f, int limit, Stop stop, int stride = Outlook::kStride) {
     begin(f);
     Outlook outlook;
     for (;;) {
       const int from = iterations_;
-      if (climb(f, std::min(from + Outlook::kStride, limit)) || iterations_ < from + Outlook::kStride) return false;
+      if (climb(f, std::min(from + stride, limit)) || iterations_ < from + stride) return false;
       const double expected = outlook.after(value_);
       if (std::isfinite(expected) && stop(value_, expected)) return true;
     }
@@ -158,6 +158,7 @@ class Ascent {
   // Prepares for an objective that resembles the last: keeps the L-BFGS memory, but no values.
   void transfer(const AscentSettings& settings) {
     settings_ = settings;
+    memory_.hold(settings.memory);
     iterations_ = 0;
     forget();
   }

@@ -70,6 +70,7 @@ class Exploration {
       consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start(), few_);
     agreeing_ = hits_;
     if (hits_ >= s_.hits) return;
+    resume();
     for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0), few_);
   }
 
@@ -115,11 +116,12 @@ class Exploration {
     run.use(curvature_);
     bool low = false;
     run.run_until(f_, max_iterations_, [&](double value, double expected) {
-      if (handed_on_ && expected - value < kImprecise * margin_of(s_, total_ - value, ascent_.scale)) return true;
+      if (handed_on_ && precise(value, expected)) return true;
       if (best_.empty()) return false;
       low = expected < best().value() - margin();
       return low || (expected < best().value() + margin() && value > best().value() - margin());
     });
+    if (low && handed_on_) given_up_.push_back(run);
     if (low) return;
     if (best_.empty()) {
       best_.push_back(std::move(run));
@@ -134,6 +136,22 @@ class Exploration {
       for (Seen& one : seen_) one.best = false;
     if (few) seen_.back().best = true;
     if (run.value() > best().value()) best_.front() = std::move(run);
+  }
+
+  bool precise(double value, double expected) const {
+    return expected - value < kImprecise * margin_of(s_, total_ - value, ascent_.scale);
+  }
+
+  // With many neurons, an ascent that seems to end often gains as much again behind a saddle: where no two starts agree,
+  // the most promising of those given up go on to their ends.
+  void resume() {
+    std::stable_sort(given_up_.begin(), given_up_.end(), higher);
+    for (std::size_t k = 0; k < given_up_.size() && k < kResumed; ++k) {
+      Ascent& run = given_up_[k];
+      run.run_until(f_, max_iterations_, [&](double value, double expected) { return precise(value, expected); });
+      if (run.value() > best().value()) best_.front() = std::move(run);
+    }
+    given_up_.clear();
   }
 
   Matrix random_start() {
@@ -177,7 +195,8 @@ class Exploration {
 
   static constexpr int kSmall = 6;                // neurons
   static constexpr double kTypicalIterations = 30;
-  static constexpr double kImprecise = 0.1;  // of the margin: what may be left to gain where a maximum is handed on
+  static constexpr std::size_t kResumed = 3;
+  static constexpr double kImprecise = 0.01;  // of the margin: what may be left to gain where a maximum is handed on
 
   const F& f_;
   const F* few_ = nullptr;
@@ -189,6 +208,7 @@ class Exploration {
   bool handed_on_ = false;
   Random& random_;
   std::vector<Ascent> best_;  // one, once there is one
+  std::vector<Ascent> given_up_;
   std::vector<Seen> seen_;
   int starts_ = 0, hits_ = 0, agreeing_ = 0;
 };

@@ -12,6 +12,7 @@ class Memory {
 
   bool empty() const { return steps_.empty(); }
   void clear() { steps_.clear(); }
+  void hold(int most) { most_ = most; }  // at most so many steps, which must not be fewer than before
 
   // The two-loop recursion. `precondition` applies the model's inverse curvature; `weighed` is its quadratic form.
   template <class Precondition, class Weighed>

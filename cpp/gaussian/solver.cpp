@@ -160,7 +160,7 @@ class PairSolver {
   }
 
   void search_rotations() {
-    settings_ = {scale_, s_.tolerance, x_.neurons >= kMany ? kMemoryOfMany : s_.memory, special_};
+    settings_ = {scale_, s_.tolerance, s_.memory, special_};
     wide_ = !special_ && s_.alpha < 2 && WideAscent::suits(x_, y_);
     rough_ = whole_;
     rough_.single = true;
@@ -244,19 +244,18 @@ class PairSolver {
     }
     const GaussianCurvature curvature(whole_, cost());
     if (curvature.suits()) run.use(&curvature);
-    bool enough = false;
+    if (rough_.single && x_.neurons >= kMany && gain_enough(run)) {
+      run.settle();
+      return run.use(nullptr);
+    }
     if (rough_.single) {
-      enough = x_.neurons >= kMany && gain_enough(run);
-      if (!enough) run.run(rough_, s_.max_iterations);
+      run.run(rough_, s_.max_iterations);
       run.refresh();
       run.look(whole_);
-      while (!enough && run.refine(rough_, whole_, s_.max_iterations)) {
+      while (run.refine(rough_, whole_, s_.max_iterations)) {
       }
     }
-    if (enough)
-      run.settle();
-    else
-      run.run(whole_, s_.max_iterations);
+    run.run(whole_, s_.max_iterations);
     run.use(nullptr);
   }
 
@@ -267,7 +266,7 @@ class PairSolver {
     const bool stopped = run.run_until(rough_, s_.max_iterations, [&](double value, double expected) {
       least = least_gain(value);
       return expected - value < std::max(least, kSinglePrecision * scale_);
-    });
+    }, 1);
     return stopped && least > kSinglePrecision * scale_;
   }
 
@@ -325,7 +324,9 @@ class PairSolver {
       best.demand(s_.tolerance);
       best.refresh();
     } else {
-      best.transfer(settings_);
+      AscentSettings finish = settings_;
+      finish.memory = kMemoryOfMany;
+      best.transfer(finish);
     }
     ascend(best);
     return best;
