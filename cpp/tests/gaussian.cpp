@@ -54,6 +54,45 @@ void compare(Random& random, int conditions, int nx, int ny, Noise noise_x, Nois
   CHECK(near(parts.covariance * parts.scale * parts.scale, expected.residual, 1e-10, expected.power));
 }
 
+// The factors of one condition in the units of the caller.
+Values factors_of(const Network& net, int m) {
+  Values out(net.entries());
+  net.copy_condition(m, out.data());
+  for (double& v : out) v *= net.scale;
+  return out;
+}
+
+// |A'v|^2 = v'Sv
+double variance_along(const Values& factors, int columns, const Values& v) {
+  double total = 0;
+  for (int r = 0; r < columns; ++r) {
+    double sum = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) sum += factors[i * columns + r] * v[i];
+    total += sum * sum;
+  }
+  return total;
+}
+
+// Truncated covariances lack a hundredth of the noise at the most, and are nowhere larger than the whole ones.
+void compare_truncated(Random& random, int conditions, int neurons) {
+  Dense x = random_dense(random, conditions, neurons, Noise::triangular);
+  for (std::size_t e = 0; e < x.factors.size(); ++e) x.factors[e] *= std::exp(-double(e / x.columns % neurons) / 8);
+  const Network whole = as_network(x), &part = whole.truncated();
+  CHECK(part.rank < 0.75 * whole.rank && part.neurons == neurons);
+  double kept = 0, total = 0;
+  for (int m = 0; m < conditions; ++m) {
+    const Values all = factors_of(whole, m), leading = factors_of(part, m);
+    for (double v : all) total += v * v;
+    for (double v : leading) kept += v * v;
+    for (int k = 0; k < 20; ++k) {
+      const Values v = normals(random, neurons);
+      const double variance = variance_along(all, whole.rank, v);
+      CHECK(variance_along(leading, part.rank, v) <= variance * (1 + 1e-9));
+    }
+  }
+  CHECK(kept >= 0.99 * total && kept <= total);
+}
+
 }  // namespace
 
 void test_gaussian() {
@@ -66,8 +105,12 @@ void test_gaussian() {
         compare(random, conditions, nx, ny, x, y, 1);
       }
   for (double scale : {1e-140, 1e-20, 1e20, 1e140}) compare(random, 9, 4, 3, Noise::full, Noise::full, scale);
-  compare(random, 9, 26, 20, Noise::full, Noise::full, 1);      // beyond the narrowest lanes
+  for (int n : {12, 13, 14, 15})  // all remainders of tiles
+    for (Noise x : kinds) compare(random, 9, n + 1, n, x, Noise::triangular, 1);
+  compare(random, 9, 50, 49, Noise::full, Noise::thin, 1);        // beyond the narrowest lanes
   compare(random, 3, 34, 33, Noise::triangular, Noise::full, 1);  // beyond all of them: BLAS
+  compare_truncated(random, 5, 60);
+  compare_truncated(random, 3, 130);
 }
 
 }  // namespace repshape::tests
