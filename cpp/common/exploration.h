@@ -121,21 +121,25 @@ class Exploration {
       low = expected < best().value() - margin();
       return low || (expected < best().value() + margin() && value > best().value() - margin());
     });
-    if (low && handed_on_) given_up_.push_back(run);
-    if (low) return;
-    if (best_.empty()) {
-      best_.push_back(std::move(run));
-      hits_ = 1;
-      if (few) seen_.back().best = true;
-      return;
-    }
-    if (run.value() < best().value() - margin()) return;
-    const bool higher = run.value() > best().value() + margin();
+    if (!low)
+      rank(run, few != nullptr);
+    else if (handed_on_)
+      given_up_.push_back(std::move(run));
+  }
+
+  // Compares a finished run with the best. If it `travelled`, the last maximum of the cheaper objective led to it.
+  void rank(const Ascent& run, bool travelled) {
+    const bool first = best_.empty();
+    if (!first && run.value() < best().value() - margin()) return;
+    const bool higher = first || run.value() > best().value() + margin();
     hits_ = higher ? 1 : hits_ + 1;
-    if (higher)
+    if (higher) {
+      agreeing_ = std::min(agreeing_, 1);  // where a move led higher, no other start ended there
       for (Seen& one : seen_) one.best = false;
-    if (few) seen_.back().best = true;
-    if (run.value() > best().value()) best_.front() = std::move(run);
+    }
+    if (travelled) seen_.back().best = true;
+    if (first) best_.push_back(run);
+    if (run.value() > best().value()) best_.front() = run;
   }
 
   bool precise(double value, double expected) const {
@@ -149,8 +153,9 @@ class Exploration {
     for (std::size_t k = 0; k < given_up_.size() && k < kResumed; ++k) {
       Ascent& run = given_up_[k];
       run.run_until(f_, max_iterations_, [&](double value, double expected) { return precise(value, expected); });
-      if (run.value() > best().value()) best_.front() = std::move(run);
+      rank(run, false);
     }
+    agreeing_ = hits_;
     given_up_.clear();
   }
 
