@@ -170,7 +170,8 @@ class PairSolver {
       runs = {explore()};
     } else {
       for (Matrix& start : start_matrices()) runs.emplace_back(settings_, std::move(start));
-      if (wide_ && s_.explore && given_.empty()) add_wide_starts(runs);
+      if (wide_ && s_.explore && given_.empty())
+        for (Matrix& start : wide_starts(x_.neurons, cost(), s_.seed)) runs.emplace_back(settings_, std::move(start));
       starts_ = int(runs.size());
       if (!given_.empty() && !wide_) {
         runs = {improve(runs)};
@@ -272,29 +273,6 @@ class PairSolver {
 
   // What changes the distance by its tolerance, given the objective.
   double least_gain(double value) const { return 2 * s_.tolerance * (total_of(whole_) - value); }
-
-  // Wide pairs cannot be explored cheaply: as many starts as the budget can finish, the first included.
-  void add_wide_starts(std::vector<Ascent>& runs) const {
-    const double each = kWideIterations * cost();
-    const int count = std::min({std::max(3, int(kWideSearch / each)), std::max(1, int(kWideMost / each)), kWideStarts});
-    const int n = x_.neurons;
-    Random random(s_.seed);
-    for (int s = 1; s < count; ++s) {
-      Matrix start(std::size_t(n) * n, 0);
-      for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
-      if (s % 2 == 0 && n <= kWideRandom) {
-        for (double& e : start) e = random.normal();
-        start = nearest_orthogonal(n, n, start.data(), false);
-      }
-      runs.emplace_back(settings_, std::move(start));
-    }
-  }
-
-  static constexpr int kWideStarts = 32;
-  static constexpr int kWideRandom = 1000;        // neurons: above, an orthogonal matrix costs more than an ascent
-  static constexpr double kWideIterations = 100;  // of such an ascent, typically
-  static constexpr double kWideSearch = 2e10;     // operations: half a second
-  static constexpr double kWideMost = 1e12;       // some tens of seconds
 
   // Explores until independent starts agree, and finishes the best.
   Ascent explore() {

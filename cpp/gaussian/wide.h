@@ -8,6 +8,7 @@
 // S_m W_m + W_m S_m = 2 R_m with S_m = sym(P_m' X_m).
 #pragma once
 #include "common/ascent.h"
+#include "common/random.h"
 #include "gaussian/blas_objective.h"
 
 namespace repshape {
@@ -205,5 +206,27 @@ class WideAscent {
   Matrix p_, x_, slope_, basis_, curvature_;
   Memory memory_;
 };
+
+// Starts (n x n) for wide pairs besides the first. They cannot be explored cheaply: as many as the budget can finish,
+// `cost` being the operations of one gradient.
+inline std::vector<Matrix> wide_starts(int n, double cost, std::uint64_t seed) {
+  constexpr int most = 32, random_below = 1000;    // above, a random orthogonal matrix costs more than an ascent
+  constexpr double iterations = 100;               // of such an ascent, typically
+  constexpr double always = 2e10, at_most = 1e12;  // operations: half a second, and some tens of seconds
+  const double each = iterations * cost;
+  const int count = std::min({std::max(3, int(always / each)), std::max(1, int(at_most / each)), most});
+  Random random(seed);
+  std::vector<Matrix> out;
+  for (int s = 1; s < count; ++s) {
+    Matrix start(std::size_t(n) * n, 0);
+    for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
+    if (s % 2 == 0 && n <= random_below) {
+      for (double& e : start) e = random.normal();
+      start = nearest_orthogonal(n, n, start.data(), false);
+    }
+    out.push_back(std::move(start));
+  }
+  return out;
+}
 
 }  // namespace repshape
