@@ -264,11 +264,14 @@ class PairSolver {
   // cannot be told in this precision, or where the gradient gets small first.
   bool gain_enough(Ascent& run) const {
     double least = 0;
-    const bool stopped = run.run_until(rough_, s_.max_iterations, [&](double value, double expected) {
+    int small = 0;  // gains one after the other
+    auto twice = [&](double value, double expected) {
       least = least_gain(value);
-      return expected - value < std::max(least, kSinglePrecision * scale_);
-    }, 1);
-    return stopped && least > kSinglePrecision * scale_;
+      small = expected - value < std::max(least, kSinglePrecision * scale_) ? small + 1 : 0;
+      return small == 2;
+    };
+    const int stride = 1;  // such a gradient is worth a look
+    return run.run_until(rough_, s_.max_iterations, twice, stride) && least > kSinglePrecision * scale_;
   }
 
   // What changes the distance by its tolerance, given the objective.
