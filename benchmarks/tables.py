@@ -127,8 +127,8 @@ are triangular, and products with them count half.
 `python -m benchmarks.optimum --other PYTHON`: excess of the default's distance over the best known,
 which is the smallest of the default with two seeds, 100 random restarts (20 for layers), and
 release 0.1, of which PYTHON is an interpreter. Times are processor times of a pair that is
-prepared. `benchmarks/search_families.py` makes the pairs. The row of layer-like pairs at alpha = 0
-was measured before the last changes of the search.
+prepared. `benchmarks/search_families.py` makes the pairs. Layers were measured before the last
+change of the search, which takes one or two gradients more to be sure of the end.
 
 {table(optimum["rows"], quality)}
 

@@ -72,18 +72,18 @@ Matrix leading_factor(const Network& net, int m) {
   return out;
 }
 
-// The fewest columns that carry all noise but a share of kNoiseLost, over all conditions together.
-int enough_columns(const Network& net, const std::vector<Matrix>& leading) {
-  Matrix power(net.rank, 0);
+// The fewest columns that carry all noise but a share of kNoiseLost, given the noise of every column.
+int enough_columns(const Network& net, const Matrix& power) {
   double total = 0, kept = 0;
-  for (int m = 0; m < net.conditions; ++m) {
-    const int width = int(leading[m].size()) / net.neurons;
-    for (std::size_t e = 0; e < leading[m].size(); ++e) power[e % width] += leading[m][e] * leading[m][e];
-    total += net.variance[m];
-  }
+  for (double v : net.variance) total += v;
   int columns = 0;
   while (columns < net.rank && kept < (1 - kNoiseLost) * total) kept += power[columns++];
   return std::max(columns, 1);
+}
+
+// Squared entries of matrices with so many columns, summed column by column.
+void add_power(const Matrix& entries, std::size_t columns, Matrix& power) {
+  for (std::size_t e = 0; e < entries.size(); ++e) power[e % columns] += entries[e] * entries[e];
 }
 
 }  // namespace
@@ -99,9 +99,13 @@ const Roots& Network::roots() const {
 const Network& Network::truncated() const {
   if (diagonal || neurons < kWorthTruncating) return *this;
   std::call_once(lazy_->cut, [&] {
+    Matrix most(rank, 0), power(rank, 0);
+    add_power(spectrum, rank, most);
+    if (enough_columns(*this, most) > kMostKept * rank) return;  // the best factors would not be short enough
     std::vector<Matrix> leading;
     for (int m = 0; m < conditions; ++m) leading.push_back(leading_factor(*this, m));
-    const int columns = enough_columns(*this, leading);
+    for (const Matrix& one : leading) add_power(one, one.size() / neurons, power);
+    const int columns = enough_columns(*this, power);
     if (columns <= kMostKept * rank) lazy_->truncated = cut_to(columns, leading);
   });
   return lazy_->truncated ? *lazy_->truncated : *this;
