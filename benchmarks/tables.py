@@ -106,7 +106,8 @@ alternation is our own textbook implementation.
 `python -m benchmarks.solver`: time from moments to distance at alpha = 1, with one start in each
 method. The smallest networks are timed as a cohort, in which each network is prepared once for all
 of its pairs. The excess is our distance divided by that of netrep, minus 1; values below 1e-6 mean
-that our distance is never larger.
+that our distance is never larger. The row of VAE-like networks is from an earlier build, on a
+faster machine.
 
 {table(solver["pairs"], speed)}
 
@@ -141,9 +142,9 @@ Seven families once more, with pairs that were not used before (`--seed 1`):
 {table(fresh["pooled"], together)}
 
 The layer-like pairs (200 conditions, 100 neurons, covariances of full rank) are the hard case at
-alpha = 0. No two starts end in the same optimum, so that longer searches find shorter distances:
-release 0.1, which takes several times as long, and 20 restarts do. `Alignment.agreement` shows
-this, and a `SearchWarning` is raised. If the third digit matters, set `n_starts=20` for such pairs.
+alpha = 0. Hardly any two starts end in the same optimum, so that longer searches find shorter
+distances, as 20 restarts do. `Alignment.agreement` shows this, and a `SearchWarning` is raised. If
+the third digit matters, set `n_starts=20` for such pairs.
 
 ## Permutations of more than eight neurons
 
