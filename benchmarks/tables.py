@@ -129,7 +129,8 @@ are triangular, and products with them count half.
 which is the smallest of the default with two seeds, 100 random restarts (20 for layers), and
 release 0.1, of which PYTHON is an interpreter. Times are processor times of a pair that is
 prepared. `benchmarks/search_families.py` makes the pairs. Layers were measured before the last
-change of the search, which takes one or two gradients more to be sure of the end.
+change of the search, which takes one or two gradients more to be sure of the end; the rows of
+layer-like pairs at alpha = 0.5 and 1 are from an earlier build, on a faster machine.
 
 {table(optimum["rows"], quality)}
 
