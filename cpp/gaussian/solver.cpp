@@ -223,6 +223,7 @@ class PairSolver {
     best.demand(s_.tolerance);
     best.refresh();
     ascend(best);
+    if (x_.neurons >= kMany) measure(best);
     if (best.value() >= highest.value()) return best;
     if (best.converged() && x_.neurons >= kMany && highest.value() - best.value() < least_gain(highest.value())) {
       highest.settle();  // there already
@@ -230,6 +231,14 @@ class PairSolver {
     }
     highest.run(whole_, s_.max_iterations);
     return highest.value() > best.value() ? highest : best;
+  }
+
+  // Takes the value in double precision: an ascent of many neurons may end in single.
+  void measure(Ascent& run) const {
+    const bool converged = run.converged();
+    run.refresh();
+    run.look(whole_);
+    if (converged) run.settle();
   }
 
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
