@@ -7,9 +7,10 @@ namespace repshape {
 
 struct ExplorationSettings {
   double tolerance = 1e-5;  // of the gradient while exploring: the distance is then known to about 1e-5
-  int hits = 4;             // starts that must end in the best maximum
+  int hits = 4;             // starts that must end in the best maximum, out of `least` or more
+  int unanimous = 3;        // starts that are enough if all of them end there
   int least = 8, most = 64;  // starts
-  int small_least = 24;      // for networks of few neurons
+  int small_least = 24;      // for networks of few neurons, even if all agree
   int moves = 60;           // on the best, where starts do not agree
   double agreement = 3e-4;  // relative difference of distances that count as one
   double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
@@ -17,7 +18,7 @@ struct ExplorationSettings {
   double ample = 3e11;      // operations that the least number of starts may take, if they do not agree sooner
 
   // A brief search: so many starts, and no moves.
-  void shorten(int starts) { hits = least = most = starts, moves = 0; }
+  void shorten(int starts) { hits = unanimous = least = most = starts, moves = 0; }
 };
 
 // Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.
@@ -35,12 +36,12 @@ class Exploration {
               int max_iterations, Random& random)
       : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
-    if (f.n() <= kSmall) s_.least = s.small_least;  // where few starts miss the best, more cost nothing
+    if (f.n() <= kSmall) s_.least = s_.unanimous = s.small_least;  // few starts miss the best, and more cost nothing
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     const int tolerable = std::min(s.least, int(s.ample / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, std::max(affordable, tolerable));
     s_.least = std::min({s_.least, s_.most, affordable});
-    s_.hits = std::min(s.hits, std::max(2, s_.least / 2));
+    s_.hits = std::min(s.hits, std::max(3, s_.least / 2));
     s_.moves = std::max(0, std::min(s.moves, affordable - s_.most));
   }
 
@@ -64,12 +65,11 @@ class Exploration {
   // From a first start (n x n) and as many others as it takes.
   void run(const Matrix& first, Correspondence& suggestions) {
     consider(first, few_);
-    const int unanimous = f_.n() <= kSmall ? s_.least : std::max(s_.hits, 3);
-    auto enough = [&] { return hits_ >= s_.hits && (starts_ >= s_.least || (hits_ == starts_ && hits_ >= unanimous)); };
+    auto enough = [&] { return hits_ == starts_ ? hits_ >= s_.unanimous : hits_ >= s_.hits && starts_ >= s_.least; };
     while (starts_ < s_.most && !enough())
       consider(random_.uniform() < s_.suggested ? suggestions.next() : random_start(), few_);
     agreeing_ = hits_;
-    if (hits_ >= s_.hits) return;
+    if (hits_ >= s_.hits || hits_ == starts_) return;
     resume();
     for (int m = 0, tried = starts_; m < s_.moves; ++m, starts_ = tried) consider(moved(m % 2 == 0), few_);
   }

@@ -22,12 +22,19 @@ inline double cost_of(const Network& x, const Network& y) {
   return x.conditions * (products + 17 * std::min(rx, ry) * std::min(rx, ry) * std::max(rx, ry)) + 40 * nx * nx * nx;
 }
 
+// How many conditions fix a transform: those with noise of full rank tell more than means do.
+inline int fixed_by(const Network& x, const Network& y) {
+  const bool full = !x.diagonal && !y.diagonal && x.rank == x.neurons && y.rank == y.neurons;
+  return full ? x.neurons / 2 : 2 * x.neurons;
+}
+
 // The same on some of the conditions: as many as fix a transform of this size.
 inline Objective on_some_conditions(Objective f) {
   const Network& x = *f.pair.x;
   constexpr int fewest = 8;  // groups of eight conditions
   const int total = x.groups();
-  const int wanted = std::max(fewest, (2 * x.neurons + kDoubleLanes - 1) / kDoubleLanes);
+  const int conditions = fixed_by(x, *f.pair.y);
+  const int wanted = std::max(fewest, (conditions + kDoubleLanes - 1) / kDoubleLanes);
   if (wanted >= total) return f;
   f.pair.groups.clear();
   double weight = 0;

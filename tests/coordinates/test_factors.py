@@ -130,6 +130,23 @@ def test_square_factors_become_triangular_where_that_pays():
         np.testing.assert_allclose(in_neurons(net)[1], S, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", ["full", "factors"])
+def test_triangular_factors_are_accurate_whatever_the_conditioning(form):
+    rng = np.random.default_rng(14)
+    n = TRIANGULAR_FROM
+    spread = np.geomspace(1, [1.0, 1e-1, 1e-3, 1e-6, 0.1], n).T[..., None]
+    A = spread * rng.normal(size=(5, n, n))
+    make = Gaussians.from_factors if form == "factors" else Gaussians
+    given = A if form == "factors" else A @ np.swapaxes(A, 1, 2)
+    net = in_free_coordinates(make(rng.normal(size=(5, n)), given), np.full(5, 0.2))
+    assert np.array_equal(net.factors, np.tril(net.factors))
+    S = A @ np.swapaxes(A, 1, 2)
+    np.testing.assert_allclose(in_neurons(net)[1], S, atol=1e-14 * np.abs(S).max())
+    if form == "factors":  # the least singular values too, which covariances do not hold
+        exact = np.linalg.svd(A, compute_uv=False)
+        np.testing.assert_allclose(np.linalg.svd(net.factors, compute_uv=False), exact, rtol=1e-9)
+
+
 def test_a_small_dimension_is_kept():
     """1e-10 of the largest response is a response."""
     rng = np.random.default_rng(6)
