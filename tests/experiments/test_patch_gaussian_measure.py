@@ -57,7 +57,7 @@ def ignore(done: int, total: int) -> None:
 
 @pytest.fixture(autouse=True)
 def no_rival(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the comparison with the reference code, which this study has only where it finds it."""
+    """Leave out the reference code, with which the study compares itself where it is found."""
     monkeypatch.delenv("NETREP_PATH", raising=False)
 
 
