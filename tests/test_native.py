@@ -130,6 +130,26 @@ def test_a_given_start_is_where_the_search_begins(group):
     assert [T.shape for T in again.transforms] == sizes
 
 
+@pytest.mark.parametrize("tol", [1e-3, 1e-6])
+def test_a_search_of_many_neurons_never_ends_above_its_given_start(tol):
+    """It works in single precision mostly, and must not give away what it was given."""
+    n, M = 48, 8
+    rng = np.random.default_rng(4)
+    fine = rs.GaussianShapeMetric(1.0, n_starts=1, tol=1e-9, max_iter=300)
+    decay = np.exp(-np.arange(n) / 12)
+    networks = [
+        fine.prepare(
+            rs.Gaussians.from_factors(rng.normal(size=(M, n)), decay * rng.normal(size=(M, n, n)))
+        )
+        for _ in range(4)
+    ]
+    pairs = np.array([(0, 1), (1, 2), (2, 3)])
+    best = fine.solve_pairs(networks, pairs, keep=True)
+    coarse = rs.GaussianShapeMetric(1.0, n_starts=1, tol=tol)
+    found = coarse.solve_pairs(networks, pairs, starts=[T[None] for T in best.transforms])
+    assert (found.distance <= best.distance * (1 + 1e-12)).all()
+
+
 @pytest.mark.parametrize("group", ["orthogonal", "permutation"])
 @pytest.mark.parametrize(
     "sizes", [(3, 6, 3), (3, 6, 4), (4, 2, 4), (2, 3, 2), (2, 5, 1), (14, 20, 13)]
