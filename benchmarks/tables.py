@@ -106,8 +106,7 @@ alternation is our own textbook implementation.
 `python -m benchmarks.solver`: time from moments to distance at alpha = 1, with one start in each
 method. The smallest networks are timed as a cohort, in which each network is prepared once for all
 of its pairs. The excess is our distance divided by that of netrep, minus 1; values below 1e-6 mean
-that our distance is never larger. The row of VAE-like networks is from an earlier build, on a
-faster machine.
+that our distance is never larger.
 
 {table(solver["pairs"], speed)}
 
@@ -128,9 +127,8 @@ are triangular, and products with them count half.
 `python -m benchmarks.optimum --other PYTHON`: excess of the default's distance over the best known,
 which is the smallest of the default with two seeds, 100 random restarts (20 for layers), and
 release 0.1, of which PYTHON is an interpreter. Times are processor times of a pair that is
-prepared. `benchmarks/search_families.py` makes the pairs. Layers were measured before the last
-change of the search, which takes one or two gradients more to be sure of the end; the rows of
-layer-like pairs at alpha = 0.5 and 1 are from an earlier build, on a faster machine.
+prepared. `benchmarks/search_families.py` makes the pairs. The row of layer-like pairs at alpha = 0
+is from an earlier build, whose searches of so many neurons ended one or two gradients sooner.
 
 {table(optimum["rows"], quality)}
 

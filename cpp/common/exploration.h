@@ -36,7 +36,11 @@ class Exploration {
               int max_iterations, Random& random)
       : f_(f), ascent_(ascent), s_(s), total_(total), max_iterations_(max_iterations), random_(random) {
     ascent_.tolerance = std::max(ascent.tolerance, s.tolerance);
-    if (f.n() <= kSmall) s_.least = s_.unanimous = s.small_least;  // few starts miss the best, and more cost nothing
+    // Where starts cost next to nothing, more of them are asked.
+    if (f.n() <= kSmall)
+      s_.least = s_.unanimous = s.small_least;
+    else if (cost < kCheap)
+      s_.unanimous = std::max(s.unanimous, s.hits);
     const int affordable = std::max(3, int(s.plenty / (cost * kTypicalIterations)));
     const int tolerable = std::min(s.least, int(s.ample / (cost * kTypicalIterations)));
     s_.most = std::min(s.most, std::max(affordable, tolerable));
@@ -199,6 +203,7 @@ class Exploration {
   }
 
   static constexpr int kSmall = 6;                // neurons
+  static constexpr double kCheap = 5e6;           // operations of a gradient: less than a tenth of a millisecond
   static constexpr double kTypicalIterations = 30;
   static constexpr std::size_t kResumed = 3;
   static constexpr double kImprecise = 0.01;  // of the margin: what may be left to gain where a maximum is handed on
