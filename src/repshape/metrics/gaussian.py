@@ -74,10 +74,11 @@ class GaussianShapeMetric(SoftShapeMetric):
         Number of starting points of the search. 1 starts only from the alignment of the means (at
         alpha = 0 with diagonal covariances, from the best match of single neurons). "auto" explores
         starting points, most of them from matching covariances of the same conditions and the
-        others at random, until at least 4 of at least 8, or the first 4, agree on the best optimum,
-        and at most 64; if they do not agree, it perturbs the best one. With two neurons it
-        searches all angles, and up to eight neurons it finds the best permutation exactly.
-        `Alignment.agreement` says how many starts agreed.
+        others at random, until 4 of at least 8, or the first 3 (the first 4 of small pairs), agree
+        on the best optimum, and at most 64; if they do not agree, it perturbs the best one. Pairs
+        that take seconds get fewer starts. With two neurons it searches all angles, and up to eight
+        neurons it finds the best permutation exactly. `Alignment.agreement` says how many starts
+        agreed.
     tol : float
         The search stops when the gradient on the group falls below ``tol`` times its scale. What
         this adds to the distance is of second order: at 1e-6 less than 1e-9 of its value in
