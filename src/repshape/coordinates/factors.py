@@ -288,7 +288,7 @@ def _triangular(factors: FloatArray, spectrum: FloatArray, safe: float) -> Float
         return factors
     out = np.zeros_like(factors)
     well_conditioned = spectrum[:, -1] ** 2 > safe * spectrum[:, 0] ** 2
-    step = max(1, CHUNK_ENTRIES // (n * n))
+    step = max(1, CHUNK_ENTRIES // (16 * n * n))  # several temporaries each
     for start in range(0, M, step):
         chosen = np.arange(start, min(start + step, M))
         well, ill = chosen[well_conditioned[chosen]], chosen[~well_conditioned[chosen]]
