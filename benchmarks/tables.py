@@ -128,8 +128,7 @@ are triangular, and products with them count half.
 which is the smallest of the default with two seeds, 100 random restarts (20 for layers), and
 release 0.1, of which PYTHON is an interpreter. Times are processor times of a pair that is
 prepared. `benchmarks/search_families.py` makes the pairs. The row of layer-like pairs at alpha = 0
-is from an earlier build, whose searches of so many neurons ended one or two gradients sooner: in
-three of its pairs, the present build was 14 and 16 times faster than 0.1 in two runs.
+is from an earlier build, whose searches of so many neurons ended one or two gradients sooner.
 
 {table(optimum["rows"], quality)}
 

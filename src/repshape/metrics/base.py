@@ -93,8 +93,8 @@ class Alignment:
     def doubtful(self) -> bool:
         """Whether one of eight starts or more found the best optimum, which is not proven to be it.
 
-        With fewer starts, which the default search has for the largest pairs only, agreement says
-        little.
+        One of fewer starts says little. The default search makes fewer if the first ones agree,
+        and for the largest pairs.
         """
         proven = self.lower_bound >= (1 - PROVEN) * self.distance
         return self.n_agreeing == 1 and self.n_starts >= TELLING_STARTS and not proven
