@@ -21,11 +21,11 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.scale_jobs import command, full_covariances, trial_networks, vae_like
+from repshape.engine.estimate import estimate_cost
+from repshape.engine.plan import Settings
+from repshape.engine.run import plan_pairwise
 from repshape.errors import SearchWarning
 from repshape.io.cohort import save_networks
-from repshape.pairwise.estimate import estimate_cost
-from repshape.pairwise.plan import Settings
-from repshape.pairwise.run import plan_pairwise
 
 # Conditions and neurons; for the energy metric also trials.
 GAUSSIAN_GRID = [(M, n) for n in (5, 10, 20, 50, 100) for M in (25, 100, 400) if M * n**2 <= 10**6]

@@ -16,7 +16,7 @@ import numpy as np
 
 import repshape as rs
 
-threads = import_module("repshape.pairwise.threads")
+threads = import_module("repshape.engine.threads")
 
 
 def vae_like(count: int, conditions: int, neurons: int, seed: int = 0) -> Iterator[Any]:

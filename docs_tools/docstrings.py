@@ -2,7 +2,6 @@
 
 It handles formulas (``.. math::`` and ``:math:``), simple tables, references, parameters that share
 an entry, and names in single backticks, which become links if the reference has an entry for them.
-It also lets the root function `repshape.pairwise` take precedence over the package of that name.
 """
 
 from __future__ import annotations
@@ -135,7 +134,6 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Rewrite the docstrings once the whole package is known."""
         self._walk(pkg, reference_entries())
-        prefer_imports(pkg)
 
     def _walk(self, item: griffe.Object, entries: frozenset[str]) -> None:
         if item.docstring is not None:
@@ -143,21 +141,3 @@ class Docstrings(griffe.Extension):
         for member in item.members.values():
             if not member.is_alias and isinstance(member, griffe.Object):
                 self._walk(member, entries)
-
-
-def prefer_imports(pkg: griffe.Module) -> None:
-    """Let a name that the package imports hide a subpackage of the same name, as Python does.
-
-    griffe would show the package `repshape.pairwise` in the place of the function. All other
-    imports are resolved first, since some of them lead through that package.
-    """
-    hidden = {}
-    ours = {k: path for k, path in pkg.imports.items() if path.startswith(f"{pkg.path}.")}
-    for name, path in ours.items():
-        member = pkg.members[name]
-        if isinstance(member, griffe.Alias):
-            member.resolve_target()
-        elif member.path != path:
-            hidden[name] = pkg[path.removeprefix(f"{pkg.path}.")]
-    for name, target in hidden.items():
-        pkg.members[name] = griffe.Alias(name, target, parent=pkg)

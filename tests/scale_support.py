@@ -14,10 +14,10 @@ import numpy as np
 
 from repshape import Cohort, GaussianShapeMetric, pairwise
 from repshape._native import PairResults
+from repshape.engine import threads
+from repshape.engine.plan import Tile
+from repshape.engine.store import Store
 from repshape.errors import RepshapeError
-from repshape.pairwise import threads
-from repshape.pairwise.plan import Tile
-from repshape.pairwise.store import Store
 
 METRIC = GaussianShapeMetric(alpha=0.5)
 EDGE = 4

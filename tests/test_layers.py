@@ -44,7 +44,7 @@ LAYERS = (
     ("metrics", "solvers"),
     ("matrix",),
     ("io",),
-    ("pairwise",),
+    ("engine",),
     ("analysis", "baselines", "inference"),
     ("datasets", "pytorch"),
     ("plots",),
@@ -57,7 +57,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Methods that import upward when they are called, because users expect them on the object.
 UPWARD = {
     ("repshape.matrix.distances", "repshape.io.matrices"),  # DistanceMatrix.save and load
-    ("repshape.matrix.distances", "repshape.pairwise.store"),  # DistanceMatrix.load of a store
+    ("repshape.matrix.distances", "repshape.engine.store"),  # DistanceMatrix.load of a store
     ("repshape.matrix.distances", "repshape.plots.matrix"),  # DistanceMatrix.plot
 }
 # Modules that are run as scripts, and use the package as a user does: through its root.

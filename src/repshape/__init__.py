@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from repshape import analysis, baselines, datasets, errors, inference, io, plots, pytorch
     from repshape.analysis.embedding import embed
+    from repshape.engine.cross import cross
+    from repshape.engine.run import pairwise, pairwise_many
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import repair
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from repshape.metrics.procrustes import ProcrustesShapeMetric
     from repshape.metrics.wasserstein import WassersteinShapeMetric
     from repshape.moments import estimate_moments
-    from repshape.pairwise.cross import cross
-    from repshape.pairwise.run import pairwise, pairwise_many
     from repshape.preprocess import Preprocess
     from repshape.report import write_report
     from repshape.responses import Gaussians, Trials, as_network
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 
     __version__: str
     """Version of the package."""
-
-if not TYPE_CHECKING:
-    # The first import of a subpackage sets its name in this module. `repshape.pairwise` must be the
-    # function, so the subpackage, which is empty, is imported now and its name is removed again.
-    import_module("repshape.pairwise")
-    globals().pop("pairwise", None)  # there is no such name when this module is reloaded
 
 # The module of each name; importing repshape loads none of them.
 _HOMES = {
@@ -57,11 +51,11 @@ _HOMES = {
     "Trials": "responses",
     "WassersteinShapeMetric": "metrics.wasserstein",
     "as_network": "responses",
-    "cross": "pairwise.cross",
+    "cross": "engine.cross",
     "embed": "analysis.embedding",
     "estimate_moments": "moments",
-    "pairwise": "pairwise.run",
-    "pairwise_many": "pairwise.run",
+    "pairwise": "engine.run",
+    "pairwise_many": "engine.run",
     "repair": "matrix.repair",
     "triangle_violations": "matrix.triangles",
     "write_report": "report.write",

@@ -12,8 +12,8 @@ import pytest
 import repshape as rs
 from repshape.analysis import pair_solver
 from repshape.analysis.neighbor_result import NeighborGraph
+from repshape.engine import threads
 from repshape.errors import SearchWarning
-from repshape.pairwise import threads
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from neighbor_support import check_equal, count_solved, families, whole_matrix
 import repshape as rs
 from repshape.analysis import pair_solver
 from repshape.analysis.solved_pairs import PairStore
+from repshape.engine.identity import Identity
 from repshape.errors import InputError, StorageError
 from repshape.metrics.registry import describe
-from repshape.pairwise.identity import Identity
 from scale_support import contents, start
 
 METRIC = rs.GaussianShapeMetric(1.0)

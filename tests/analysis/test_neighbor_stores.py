@@ -11,8 +11,8 @@ from neighbor_support import check_equal, count_solved, families, whole_matrix
 
 import repshape as rs
 from repshape.analysis import pair_solver
+from repshape.engine import threads
 from repshape.errors import StorageError
-from repshape.pairwise import threads
 
 
 def test_store_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

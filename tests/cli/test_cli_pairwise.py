@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from repshape.cli import run
+from repshape.engine.run import pairwise
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.pairwise.run import pairwise
 from repshape.preprocess import Preprocess
 
 

@@ -8,12 +8,12 @@ import pytest
 from repshape.analysis.embedding import embed
 from repshape.datasets.findings import quadratic_r2
 from repshape.datasets.toy import toy_networks
+from repshape.engine.run import pairwise
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.triangles import triangle_violations
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.pairwise.run import pairwise
 
 GRID = (7, 5)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from repshape import Cohort, DistanceMatrix, pairwise
+from repshape.engine.store import Store
 from repshape.errors import RepshapeError
 from repshape.io.destination import Destination
-from repshape.pairwise.store import Store
 
 from .checks import CheckedMachine, tally
 from .damage import HARMS, Damage, contents, follow_advice, restore, undo

@@ -14,12 +14,12 @@ from sklearn.manifold import smacof
 
 from repshape._compact import compact_repr
 from repshape.analysis.placement import place_points
+from repshape.engine.cross import cross
+from repshape.engine.inputs import as_sequence
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.registry import restore
-from repshape.pairwise.cross import cross
-from repshape.pairwise.inputs import as_sequence
 
 FloatArray = npt.NDArray[np.float64]
 

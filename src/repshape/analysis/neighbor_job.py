@@ -17,16 +17,16 @@ from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.analysis.neighbor_search import Limits, NeighborSearch, choose_pivots
 from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.solved_pairs import PairStore, SolvedPairs
+from repshape.engine.cross import Chain
+from repshape.engine.identity import Identity, Permission
+from repshape.engine.inputs import records_of
+from repshape.engine.plan import Settings
+from repshape.engine.threads import Metric
 from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort
 from repshape.matrix.checks import check_labels, check_metadata
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
-from repshape.pairwise.cross import Chain
-from repshape.pairwise.identity import Identity, Permission
-from repshape.pairwise.inputs import records_of
-from repshape.pairwise.plan import Settings
-from repshape.pairwise.threads import Metric
 
 # Bytes of a block of rows for each of its pairs: bounds, distances, masks and temporaries.
 BYTES_PER_PAIR = 64

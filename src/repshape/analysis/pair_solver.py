@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from repshape._native import PairResults
 from repshape._parallel import thread_pool
+from repshape.engine import dask
+from repshape.engine.inputs import records_of
+from repshape.engine.plan import Settings, Sizes
+from repshape.engine.threads import Metric, PreparedCache, check_finite, join, solve_chunk
 from repshape.io.cohort import Cohort
-from repshape.pairwise import dask
-from repshape.pairwise.inputs import records_of
-from repshape.pairwise.plan import Settings, Sizes
-from repshape.pairwise.threads import Metric, PreparedCache, check_finite, join, solve_chunk
 
 IndexArray = npt.NDArray[np.intp]
 Keep = Callable[[IndexArray, PairResults], None]

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
+from repshape.engine.identity import Identity, Permission
+from repshape.engine.store import check_store_path
 from repshape.errors import PROVEN, TELLING_STARTS, InputError, StorageError
 from repshape.io.writing import open_output, writable
 from repshape.io.zarr import new_group, read_attributes, readable
-from repshape.pairwise.identity import Identity, Permission
-from repshape.pairwise.store import check_store_path
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

@@ -24,11 +24,11 @@ from repshape.cli.shared import (
 from repshape.errors import InputError, SearchWarning
 
 if TYPE_CHECKING:  # slow to import: not for --help
+    from repshape.engine.job import Run
+    from repshape.engine.plan import Settings
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
     from repshape.metrics.base import ShapeMetric
-    from repshape.pairwise.job import Run
-    from repshape.pairwise.plan import Settings
 
 FILES = (".npz", ".csv")  # a name with another ending is that of a store
 Text = str | None
@@ -267,7 +267,7 @@ def _digits(number: float) -> str:
 
 def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> Settings:
     """Return the settings, or raise if options cannot be used together, before anything is read."""
-    from repshape.pairwise.plan import Settings
+    from repshape.engine.plan import Settings
 
     checked = Settings.checked(**settings)
     if out.suffix not in FILES:
@@ -287,7 +287,7 @@ def _plan(
     **changes: Any,
 ) -> Run:
     """Return what is to be done."""
-    from repshape.pairwise.run import plan_pairwise
+    from repshape.engine.run import plan_pairwise
 
     if len(metrics) == 1:  # whatever its name, the matrix is the output itself
         metrics = {"": next(iter(metrics.values()))}
@@ -316,7 +316,7 @@ def _tell_known(run: Run, *, quiet: bool) -> int:
 
 
 def _tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
-    from repshape.pairwise.estimate import estimate_cost
+    from repshape.engine.estimate import estimate_cost
 
     found = estimate_cost(run)
     data = {"out": str(out), "seconds": found.seconds, "cpu_seconds": found.cpu_seconds}

@@ -16,6 +16,7 @@ from repshape.analysis.embedding import Embedding
 from repshape.datasets.findings import Finding, GridRecovery, grid_recovery, toy_findings
 from repshape.datasets.toy import ToyNetworks, toy_networks
 from repshape.demo.figure import draw_demo
+from repshape.engine.run import pairwise
 from repshape.io.cohort import Cohort
 from repshape.io.json import json_text
 from repshape.io.tables import write_table
@@ -23,7 +24,6 @@ from repshape.io.writing import open_output
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.energy import EnergyShapeMetric
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.pairwise.run import pairwise
 from repshape.report.write import write_report
 
 # In the order of the paper's panels C, D and E.

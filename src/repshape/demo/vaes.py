@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from repshape.datasets import vaes
+from repshape.engine.run import pairwise
 from repshape.errors import SearchWarning
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.pairwise.run import pairwise
 from repshape.report.write import write_report
 
 # The networks that are compared live: of these many seeds, at the lowest and highest strength.

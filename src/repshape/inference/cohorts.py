@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._compact import compact_repr
+from repshape.engine.run import pairwise
 from repshape.errors import check_integer
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
@@ -27,7 +28,6 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import describe
-from repshape.pairwise.run import pairwise
 from repshape.responses import Trials, as_trials
 
 FloatArray = npt.NDArray[np.float64]

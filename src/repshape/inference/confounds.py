@@ -14,6 +14,7 @@ import pandas as pd
 
 from repshape._arrays import condition_weights
 from repshape._compact import compact_repr
+from repshape.engine.run import pairwise
 from repshape.errors import InputError, check_integer
 from repshape.inference.columns import read_networks, text_column
 from repshape.inference.estimates import FewTrialsWarning
@@ -23,7 +24,6 @@ from repshape.inference.permutations import N_PERMUTATIONS
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.pairwise.run import pairwise
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]

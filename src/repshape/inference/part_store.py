@@ -13,11 +13,11 @@ import zarr
 from zarr.codecs import Crc32cCodec
 
 from repshape._parallel import run_all
+from repshape.engine.store import check_store_path
 from repshape.errors import StorageError
 from repshape.inference.dask_rows import rows_on_dask
 from repshape.io.writing import writable
 from repshape.io.zarr import DurableStore, new_group, read_attributes, readable
-from repshape.pairwise.store import check_store_path
 
 FloatArray = npt.NDArray[np.float64]
 Item = TypeVar("Item")

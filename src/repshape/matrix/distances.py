@@ -283,7 +283,7 @@ class DistanceMatrix:
         Nothing is ever unpickled.
         """
         if Path(path).is_dir():
-            from repshape.pairwise.store import read_store
+            from repshape.engine.store import read_store
 
             return read_store(path)
         from repshape.io.matrices import read_matrix

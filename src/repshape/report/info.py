@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from repshape._arrays import count
+from repshape.engine.store import FORMAT as STORE
 from repshape.errors import PROVEN, TELLING_STARTS, InputError, RepshapeError
 from repshape.io.cohort import FORMAT as COHORT
 from repshape.io.cohort import Cohort
 from repshape.io.importing import SUFFIXES, read_network
 from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.store import FORMAT as STORE
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from repshape._arrays import count
 from repshape._parallel import run_all
+from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.io.cohort import Cohort
@@ -20,7 +21,6 @@ from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import NativeShapeMetric
 from repshape.moments import estimate_moments
-from repshape.pairwise.store import Store
 from repshape.preprocess import Preprocess
 from repshape.report.sources import Source
 from repshape.responses import Gaussians, Trials

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape.engine.store import FORMAT as STORE
+from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
 from repshape.io.cohort import Cohort
 from repshape.io.tables import read_metadata, rows_of
@@ -20,8 +22,6 @@ from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import restore, short_title
-from repshape.pairwise.store import FORMAT as STORE
-from repshape.pairwise.store import Store
 
 FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]

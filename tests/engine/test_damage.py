@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from repshape import Cohort, DistanceMatrix, Gaussians, GaussianShapeMetric, pairwise
+from repshape.engine.store import Store
 from repshape.errors import StorageError
 from repshape.io import writing
 from repshape.io.zarr import write_attributes
-from repshape.pairwise.store import Store
 from scale_support import contents
 
 # One start ends in poor optima, which the polish improves.

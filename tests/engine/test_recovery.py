@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
+from repshape.engine.store import Store
 from repshape.errors import StorageError
-from repshape.pairwise.store import Store
 from scale_support import contents
 
 # One start ends in poor optima, which the polish improves: its layers have alignments.

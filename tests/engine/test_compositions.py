@@ -11,9 +11,9 @@ from test_agreement import relatives
 from test_polish import noisy_copies, violated
 
 from repshape import EnergyShapeMetric, GaussianShapeMetric, pairwise
+from repshape.engine.compositions import COMPARED, SOLVED, solve_composed
+from repshape.engine.tiles import Compositions
 from repshape.groups import Transform
-from repshape.pairwise.compositions import COMPARED, SOLVED, solve_composed
-from repshape.pairwise.tiles import Compositions
 
 FloatArray = npt.NDArray[np.float64]
 

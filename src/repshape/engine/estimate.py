@@ -21,18 +21,18 @@ import numpy.typing as npt
 
 from repshape._arrays import count
 from repshape._parallel import thread_pool
+from repshape.engine.effort import Stage
+from repshape.engine.footprint import disk_bytes, memory_bytes
+from repshape.engine.growth import Form
+from repshape.engine.inputs import records_of
+from repshape.engine.job import Job, Run
+from repshape.engine.plan import Plan
+from repshape.engine.polish import make_task, polish_layers
+from repshape.engine.store import Store
+from repshape.engine.threads import Metric, PreparedCache, solve_tasks
+from repshape.engine.tiles import Layer, MemoryTiles
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.effort import Stage
-from repshape.pairwise.footprint import disk_bytes, memory_bytes
-from repshape.pairwise.growth import Form
-from repshape.pairwise.inputs import records_of
-from repshape.pairwise.job import Job, Run
-from repshape.pairwise.plan import Plan
-from repshape.pairwise.polish import make_task, polish_layers
-from repshape.pairwise.store import Store
-from repshape.pairwise.threads import Metric, PreparedCache, solve_tasks
-from repshape.pairwise.tiles import Layer, MemoryTiles
 
 IndexArray = npt.NDArray[np.intp]
 
@@ -180,8 +180,8 @@ def estimate_cost(run: Run) -> Estimate:
 
     Examples
     --------
-    >>> from repshape.pairwise.plan import Settings
-    >>> from repshape.pairwise.run import plan_pairwise
+    >>> from repshape.engine.plan import Settings
+    >>> from repshape.engine.run import plan_pairwise
     >>> def distance(x, y): return abs(x - y)
     >>> given = [float(k) for k in range(30)], {"": distance}, {"": None}, None, None, None
     >>> found = estimate_cost(plan_pairwise(*given, Settings.checked(workers=1)))

@@ -13,11 +13,11 @@ import pytest
 
 from repshape import GaussianShapeMetric, ProcrustesShapeMetric, pairwise
 from repshape.datasets import toy_networks
+from repshape.engine import job
+from repshape.engine.plan import Plan
+from repshape.engine.polish import can_polish, count_violations, shortest_detours, summarise
+from repshape.engine.store import Store
 from repshape.errors import InputError
-from repshape.pairwise import job
-from repshape.pairwise.plan import Plan
-from repshape.pairwise.polish import can_polish, count_violations, shortest_detours, summarise
-from repshape.pairwise.store import Store
 
 FloatArray = npt.NDArray[np.float64]
 

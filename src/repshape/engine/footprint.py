@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from repshape.pairwise.plan import (
+from repshape.engine.plan import (
     COPIES_WHILE_PREPARING,
     ITEM_BYTES,
     TRANSFORM_COPIES,
     Plan,
 )
-from repshape.pairwise.tiles import QUANTITIES
+from repshape.engine.tiles import QUANTITIES
 
 if TYPE_CHECKING:
-    from repshape.pairwise.growth import Form
-    from repshape.pairwise.job import Job
+    from repshape.engine.growth import Form
+    from repshape.engine.job import Job
 
 IndexArray = npt.NDArray[np.intp]
 

@@ -14,9 +14,9 @@ import zarr
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
 from repshape.cli import run
+from repshape.engine.store import Store
 from repshape.errors import InputError, StorageError
 from repshape.io import zarr as _zarr
-from repshape.pairwise.store import Store
 from scale_support import CONTEXT, EDGE, METRIC, contents, make_cohort, run_limited, start
 
 # Some pairs of these small networks are found once only.

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 
 from repshape import Cohort, GaussianShapeMetric, pairwise
-from repshape.pairwise import estimate, threads
-from repshape.pairwise.estimate import count_preparations, estimate_cost, sample_networks
-from repshape.pairwise.footprint import transform_bytes
-from repshape.pairwise.job import Run
-from repshape.pairwise.plan import Settings
-from repshape.pairwise.run import plan_pairwise
+from repshape.engine import estimate, threads
+from repshape.engine.estimate import count_preparations, estimate_cost, sample_networks
+from repshape.engine.footprint import transform_bytes
+from repshape.engine.job import Run
+from repshape.engine.plan import Settings
+from repshape.engine.run import plan_pairwise
 
 # Some pairs of these small networks are found once only.
 pytestmark = pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")

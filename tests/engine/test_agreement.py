@@ -12,9 +12,9 @@ import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
 from repshape.cli import run
+from repshape.engine import effort
+from repshape.engine.store import Store
 from repshape.errors import SearchWarning, StorageError
-from repshape.pairwise import effort
-from repshape.pairwise.store import Store
 from scale_support import make_cohort
 
 METRIC = GaussianShapeMetric(alpha=0.0)

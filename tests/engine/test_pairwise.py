@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_info
 
 from repshape._native import PairResults
 from repshape.datasets import toy_networks
+from repshape.engine.cross import cross
+from repshape.engine.run import pairwise
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import Prepared, ShapeMetric
-from repshape.pairwise.cross import cross
-from repshape.pairwise.run import pairwise
 
 FloatArray = npt.NDArray[np.float64]
 

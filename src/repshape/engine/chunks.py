@@ -10,8 +10,8 @@ import numpy.typing as npt
 import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
-from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.tiles import QUANTITIES
+from repshape.engine.plan import Plan, Tile
+from repshape.engine.tiles import QUANTITIES
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

@@ -16,6 +16,19 @@ import pandas as pd
 import zarr
 
 from repshape._native import PairResults
+from repshape.engine.chunks import array_forms, description_of, pack, places_in, unpack, where
+from repshape.engine.effort import INHERITING_LAYER, Effort
+from repshape.engine.identity import Identity
+from repshape.engine.plan import Plan, Tile
+from repshape.engine.sources import EARLIER, Sources
+from repshape.engine.tiles import (
+    QUANTITIES,
+    Entries,
+    KnownPairs,
+    mirror,
+    numbers_of,
+    read_matrix,
+)
 from repshape.errors import SearchWarning, StorageError
 from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
@@ -27,19 +40,6 @@ from repshape.io.zarr import (
     write_attributes,
 )
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.chunks import array_forms, description_of, pack, places_in, unpack, where
-from repshape.pairwise.effort import INHERITING_LAYER, Effort
-from repshape.pairwise.identity import Identity
-from repshape.pairwise.plan import Plan, Tile
-from repshape.pairwise.sources import EARLIER, Sources
-from repshape.pairwise.tiles import (
-    QUANTITIES,
-    Entries,
-    KnownPairs,
-    mirror,
-    numbers_of,
-    read_matrix,
-)
 
 __all__ = ["FORMAT", "VERSIONS", "Identity", "Store", "check_store_path", "read_store"]
 
@@ -61,7 +61,7 @@ REWRITE = "Delete that file and run the same command again to write it anew."
 class Store:
     """Distances on disk: a Zarr group whose chunks are tiles of the upper triangle.
 
-    The array ``tiles`` (quantity, network, network) holds what `repshape.pairwise.tiles.QUANTITIES`
+    The array ``tiles`` (quantity, network, network) holds what `repshape.engine.tiles.QUANTITIES`
     lists: distance, lower bound, convergence and numbers of starts; NaN means "not computed yet".
     A tile is one chunk, which is one file, and it gets its name only when it is complete and on
     the disk. Where transforms are kept, ``alignments`` (tile row, tile
@@ -70,7 +70,7 @@ class Store:
     changed it.
 
     Once networks were added or removed, the attributes name the folder inside the store that holds
-    the present generation, in the same form; see `repshape.pairwise.growth`.
+    the present generation, in the same form; see `repshape.engine.growth`.
 
     Both kinds of chunk carry a seal: a number derived from the store's random ``id``, the layer and
     the place of the tile. A chunk that was moved, or comes from another store, is refused.

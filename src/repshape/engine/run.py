@@ -1,6 +1,6 @@
 """All distances between many networks: in memory or in a store, on threads or on a cluster.
 
-Every run takes the same path: `repshape.pairwise.job.Job.run` opens what is there, solves the
+Every run takes the same path: `repshape.engine.job.Job.run` opens what is there, solves the
 missing tiles, polishes the matrix layer by layer, and reads it.
 """
 
@@ -13,14 +13,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from repshape.errors import InputError
-from repshape.io.cohort import Cohort
-from repshape.matrix.checks import check_labels, check_metadata
-from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import ShapeMetric
-from repshape.metrics.registry import check_callable, describe
-from repshape.pairwise.identity import Permission
-from repshape.pairwise.inputs import (
+from repshape.engine.identity import Permission
+from repshape.engine.inputs import (
     as_sequence,
     check_store,
     in_space_of,
@@ -29,10 +23,16 @@ from repshape.pairwise.inputs import (
     recognised,
     records_of,
 )
-from repshape.pairwise.job import Job, Run, plan_run
-from repshape.pairwise.plan import Settings
-from repshape.pairwise.polish import keeps_transforms
-from repshape.pairwise.threads import Metric
+from repshape.engine.job import Job, Run, plan_run
+from repshape.engine.plan import Settings
+from repshape.engine.polish import keeps_transforms
+from repshape.engine.threads import Metric
+from repshape.errors import InputError
+from repshape.io.cohort import Cohort
+from repshape.matrix.checks import check_labels, check_metadata
+from repshape.matrix.distances import DistanceMatrix
+from repshape.metrics.base import ShapeMetric
+from repshape.metrics.registry import check_callable, describe
 from repshape.preprocess import check_sizes
 
 __all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
@@ -93,7 +93,7 @@ def pairwise(
         Dask needs a cohort on disk and a store that all its workers can reach.
     polish : bool
         Solve pairs again from compositions of the alignments of other pairs, until no triangle is
-        violated; see `repshape.pairwise.polish`. Done only if the distance is a metric. With eight
+        violated; see `repshape.engine.polish`. Done only if the distance is a metric. With eight
         networks or more and ``n_starts="auto"``, each pair is then searched briefly at first, and
         only pairs that are still doubtful after the compositions get the whole search.
     progress : bool, optional

@@ -14,9 +14,9 @@ import zarr
 
 from repshape import Cohort, DistanceMatrix, pairwise, pairwise_many
 from repshape.baselines import cka, rsa
+from repshape.engine.identity import Identity
+from repshape.engine.store import VERSIONS, Store
 from repshape.errors import InputError, InputTypeError, StorageError
-from repshape.pairwise.identity import Identity
-from repshape.pairwise.store import VERSIONS, Store
 from scale_support import EDGE, METRIC, contents, make_cohort
 
 # Some pairs of these small networks are found once only.

@@ -1,7 +1,7 @@
 """Results of tiles: where they are kept, what a tile still needs, and the matrix they make.
 
 A matrix is computed in layers. Layer 0 holds every pair, solved from its own starts. Later layers
-are made by the polish (`repshape.pairwise.polish`), each from the layers below it.
+are made by the polish (`repshape.engine.polish`), each from the layers below it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._native import PairResults
+from repshape.engine.effort import INHERITING_LAYER, PLAIN, Effort, Stage
+from repshape.engine.plan import Plan, Tile
 from repshape.matrix.distances import DistanceMatrix
-from repshape.pairwise.effort import INHERITING_LAYER, PLAIN, Effort, Stage
-from repshape.pairwise.plan import Plan, Tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

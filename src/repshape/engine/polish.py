@@ -3,7 +3,7 @@ r"""The polish: shorter distances and no violated triangle, from alignments that
 If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j
 with i, at a cost of at most :math:`d_{ik} + d_{kj}`, because the ground metric obeys the triangle
 inequality and does not change when both sides are transformed. In a cohort, such compositions are
-better starts than any that a pair has by itself. `repshape.pairwise.effort` has the order of the
+better starts than any that a pair has by itself. `repshape.engine.effort` has the order of the
 layers that make use of this:
 
 own
@@ -37,10 +37,9 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
-from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.effort import Effort, Stage
-from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import (
+from repshape.engine.effort import Effort, Stage
+from repshape.engine.plan import Tile
+from repshape.engine.tiles import (
     Compositions,
     KnownPairs,
     Layer,
@@ -48,6 +47,7 @@ from repshape.pairwise.tiles import (
     TileTask,
     numbers_of,
 )
+from repshape.metrics.base import ShapeMetric
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

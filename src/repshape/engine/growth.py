@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from repshape.engine.effort import PLAIN, Effort
+from repshape.engine.identity import Identity, Permission, Relation
+from repshape.engine.sources import common_networks
+from repshape.engine.store import FORMAT, VERSIONS, Store, create_layer
 from repshape.errors import InputError, StorageError
 from repshape.io.matrices import metadata_to_json
 from repshape.io.zarr import write_attributes
-from repshape.pairwise.effort import PLAIN, Effort
-from repshape.pairwise.identity import Identity, Permission, Relation
-from repshape.pairwise.sources import common_networks
-from repshape.pairwise.store import FORMAT, VERSIONS, Store, create_layer
 
 GENERATION = "generation-"
 ADVICE = "Choose another name for the output, or delete that store."

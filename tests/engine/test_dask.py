@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
+from repshape.engine.dask import WorkerJob, solve_tile
+from repshape.engine.store import Store
 from repshape.errors import InputError
-from repshape.pairwise.dask import WorkerJob, solve_tile
-from repshape.pairwise.store import Store
 from scale_support import EDGE, METRIC, make_cohort
 
 distributed = pytest.importorskip("distributed")
@@ -116,7 +116,7 @@ def kill_at_second_tile(pid: int) -> None:
     """Make the worker with this process id die while it solves its second tile."""
     if os.getpid() != pid:
         return
-    from repshape.pairwise.store import Store
+    from repshape.engine.store import Store
 
     original, calls = Store.write, []
 
@@ -189,7 +189,7 @@ def test_dask_needs_what_workers_can_reach(cohort: Cohort, tmp_path: Path) -> No
 def test_no_scheduler_is_one_sentence(
     cohort: Cohort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("repshape.pairwise.dask"), "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(import_module("repshape.engine.dask"), "CONNECT_SECONDS", 0.2)
     address = "tcp://127.0.0.1:9"
     with pytest.raises(InputError, match=f"no Dask scheduler at {address}"):
         pairwise(cohort, METRIC, store=tmp_path / "s", engine="dask", scheduler=address)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape.engine.inputs import as_sequence, records_of
+from repshape.engine.plan import Plan, Settings, Sizes, cross_tiles
+from repshape.engine.threads import Metric, PreparedCache, ThreadSolver
+from repshape.engine.tiles import Layer, MemoryTiles
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_callable
-from repshape.pairwise.inputs import as_sequence, records_of
-from repshape.pairwise.plan import Plan, Settings, Sizes, cross_tiles
-from repshape.pairwise.threads import Metric, PreparedCache, ThreadSolver
-from repshape.pairwise.tiles import Layer, MemoryTiles
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from repshape._labels import HasConditions, find_difference
 from repshape._native import PairResults
 from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
+from repshape.engine.compositions import solve_composed
+from repshape.engine.plan import Tile
+from repshape.engine.polish import keep_better, make_task
+from repshape.engine.tiles import Layer, TileTask
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.compositions import solve_composed
-from repshape.pairwise.plan import Tile
-from repshape.pairwise.polish import keep_better, make_task
-from repshape.pairwise.tiles import Layer, TileTask
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

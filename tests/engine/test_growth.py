@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise, pairwise_many
+from repshape.engine import threads
+from repshape.engine.polish import count_violations
+from repshape.engine.store import Store
 from repshape.errors import InputError, StorageError
-from repshape.pairwise import threads
-from repshape.pairwise.polish import count_violations
-from repshape.pairwise.store import Store
 from scale_support import METRIC, contents, run_counted, solved, start
 
 # Some pairs of these small networks are found once only.

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
+from repshape.engine.tiles import Compositions
 from repshape.groups import compose
-from repshape.pairwise.tiles import Compositions
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]

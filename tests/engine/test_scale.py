@@ -16,10 +16,10 @@ import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise, pairwise_many
 from repshape._parallel import thread_pool
+from repshape.engine import threads
+from repshape.engine.plan import Plan, Shard
+from repshape.engine.store import Store
 from repshape.errors import InputError
-from repshape.pairwise import threads
-from repshape.pairwise.plan import Plan, Shard
-from repshape.pairwise.store import Store
 from scale_support import EDGE, METRIC, make_cohort, run_logged, start, written_twice
 
 # Some pairs of these small networks are found once only.

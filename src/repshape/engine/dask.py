@@ -14,13 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from repshape._parallel import progress_bar
 from repshape._version import package_version
+from repshape.engine.plan import Tile
+from repshape.engine.polish import make_task
+from repshape.engine.store import Store
+from repshape.engine.threads import Metric, PreparedCache, Request, solve_tasks
+from repshape.engine.tiles import Layer
 from repshape.errors import InputError, MissingDependencyError, RepshapeError
 from repshape.io.cohort import Cohort
-from repshape.pairwise.plan import Tile
-from repshape.pairwise.polish import make_task
-from repshape.pairwise.store import Store
-from repshape.pairwise.threads import Metric, PreparedCache, Request, solve_tasks
-from repshape.pairwise.tiles import Layer
 
 # A scheduler that does not answer within this time is considered absent.
 CONNECT_SECONDS = 30

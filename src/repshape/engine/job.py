@@ -16,27 +16,27 @@ import pandas as pd
 
 from repshape._arrays import count
 from repshape._parallel import thread_pool
+from repshape.engine.effort import Effort
+from repshape.engine.growth import Form, discard_sources, open_store, relate
+from repshape.engine.identity import Identity, Permission, Relation
+from repshape.engine.inputs import records_of
+from repshape.engine.plan import Plan, Settings, Sizes
+from repshape.engine.polish import can_be_brief, can_polish, polish_layers
+from repshape.engine.sources import Sources
+from repshape.engine.store import Store, read_store
+from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
+from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
 from repshape.errors import SearchWarning, StorageError
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
-from repshape.pairwise.effort import Effort
-from repshape.pairwise.growth import Form, discard_sources, open_store, relate
-from repshape.pairwise.identity import Identity, Permission, Relation
-from repshape.pairwise.inputs import records_of
-from repshape.pairwise.plan import Plan, Settings, Sizes
-from repshape.pairwise.polish import can_be_brief, can_polish, polish_layers
-from repshape.pairwise.sources import Sources
-from repshape.pairwise.store import Store, read_store
-from repshape.pairwise.threads import Metric, PreparedCache, Request, ThreadSolver
-from repshape.pairwise.tiles import Layer, MemoryTiles, TileStore, read_matrix
 
 # Transforms that only the polish needs are starting points: seven digits are plenty.
 POLISH_DTYPE = "float32"
 # Alignments that need more bytes than this are kept only if the user asks for them.
 LARGEST_STORE = 2**35
 # Modules between a warning and the user's code.
-INSIDE = ("repshape.pairwise", "functools")
+INSIDE = ("repshape.engine", "functools")
 
 
 class Solver(Protocol):
@@ -178,7 +178,7 @@ class Job:
         settings = self.settings
         cache = self.cache(max(tiles.plan.edge for tiles in opened))
         if settings.engine == "dask":
-            from repshape.pairwise.dask import DaskSolver  # an optional dependency
+            from repshape.engine.dask import DaskSolver  # an optional dependency
 
             assert isinstance(self.networks, Cohort)
             return DaskSolver(

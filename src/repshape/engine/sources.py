@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape.engine.plan import Tile
+from repshape.engine.tiles import QUANTITIES, KnownPairs
 from repshape.errors import StorageError
-from repshape.pairwise.plan import Tile
-from repshape.pairwise.tiles import QUANTITIES, KnownPairs
 
 if TYPE_CHECKING:
-    from repshape.pairwise.identity import Identity
-    from repshape.pairwise.store import Store
+    from repshape.engine.identity import Identity
+    from repshape.engine.store import Store
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -41,7 +41,7 @@ class Sources:
     """Earlier generations of a store, the latest first, from which known pairs are copied.
 
     A generation is the store as it was for one set of networks; see
-    `repshape.pairwise.growth`. ``polished`` is the folder of the one whose polish is taken over.
+    `repshape.engine.growth`. ``polished`` is the folder of the one whose polish is taken over.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Sources:
         self._read = lru_cache(TILES_IN_MEMORY)(self._read_tile)
 
     def known(self, pairs: IndexArray, *, polished: bool) -> KnownPairs | None:
-        """Return what is known of pairs; see `repshape.pairwise.tiles.TileStore.known`."""
+        """Return what is known of pairs; see `repshape.engine.tiles.TileStore.known`."""
         numbers = np.full((len(QUANTITIES), len(pairs)), np.nan)
         transforms: list[FloatArray] = [np.zeros((0, 0))] * len(pairs)
         found = np.zeros(len(pairs), dtype=bool)
