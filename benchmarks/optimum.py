@@ -27,7 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks.search_families import NAMES, Pair, make_pairs
+from benchmarks.search_families import NAMES, Pair, make_pairs, weights_of
 
 RESULTS = Path(__file__).parent / "results" / "optimum.json"
 ALPHAS = (0.0, 0.5, 1.0)
@@ -36,11 +36,11 @@ LARGE = ("layer-like", "real layers")
 MEAN, TAIL = 0.02, 0.5
 
 
-def run(pairs: list[Pair], alpha: float, **options: Any) -> dict[str, list[float]]:
+def run(name: str, pairs: list[Pair], alpha: float, **options: Any) -> dict[str, list[float]]:
     """Return distances, processor seconds and convergence, pair by pair."""
-    metric = rs.GaussianShapeMetric(alpha, **options)
     out: dict[str, list[float]] = {"distance": [], "seconds": [], "converged": [], "agreement": []}
     for x, y in pairs:
+        metric = rs.GaussianShapeMetric(alpha, weights=weights_of(name, (x, y)), **options)
         prepared = metric.prepare(x), metric.prepare(y)
         begin = time.process_time()
         found = metric.align_prepared(*prepared)
@@ -74,10 +74,10 @@ def study(name: str, alpha: float, pairs: list[Pair], seed: int, other: str | No
     """Compare the default on one family at one alpha."""
     restarts = 20 if name in LARGE else 100
     runs = {
-        "default": run(pairs, alpha),
-        "one": run(pairs, alpha, n_starts=1),
-        "again": run(pairs, alpha, random_state=1),
-        "restarts": run(pairs, alpha, n_starts=restarts + 1, random_state=1),
+        "default": run(name, pairs, alpha),
+        "one": run(name, pairs, alpha, n_starts=1),
+        "again": run(name, pairs, alpha, random_state=1),
+        "restarts": run(name, pairs, alpha, n_starts=restarts + 1, random_state=1),
     }
     if other is not None and name != "macaque V1":
         runs["other"] = run_other(other, name, alpha, len(pairs), seed)
@@ -145,7 +145,9 @@ def main() -> None:
     with threadpool_limits(1):
         if options.child:
             pairs = make_pairs(options.only[0], options.pairs, options.seed)
-            Path(options.child).write_text(json.dumps(run(pairs, options.alpha[0])))
+            Path(options.child).write_text(
+                json.dumps(run(options.only[0], pairs, options.alpha[0]))
+            )
             return
         measure(options)
 

@@ -115,6 +115,54 @@ def cortex(rng: np.random.Generator, count: int) -> Iterator[Pair]:
         yield pairs[k]
 
 
+def few_conditions(rng: np.random.Generator) -> Pair:
+    """Counts of two small populations: 5 to 15 conditions, 8 to 20 trials, 3 to 12 neurons."""
+    M, L, n = int(rng.integers(5, 16)), int(rng.integers(8, 21)), int(rng.integers(3, 13))
+    z = rng.normal(size=(M, 3))
+    rates = [np.log1p(np.exp(z @ rng.normal(size=(3, n)) + 1)) for _ in range(2)]
+    counts = (np.sqrt(rng.poisson(3 * one[:, None], size=(M, L, n))) for one in rates)
+    x, y = (rs.estimate_moments(rs.Trials(one)) for one in counts)
+    return x, y
+
+
+def unrelated(rng: np.random.Generator) -> Pair:
+    """Networks that share nothing, of different sizes and spectra."""
+    M, out = int(rng.integers(6, 25)), []
+    for _ in range(2):
+        n = int(rng.integers(6, 19))
+        B = rng.normal(size=(n, n)) * np.exp(-np.arange(n) / rng.uniform(2, n))
+        A = B @ rng.normal(size=(M, n, n)) / np.sqrt(n)
+        out.append(rs.Gaussians.from_factors(rng.normal(size=(M, n)) @ B.T, A))
+    return out[0], out[1]
+
+
+def symmetric(rng: np.random.Generator, M: int = 12, n: int = 8) -> rs.Gaussians:
+    """Covariances and means that many rotations leave as they are."""
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.repeat(rng.gamma(2.0, size=(M, n // 2)), 2, axis=1)  # every eigenvalue twice
+    means = np.zeros((M, n))
+    means[:, 0] = rng.choice([-1.0, 1.0], size=M)
+    return rs.Gaussians(means @ Q.T, (Q * values[:, None]) @ Q.T)
+
+
+def partly_noiseless(rng: np.random.Generator, M: int = 20, n: int = 9) -> rs.Gaussians:
+    """A third of the conditions have no noise, others noise in two directions."""
+    A = rng.normal(size=(M, n, n)) * np.exp(-np.arange(n) / 4)
+    A[: M // 3] = 0
+    A[M // 3 : 2 * M // 3, :, 2:] = 0
+    return rs.Gaussians.from_factors(0.5 * rng.normal(size=(M, n)), A)
+
+
+def heavy_tails(rng: np.random.Generator, M: int = 20, L: int = 30, n: int = 40) -> rs.Gaussians:
+    """Counts with gains that differ from trial to trial, reduced to ten components."""
+    z = rng.normal(size=(M, 5))
+    rates = 4 * np.log1p(np.exp(z @ rng.normal(size=(5, n))))[:, None]
+    gains = rng.gamma(1.5, 1 / 1.5, size=(M, L, 1)) * rng.gamma(2.0, 0.5, size=(M, L, n))
+    trials = rs.Trials(rng.poisson(rates * gains).astype(float))
+    phi = rs.Preprocess(n_components=10).fit(trials)
+    return rs.estimate_moments(phi.apply(trials))
+
+
 INDEPENDENT: dict[str, Network] = {
     "code-like": code_like,
     "low rank": low_rank,
@@ -128,7 +176,25 @@ FROM_DATA = {
     "real layers": ("layer_pilot.npz", real_layers),
     "macaque V1": ("macaque_v1_counts.npz", cortex),
 }
-NAMES = ("relatives", *INDEPENDENT, *FROM_DATA)
+# Added later, on data that had no part in the development of the search: the order of the names is
+# part of the seeds.
+NEW_PAIRS = {"few conditions": few_conditions, "unrelated": unrelated}
+NEW_NETWORKS: dict[str, Network] = {
+    "symmetric": symmetric,
+    "partly noiseless": partly_noiseless,
+    "unequal weights": code_like,
+    "heavy tails": heavy_tails,
+}
+NAMES = ("relatives", *INDEPENDENT, *FROM_DATA, *NEW_PAIRS, *NEW_NETWORKS)
+
+
+def weights_of(name: str, pair: Pair) -> np.ndarray | None:
+    """Return the weights of the conditions of a pair, where its family has any."""
+    if name != "unequal weights":
+        return None
+    M = pair[0].n_conditions
+    weights = np.random.default_rng(M).gamma(0.3, size=M)
+    return weights / weights.sum()
 
 
 def make_pairs(name: str, count: int, seed: int) -> list[Pair]:
@@ -137,7 +203,7 @@ def make_pairs(name: str, count: int, seed: int) -> list[Pair]:
     if name in FROM_DATA:
         file, read = FROM_DATA[name]
         return list(read(rng, count)) if pilot(file) else []
-    if name == "relatives":
-        return [relatives(rng) for _ in range(count)]
-    network = INDEPENDENT[name]
+    if name == "relatives" or name in NEW_PAIRS:
+        return [NEW_PAIRS.get(name, relatives)(rng) for _ in range(count)]
+    network = (INDEPENDENT | NEW_NETWORKS)[name]
     return [(network(rng), network(rng)) for _ in range(count)]
