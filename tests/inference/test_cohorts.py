@@ -13,7 +13,6 @@ import pytest
 
 import repshape as rs
 from repshape.errors import InputError, StorageError
-from repshape.inference.confounds import network_norm
 from repshape.inference.halves import HalfPlan
 
 FloatArray = npt.NDArray[np.float64]
@@ -178,7 +177,7 @@ def test_squared_distance_is_gain_and_angle(alpha: float, group: str) -> None:
 def test_norm_is_taken_after_preprocessing() -> None:
     x = rs.Trials(networks([5.0])[0])
     metric = rs.GaussianShapeMetric(preprocess=rs.Preprocess(scale=True))
-    assert network_norm(x, metric) == pytest.approx(1.0)
+    assert metric._norm(x) == pytest.approx(1.0)
 
 
 @pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")

@@ -23,19 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from repshape._arrays import condition_weights
 from repshape._labels import find_difference
-from repshape.coordinates.factors import coordinates_for
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.covariance import CovarianceShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.procrustes import ProcrustesShapeMetric
+from repshape.metrics.capabilities import BoundFeatures
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-# Means and square roots of the spectra of one network, each row of which is weighted.
-Features = tuple[FloatArray, FloatArray]
 
 FLOAT_BYTES = 8
 EPSILON = float(np.finfo(np.float64).eps)
@@ -99,7 +93,7 @@ class ShapeBounds(LowerBounds):
 
     def __init__(
         self,
-        features: Sequence[Features],
+        features: Sequence[BoundFeatures],
         group: Any,
         size: int | None,
         allocate: Callable[[tuple[int, ...]], FloatArray] = np.zeros,
@@ -216,14 +210,14 @@ def lower_bounds(
     memory : int, optional
         Bytes that means and spectra may take in memory; more are kept in temporary files.
     """
-    known = GaussianShapeMetric | CovarianceShapeMetric | ProcrustesShapeMetric
-    if not isinstance(metric, known) or metric.group == "soft":
+    if not isinstance(metric, ShapeMetric):
         return NoBounds()
     metric._validate_parameters()
     allocate = Allocator(memory)
     features = _all_features(metric, networks, names, allocate)
-    angular = isinstance(metric, ProcrustesShapeMetric) and metric._parameter("distance")
-    kind = AngleBounds if angular == "angular" else ShapeBounds
+    if features is None:
+        return NoBounds()
+    kind = AngleBounds if metric._is_angular else ShapeBounds
     return kind(features, metric.group, metric.pad_to, allocate)
 
 
@@ -251,18 +245,20 @@ class Allocator:
 
 def _all_features(
     metric: ShapeMetric[Any], networks: Sequence[Any], names: Sequence[str], allocate: Allocator
-) -> list[Features]:
-    """Return the features of every network, or raise an error that names the network."""
+) -> list[BoundFeatures] | None:
+    """Return the features of every network, None without any, or raise an error that names it."""
     first, features = None, []
     for k, name in enumerate(names):
         try:
             given = metric._read(networks[k])
             with warnings.catch_warnings():  # they come again when the network is solved
                 warnings.simplefilter("ignore")
-                means, spectra = _features(metric, given)
+                found = metric._bound_features(given)
         except (InputError, InputTypeError) as error:
             raise type(error)(f"In network {name!r}: {error}") from None
-        features.append((allocate.keep(means), allocate.keep(spectra)))
+        if found is None:
+            return None
+        features.append((allocate.keep(found[0]), allocate.keep(found[1])))
         first = given if first is None else first
         difference = find_difference(first, given, (repr(names[0]), repr(name)))
         if difference is not None:
@@ -270,27 +266,6 @@ def _all_features(
                 f"All networks must have the same conditions in the same order. {difference}"
             )
     return features
-
-
-def _features(metric: Any, network: Any) -> Features:
-    """Return weighted means and spectra; a part without weight has no columns."""
-    if isinstance(metric, ProcrustesShapeMetric):
-        rows = metric.prepare(network).rows
-        return rows, rows[:, :0]
-    if isinstance(metric, CovarianceShapeMetric):
-        prepared = metric.prepare(network)
-        means, spectra = prepared.means, np.linalg.eigvalsh(prepared.matrices)[:, ::-1]
-    else:
-        if metric.preprocess is not None:
-            network = metric.preprocess.fit(network, metric.weights).apply(network)
-        weights = condition_weights(metric.weights, network.n_conditions)
-        net = coordinates_for(metric.group, metric._moments(network), weights)
-        means, spectra = net.means, net.spectrum
-    weights = condition_weights(metric.weights, len(means))[:, None]
-    return (
-        np.sqrt(metric.alpha * weights) * (means if metric.alpha > 0 else means[:, :0]),
-        np.sqrt((2 - metric.alpha) * weights) * (spectra if metric.alpha < 2 else spectra[:, :0]),
-    )
 
 
 def _singular_values(means: FloatArray, count: int) -> FloatArray:

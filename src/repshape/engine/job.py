@@ -21,7 +21,7 @@ from repshape.engine.growth import Form, discard_sources, open_store, relate
 from repshape.engine.identity import Identity, Permission, Relation
 from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
-from repshape.engine.polish import can_be_brief, can_polish, polish_layers
+from repshape.engine.polish import can_polish, keeps_transforms, polish_layers
 from repshape.engine.sources import Sources
 from repshape.engine.store import Store, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
@@ -146,7 +146,7 @@ class Job:
             dimensions=self.sizes.dimensions,
             bounded=isinstance(metric, ShapeMetric),
             effort=Effort.of(
-                metric, K, self.sizes.dimensions, polish=polish and can_be_brief(metric)
+                metric, K, self.sizes.dimensions, polish=polish and keeps_transforms(metric)
             ),
         )
 

@@ -28,7 +28,6 @@ objective to another, so the number of layers is finite.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -78,19 +77,8 @@ def can_polish(metric: Any) -> bool:
 
 
 def keeps_transforms(metric: Any) -> bool:
-    """Return whether the solver of a metric takes starts and keeps transforms."""
-    return _takes(metric, {"starts", "keep"})
-
-
-def can_be_brief(metric: Any) -> bool:
-    """Return whether the solver of a metric can search briefly."""
-    return _takes(metric, {"brief"})
-
-
-def _takes(metric: Any, options: set[str]) -> bool:
-    if not isinstance(metric, ShapeMetric):
-        return False
-    return options <= inspect.signature(metric.solve_pairs).parameters.keys()
+    """Return whether the solver of a metric takes starts, keeps transforms and can be brief."""
+    return isinstance(metric, ShapeMetric) and metric.takes_starts
 
 
 def polish_layers(tiles: TileStore, metric: int) -> Iterator[Layer]:

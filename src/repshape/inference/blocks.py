@@ -11,7 +11,6 @@ import numpy.typing as npt
 from repshape.errors import InputError, check_integer
 from repshape.inference.resampling import take_trials
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.procrustes import ProcrustesShapeMetric
 from repshape.responses import Trials
 
 IntArray = npt.NDArray[np.intp]
@@ -55,7 +54,7 @@ def plan_blocks(
     Block sizes follow the network with fewer trials. The other is divided into more blocks of the
     same size.
     """
-    fewest = fewest_trials(metric)
+    fewest = metric._fewest_trials()
     counts = np.minimum(x.n_trials, y.n_trials)
     smallest = int(counts.min())
     chosen = _choose(smallest, fewest) if n_blocks is None else n_blocks
@@ -79,12 +78,6 @@ def _choose(smallest: int, fewest: int) -> int:
         if smallest // count >= max(size, fewest):
             return count
     return FEWEST_BLOCKS
-
-
-def fewest_trials(metric: ShapeMetric[Any]) -> int:
-    """Return how many trials a condition needs: one if only means count, and two otherwise."""
-    only_means = isinstance(metric, ProcrustesShapeMetric) or getattr(metric, "alpha", 0.0) == 2
-    return 1 if only_means and getattr(metric, "covariance", "mle") == "mle" else 2
 
 
 def _check_components(n_trials: int, metric: ShapeMetric[Any]) -> None:

@@ -18,7 +18,7 @@ from repshape.errors import check_integer
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
 from repshape.inference.floor import check_floor, split_square
-from repshape.inference.halves import METHOD, HalfEstimates, plan_halves, unbiased
+from repshape.inference.halves import METHOD, HalfEstimates, plan_halves
 from repshape.inference.part_store import PartStore, run_rows, store_folder
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
@@ -186,7 +186,7 @@ def matrix(
     folder = store_folder(store, "halves")
     chosen = in_one_space(chosen, networks)
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
-    exact = unbiased(chosen)
+    exact = chosen._unbiased()
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
     plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap), stacklevel=3)

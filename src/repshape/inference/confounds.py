@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._arrays import condition_weights
 from repshape._compact import compact_repr
 from repshape.engine.run import pairwise
 from repshape.errors import InputError, check_integer
@@ -197,7 +196,7 @@ def confounds(
         known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
     else:
         known = _check_distances(D, len(networks))
-    norms = np.array([network_norm(one, chosen) for one in networks])
+    norms = np.array([chosen._norm(one) for one in networks])
     gains, angles = decompose(known, norms)
     floors = np.array(
         [_squared_floor(one, chosen, n_splits, random_state, workers, progress) for one in networks]
@@ -253,21 +252,6 @@ def _squared_floor(
     if isinstance(network, Gaussians) or network.n_trials.min() < 2:
         return float("nan")
     return float(np.mean(split_distances(network, metric, n_splits, *options)) / 2)
-
-
-def network_norm(network: Trials | Gaussians, metric: GaussianShapeMetric) -> float:
-    """Return |x|, the norm of a network after preprocessing: its distance to one without response.
-
-    >>> network_norm(Gaussians([[3.0, 0.0]], [[8.0, 8.0]]), GaussianShapeMetric(alpha=1.0))
-    5.0
-    """
-    if metric.preprocess is not None:
-        network = metric.preprocess.fit(network, metric.weights).apply(network)
-    moments = metric._moments(network)
-    weights = condition_weights(metric.weights, network.n_conditions)
-    means = np.sum(moments.means**2, axis=1)
-    alpha = float(metric.alpha)
-    return float(np.sqrt(weights @ (alpha * means + (2 - alpha) * moments.total_variance)))
 
 
 def decompose(D: DistanceMatrix, norms: FloatArray) -> tuple[DistanceMatrix, DistanceMatrix]:

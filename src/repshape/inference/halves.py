@@ -17,9 +17,7 @@ from repshape.inference.estimates import Moments, Resampled, Settings
 from repshape.inference.jackknife import jackknife_error, warn_few_trials
 from repshape.inference.resampling import take_trials
 from repshape.inference.split_variance import SplitDesign
-from repshape.inference.terms import Pair, Terms, make_terms
-from repshape.metrics.base import ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -39,20 +37,12 @@ METHOD = "matched halves"
 
 def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) -> Resampled:
     """Estimate squared distances; see `repshape.inference.distance`."""
-    exact = {id(metric): unbiased(metric) for metric in metrics}
+    exact = {id(metric): check_metric(metric)._unbiased() for metric in metrics}
     terms = make_terms(pairs, [exact[id(metric)] for metric in metrics])
     found = half_estimates(terms, settings)  # which also checks the numbers of trials
     plug_in = np.array([one.distance for one in make_terms(pairs, metrics).sample().align()])
     moments = found.moments(settings.level)
     return Resampled(moments, plug_in * np.abs(plug_in), METHOD, found.n_groups)
-
-
-def unbiased(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
-    """Return the metric with unbiased covariances instead of plug-in ones."""
-    chosen = GaussianShapeMetric() if metric is None else metric
-    if isinstance(chosen, GaussianShapeMetric) and chosen.covariance == "mle":
-        return chosen.with_parameters(covariance="unbiased")
-    return chosen
 
 
 @dataclass(frozen=True, eq=False)

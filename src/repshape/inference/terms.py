@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from repshape.metrics.base import (
     ShapeMetric,
     check_same_conditions,
     in_one_space,
-    warm_start,
 )
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.preprocess import FittedPreprocess
@@ -83,16 +82,9 @@ class Sample:
         return [prepared[term.x], prepared[term.y]]
 
     def _realign(self, term: Term, known: Alignment) -> float:
-        metric = term.metric
         x, y = self._pair(term)
-        if not isinstance(metric, GaussianShapeMetric) or metric.group == "identity":
-            return metric.align_prepared(x, y).distance
-        own = RESAMPLE_STARTS if metric.n_starts == "auto" else int(metric.n_starts)
-        quick = metric.with_parameters(n_starts=min(own, RESAMPLE_STARTS))
-        fresh = quick.align_prepared(x, y).distance
-        start = warm_start(_carried(known, x.phi, y.phi), x, y, metric.group)
-        warm = metric.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
-        return min(fresh, float(warm.distance[0]))
+        carried = partial(_carried, known, x.phi, y.phi)
+        return term.metric._realign(x, y, carried, RESAMPLE_STARTS)
 
     def mean_noise(self) -> FloatArray:
         """Return what noise adds to the squared distance of means, one entry per term.
@@ -105,8 +97,8 @@ class Sample:
         out = []
         for term in self.terms:
             weights = condition_weights(term.metric.weights, self.networks[term.x].n_conditions)
-            alpha = float(getattr(term.metric, "alpha", 0.0))
-            out.append(alpha * float(weights @ (noise[term.x] + noise[term.y])))
+            both = float(weights @ (noise[term.x] + noise[term.y]))
+            out.append(term.metric._mean_weight * both)
         return np.array(out)
 
 

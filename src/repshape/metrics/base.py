@@ -35,6 +35,7 @@ from repshape.groups import (
     oracle,
 )
 from repshape.metrics.alternating import check_units
+from repshape.metrics.capabilities import Capabilities
 from repshape.metrics.parameters import Parameters
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -136,7 +137,7 @@ class Prepared:
     padded: bool = field(default=False, kw_only=True)
 
 
-class ShapeMetric(Parameters, ABC, Generic[P]):
+class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     """Base class of the metrics: a ground metric, minimised over a group of transforms.
 
     Attributes

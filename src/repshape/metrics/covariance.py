@@ -14,6 +14,7 @@ from repshape._arrays import condition_weights, digest, extreme_unit, name_condi
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.capabilities import BoundFeatures, weighted_features
 from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -212,6 +213,12 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             _map=Transform(np.ascontiguousarray(T if swapped else T.T)),
             _phi=(x.phi, y.phi),
         )
+
+    def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
+        prepared = self.prepare(network)
+        spectra = np.asarray(np.linalg.eigvalsh(prepared.matrices)[:, ::-1], dtype=np.float64)
+        weights = condition_weights(self.weights, len(prepared.means))
+        return weighted_features(prepared.means, spectra, float(self.alpha), weights)
 
     def _check_sizes(self, x: PreparedCovariances, y: PreparedCovariances) -> None:
         if self.ground != "root-frobenius" and x.n_neurons != y.n_neurons:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from repshape.coordinates.factors import coordinates_for, factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GaussianObjective, Statistics
+from repshape.metrics.base import warm_start
+from repshape.metrics.capabilities import BoundFeatures, response_norm, weighted_features
 from repshape.metrics.native import PreparedNative
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
@@ -166,6 +168,45 @@ class GaussianShapeMetric(SoftShapeMetric):
         if self.alpha == 2:  # the covariances have no weight
             return estimate_without_warning(network, self.covariance, self.random_state)
         return estimate_moments(network, self.covariance, random_state=self.random_state)
+
+    def _unbiased(self) -> Self:
+        plug_in = self.covariance == "mle"
+        return self.with_parameters(covariance="unbiased") if plug_in else self
+
+    def _realign(self, x: Any, y: Any, known: Callable[[], Transform], n_starts: int) -> float:
+        if self.group == "identity":
+            return self.align_prepared(x, y).distance
+        own = n_starts if self.n_starts == "auto" else int(self.n_starts)
+        quick = self.with_parameters(n_starts=min(own, n_starts))
+        fresh = quick.align_prepared(x, y).distance
+        start = warm_start(known(), x, y, self.group)
+        warm = self.solve_pairs([x, y], [[0, 1]], starts=[start[None]])
+        return min(fresh, float(warm.distance[0]))
+
+    def _distance_parts(
+        self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform
+    ) -> tuple[float, float]:
+        # d_2^2 is twice the squared mean part, and d_0^2 twice the squared covariance part.
+        plain = self.with_parameters(group="orthogonal", preprocess=None, pad_to=None)
+        two, zero = (plain.with_parameters(alpha=alpha) for alpha in (2.0, 0.0))
+        root = np.sqrt(2.0)
+        return two._evaluate(x, y, fixed) / root, zero._evaluate(x, y, fixed) / root
+
+    @property
+    def _splits_gain(self) -> bool:
+        return str(self.group) != "soft"
+
+    def _norm(self, network: Trials | Gaussians) -> float:
+        return response_norm(self, network, float(self.alpha))
+
+    def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
+        if self.group == "soft":
+            return None
+        if self.preprocess is not None:
+            network = self.preprocess.fit(network, self.weights).apply(network)
+        weights = self._weights(network.n_conditions)
+        net = coordinates_for(self.group, self._moments(network), weights)
+        return weighted_features(net.means, net.spectrum, float(self.alpha), weights)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
         weights = self._weights(network.n_conditions)

@@ -51,6 +51,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
     A group that is given as an object is searched in Python.
     """
 
+    takes_starts = True
     n_starts: int | str
     tol: float
     max_iter: int

@@ -23,6 +23,7 @@ from repshape.groups import (
 )
 from repshape.metrics.alternating import check_sizes
 from repshape.metrics.base import Alignment, Prepared, ShapeMetric, prepared_transform
+from repshape.metrics.capabilities import BoundFeatures
 from repshape.metrics.rules import PADDING_RULE, PREPROCESS_RULE
 from repshape.metrics.soft import SOFT_RULE, on_pairs, refuse_padding
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -179,6 +180,17 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             "Procrustes shape distance: it sees mean responses only "
             f"({self._distance}, {centred}, whitening {self.whitening:g})."
         )
+
+    def _fewest_trials(self) -> int:
+        return 1
+
+    def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
+        rows = self.prepare(network).rows
+        return rows, rows[:, :0]
+
+    @property
+    def _is_angular(self) -> bool:
+        return bool(self._parameter("distance") == "angular")
 
     def _prepare_checked(self, network: Trials | Gaussians) -> PreparedMeans:
         transform = None if self.preprocess is None else self.preprocess.transform

@@ -17,7 +17,6 @@ from repshape.inference.matrices import mantel
 from repshape.inference.permutations import make_design
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.report.quality import FULL
 from repshape.report.responses import Facts
 from repshape.report.sources import Inputs, Source
@@ -159,7 +158,7 @@ def _split_gain(
     Only Gaussian distances have them, and only if each network has a response.
     """
     metric = source.metric
-    if facts is None or type(metric) is not GaussianShapeMetric or str(metric.group) == "soft":
+    if facts is None or metric is None or not metric._splits_gain:
         return None
     if np.isnan(facts.norms).any():
         return None

@@ -18,9 +18,6 @@ from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric, prepared_transform
-from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.native import NativeShapeMetric
-from repshape.moments import estimate_moments
 from repshape.preprocess import Preprocess
 from repshape.report.sources import Source
 from repshape.responses import Gaussians, Trials
@@ -230,17 +227,8 @@ class _PairProjector:
         self, x: _Projected, y: _Projected, moved: Transform
     ) -> tuple[float, float, float, float]:
         whole = self.metric._evaluate(x.network, y.network, moved)
-        if not isinstance(self.metric, GaussianShapeMetric):
-            return whole, np.nan, np.nan, np.nan
-        # d_2^2 is twice the squared mean part, and d_0^2 twice the squared covariance part.
-        means, covariances = (
-            GaussianShapeMetric(
-                alpha, covariance=self.metric.covariance, weights=self.metric.weights
-            )._evaluate(x.network, y.network, moved)
-            / np.sqrt(2.0)
-            for alpha in (2.0, 0.0)
-        )
-        return whole, np.nan, *squared_parts(self.metric, whole, means, covariances)
+        parts = self.metric._distance_parts(x.network, y.network, moved)
+        return whole, np.nan, *squared_parts(self.metric, whole, *parts)
 
     def _ready(self, k: int) -> _Projected:
         with self._lock:
@@ -256,7 +244,7 @@ class _PairProjector:
         network = self._cohort[k]
         if prepared.phi is not None:
             network = prepared.phi.apply(network)
-        drawn = _moments(network, self.metric)
+        drawn = self.metric._moments(network)
         axes = Preprocess(n_components=min(2, drawn.means.shape[1])).fit(network)
         assert axes.linear is not None
         basis = np.pad(axes.linear, ((0, 0), (0, 2 - axes.linear.shape[1])))
@@ -285,7 +273,7 @@ def squared_parts(
     >>> squared_parts(GaussianShapeMetric(1.0), 5.0, 3.0, 4.0)
     (9.0, 16.0)
     """
-    alpha = float(getattr(metric, "alpha", np.nan))
+    alpha = metric._mean_weight
     parts = [
         0.0 if weight == 0.0 else weight * part**2
         for weight, part in ((alpha, means), (2.0 - alpha, covariances))
@@ -293,15 +281,6 @@ def squared_parts(
     if not abs(sum(parts) - whole**2) <= PARTS_SLACK * whole**2:
         return np.nan, np.nan
     return parts[0], parts[1]
-
-
-def _moments(network: Trials | Gaussians, metric: ShapeMetric[Any]) -> Gaussians:
-    """Return the moments that the metric uses, or maximum likelihood ones if it uses trials."""
-    if isinstance(network, Gaussians):
-        return network
-    if isinstance(metric, GaussianShapeMetric):
-        return metric._moments(network)
-    return estimate_moments(network, "mle")
 
 
 def _gram(rows: FloatArray) -> FloatArray:
@@ -318,7 +297,7 @@ def _stored_transforms(
     store: Store | None, metric: ShapeMetric[Any], index: IndexArray
 ) -> dict[tuple[int, int], FloatArray] | None:
     """Return the transforms that a store keeps of the pairs, or None if it keeps none."""
-    if store is None or not store.keeps or not isinstance(metric, NativeShapeMetric):
+    if store is None or not store.keeps or not metric.takes_starts:
         return None
     return dict(_read_transforms(store, {(int(i), int(j)) for i, j in index}))
 

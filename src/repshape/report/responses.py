@@ -13,13 +13,10 @@ import numpy.typing as npt
 
 from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
-from repshape.inference.blocks import fewest_trials
-from repshape.inference.confounds import network_norm
 from repshape.inference.estimates import FewTrialsWarning
 from repshape.inference.floor import split_distances
 from repshape.inference.subspaces import UnstableSubspaceWarning
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.moments import OneTrialWarning
 from repshape.report.quality import FULL
 from repshape.report.sources import Source
@@ -154,18 +151,15 @@ def _kind(network: Trials | Gaussians) -> str:
 
 
 def _norm(network: Trials | Gaussians, metric: ShapeMetric[Any]) -> float:
-    """Return the norm of a network; that of `GaussianShapeMetric()` for all other metrics."""
-    gaussian = metric if isinstance(metric, GaussianShapeMetric) else None
-    chosen = gaussian or GaussianShapeMetric(preprocess=metric.preprocess, weights=metric.weights)
     try:
-        return network_norm(network, chosen)
+        return metric._norm(network)
     except (InputError, InputTypeError):  # preprocessing of a sequence of responses, for example
         return float("nan")
 
 
 def _squared_floor(network: Any, metric: ShapeMetric[Any], fewest: int, seed: int) -> float:
     """Return the squared noise floor of a network; NaN if halves of its trials are too small."""
-    if fewest < 2 * fewest_trials(metric):
+    if fewest < 2 * metric._fewest_trials():
         return float("nan")
     try:
         halves = split_distances(network, metric, N_SPLITS, seed, workers=1, progress=False)
