@@ -15,6 +15,7 @@ from repshape._native import PairResults
 from repshape.engine.identity import Identity, Permission
 from repshape.engine.store import check_store_path
 from repshape.errors import PROVEN, TELLING_STARTS, InputError, StorageError
+from repshape.io.links import list_folder
 from repshape.io.writing import open_output, writable
 from repshape.io.zarr import new_group, read_attributes, readable
 
@@ -116,6 +117,7 @@ class PairStore(SolvedPairs):
         if not path.exists():
             _create(path, identity)
         self.path, self._count = path, len(identity.labels)
+        list_folder(path)  # refuses links, also in the two folders below
         header = _checked_header(path, identity)
         known = _known_networks(path, header)
         _check_responses(path, known, identity, permission or Permission())
@@ -154,7 +156,8 @@ class PairStore(SolvedPairs):
     def refresh(self) -> None:
         """Read the files that other processes have added."""
         folder = self.path / "pairs"
-        names = {file.name for file in folder.glob("*.npz")} if folder.is_dir() else set()
+        files = list_folder(folder) if folder.is_dir() else []
+        names = {file.name for file in files if file.suffix == ".npz" and file.name[0] != "."}
         for name in sorted(names - self._seen):
             self._append_new(*self._read(folder / name))
             self._seen.add(name)
@@ -210,7 +213,10 @@ def _checked_header(path: Path, identity: Identity) -> dict[str, Any]:
 def _known_networks(path: Path, header: dict[str, Any]) -> set[NamedFingerprint]:
     """Return the names and fingerprints of all networks that a store has seen."""
     known = set(zip(header["labels"], header["fingerprints"], strict=True))
-    for file in sorted((path / "networks").glob("*.json")):
+    folder = path / "networks"
+    for file in list_folder(folder) if folder.is_dir() else ():
+        if file.suffix != ".json" or file.name[0] == ".":
+            continue
         with readable(file, REMEDY):
             known |= {(str(name), str(mark)) for name, mark in json.loads(file.read_bytes())}
     return known

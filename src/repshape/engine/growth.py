@@ -12,7 +12,6 @@ several shards can begin the same generation at once.
 from __future__ import annotations
 
 import json
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,12 +26,12 @@ import pandas as pd
 from repshape.engine.effort import PLAIN, Effort
 from repshape.engine.identity import Identity, Permission, Relation
 from repshape.engine.sources import common_networks
-from repshape.engine.store import FORMAT, VERSIONS, Store, create_layer
+from repshape.engine.store import FORMAT, GENERATION, VERSIONS, Store, create_layer
 from repshape.errors import InputError, StorageError
+from repshape.io.links import list_folder, remove_folder
 from repshape.io.matrices import metadata_to_json
 from repshape.io.zarr import write_attributes
 
-GENERATION = "generation-"
 ADVICE = "Choose another name for the output, or delete that store."
 
 
@@ -194,12 +193,12 @@ def discard_sources(store: Store) -> None:
         write_attributes(store.path, kept)  # from here on, what follows is nobody's source
         for folder in earlier:
             (folder / "zarr.json").unlink(missing_ok=True)
-            shutil.rmtree(folder)
+            remove_folder(folder, store.path)
 
 
 def _earlier_folders(store: Store) -> Iterator[Path]:
     """Yield the folders of earlier generations; the first one has no folder of its own."""
-    for folder in store.path.iterdir():
+    for folder in list_folder(store.path):
         earlier = folder.name.startswith(GENERATION) and folder != store.folder
         if folder.is_dir() and (earlier or folder.name in ("tiles", "alignments", "polish")):
             yield folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from functools import cached_property
 from hashlib import sha256
@@ -30,11 +31,13 @@ from repshape.engine.tiles import (
     read_matrix,
 )
 from repshape.errors import SearchWarning, StorageError
+from repshape.io.links import list_folder
 from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import (
     DurableStore,
     new_group,
+    open_array,
     read_attributes,
     readable,
     write_attributes,
@@ -48,6 +51,9 @@ IndexArray = npt.NDArray[np.intp]
 FORMAT = "repshape-distance-store"
 # Version 4 has generations: networks can be added and removed.
 VERSIONS = (3, 4)
+# The folder of a generation begins with this; the first generation is in the store itself.
+GENERATION = "generation-"
+GENERATION_NAME = re.compile(rf"\.?|{GENERATION}[0-9a-f]+")
 # A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
 SEAL_BYTES = 6
 HALF_SEAL = 2**24
@@ -86,8 +92,10 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], folder: Path | None = None) -> None:
         self.path = Path(path)
         self.root = read_header(self.path)
-        self.folder = self.path / self.root.get("current", "") if folder is None else folder
+        list_folder(self.path)  # refuses links, also in the present generation
+        self.folder = self._generation(self.root.get("current", "")) if folder is None else folder
         self._header = read_header(self.folder)
+        list_folder(self.folder)
         self.id = str(self._header["id"])
         self.plan = Plan(len(self._header["labels"]), int(self._header["edge"]))
         self.alignments: str | None = self._header["alignments"]
@@ -101,14 +109,20 @@ class Store:
     @cached_property
     def generations(self) -> list[Store]:
         """The present generation, and earlier ones that still exist, the latest first."""
-        places = [self.path / one for one in self._header.get("sources", ())]
+        places = [self._generation(one) for one in self._header.get("sources", ())]
         there = [one for one in places if "labels" in (read_attributes(one) or {})]
         return [self, *(Store(self.path, one) for one in there)]
+
+    def _generation(self, name: str) -> Path:
+        """Return the folder of a generation, or raise one sentence if it would not be inside."""
+        if not (isinstance(name, str) and GENERATION_NAME.fullmatch(name)):
+            raise StorageError(f"{self.path} is damaged: it has no generation {name!r}.")
+        return self.path / name
 
     @cached_property
     def _sources(self) -> Sources:
         polished = self._header.get("inherited_from")
-        folder = None if polished is None else self.path / polished
+        folder = None if polished is None else self._generation(polished)
         return Sources(self.generations[1:], self.identity, folder)
 
     @property
@@ -272,7 +286,7 @@ class Store:
         if key not in self._arrays:
             folder = self._layer(layer) / name
             with readable(folder / "zarr.json", REWRITE):
-                array = zarr.open_array(DurableStore(folder), mode="r+", zarr_format=3)
+                array = open_array(folder, within=self.path, writing=True)
                 if description_of(array) != self._descriptions[name]:
                     raise ValueError("it describes another array")
             self._arrays[key] = array
@@ -290,7 +304,7 @@ class Store:
                 folder = self._layer(layer) / name
                 if not (folder / "zarr.json").exists():
                     with writable(self.path, RESUME):
-                        zarr.create_array(DurableStore(folder), **form)
+                        zarr.create_array(DurableStore(folder, within=self.path), **form)
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:

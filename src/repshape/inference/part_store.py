@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import zarr
 from zarr.codecs import Crc32cCodec
 
 from repshape._parallel import run_all
 from repshape.engine.store import check_store_path
 from repshape.errors import StorageError
 from repshape.inference.dask_rows import rows_on_dask
+from repshape.io.links import refuse_links
 from repshape.io.writing import writable
-from repshape.io.zarr import DurableStore, new_group, read_attributes, readable
+from repshape.io.zarr import new_group, open_array, read_attributes, readable
 
 FloatArray = npt.NDArray[np.float64]
 Item = TypeVar("Item")
@@ -55,8 +55,7 @@ class PartStore:
         self._check(identity)
         with readable(path, RECOMPUTE):
             self._arrays = {
-                name: zarr.open_array(DurableStore(path / name), mode="r+", zarr_format=3)
-                for name in shapes
+                name: open_array(path / name, within=path, writing=True) for name in shapes
             }
 
     def _check(self, identity: dict[str, Any]) -> None:
@@ -138,4 +137,5 @@ def store_folder(store: str | os.PathLike[str] | None, name: str) -> Path | None
     check_store_path(Path(store))
     with writable(Path(store)):
         Path(store).mkdir(exist_ok=True)
+    refuse_links(Path(store, name), Path(store))
     return Path(store, name)

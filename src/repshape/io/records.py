@@ -24,6 +24,7 @@ from repshape._arrays import count, frozen
 from repshape._compact import compact_repr
 from repshape._labels import find_difference
 from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.io.links import list_folder
 from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder, writable
 from repshape.io.zarr import (
     add_array,
@@ -167,6 +168,7 @@ def stored_checksum(folder: Path) -> str:
     """
     found = sha256()
     for parent, folders, files in os.walk(folder):
+        list_folder(Path(parent))  # refuses links
         folders.sort()
         for name in sorted(files):
             file = Path(parent, name)
@@ -204,16 +206,17 @@ def _read_network(folder: Path, record: Record) -> Network:
         flat = replace(record, n_neurons=columns, neurons=None, positions=None)
         network: Any = _read_network(folder, flat)
         return PositionNetwork._trusted(network, record.positions, record.neurons)  # type: ignore[return-value]
+    root = folder.parent  # the cohort
     if record.kind == "trials":
-        trials = frozen(read_array(folder / "trials"))
-        counts = read_array(folder / "n_trials").astype(np.intp)
-        dropped = read_array(folder / "n_dropped").astype(np.intp)
+        trials = frozen(read_array(folder / "trials", root))
+        counts = read_array(folder / "n_trials", root).astype(np.intp)
+        dropped = read_array(folder / "n_dropped", root).astype(np.intp)
         rows = trials.reshape(-1, record.n_neurons)
         return Trials._trusted(rows, counts, dropped, record.conditions, record.neurons)
-    means = frozen(read_array(folder / "means"))
+    means = frozen(read_array(folder / "means", root))
     kind: Kind = record.kind  # type: ignore[assignment]
     if record.n_bytes > means.nbytes:
-        stored = frozen(read_array(folder / COVARIANCES[kind]))
+        stored = frozen(read_array(folder / COVARIANCES[kind], root))
     else:
         stored = frozen(np.zeros((*means.shape, 0)))
     return Gaussians._trusted(means, stored, kind, record.conditions, neurons=record.neurons)
@@ -225,7 +228,7 @@ def install_batch(batch: Path) -> None:
     Another process may be doing the same at the same time.
     """
     with suppress(FileNotFoundError):
-        for folder in sorted(batch.iterdir()):
+        for folder in list_folder(batch):
             with suppress(FileNotFoundError):
                 folder.rename(batch.parent / folder.name)
         batch.rmdir()
@@ -236,10 +239,11 @@ def network_folders(path: Path) -> list[Path]:
 
     Batches that are complete are installed, and what is unfinished is deleted.
     """
-    for batch in path.glob(f"{BATCH}*"):
-        with suppress(OSError):  # where nothing can be written, the batch is not there yet
-            install_batch(batch)
-    found = [Path(entry.path) for entry in os.scandir(path) if entry.is_dir()]
+    for batch in list_folder(path):
+        if batch.name.startswith(BATCH):
+            with suppress(OSError):  # where nothing can be written, the batch is not there yet
+                install_batch(batch)
+    found = [one for one in list_folder(path) if one.is_dir()]
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
         if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
@@ -250,7 +254,10 @@ def network_folders(path: Path) -> list[Path]:
 def read_record(folder: Path) -> Record:
     """Read the record of one network on disk."""
     with readable(folder):
-        return Record.from_attributes(read_attributes(folder) or {})
+        record = Record.from_attributes(read_attributes(folder) or {})
+        if record.key != folder.name:
+            raise ValueError(f"it holds the network {record.name!r}")
+        return record
 
 
 def read_records(path: Path) -> list[Record]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +18,105 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
+from repshape.io.links import refuse_links
 from repshape.io.writing import atomic_write, open_output_folder, writable
+from repshape.io.zarr_rules import METADATA_FILES, check_metadata
 
+ZarrFormat = Literal[2, 3]
 # A chunk of at most this many bytes is read or written at once.
 CHUNK_BYTES = 2**26
 # The attribute that holds a hash of all others.
 SEAL = "seal"
 
 
-class DurableStore(LocalStore):
+class SafeStore(LocalStore):
+    """A folder whose metadata are checked before Zarr sees them, and whose links are refused.
+
+    Every Zarr array or group that repshape opens or makes is in such a store.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The folder of the array or group.
+    read_only : bool
+    within : pathlib.Path, optional
+        The folder above it, below which no link is followed; ``root`` by default.
+    """
+
+    def __init__(
+        self, root: Path | str, *, read_only: bool = False, within: Path | None = None
+    ) -> None:
+        super().__init__(root, read_only=read_only)
+        self.within = Path(root) if within is None else within
+        refuse_links(self.root, self.within)
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        """Return the same store, for reading or for writing."""
+        return type(self)(self.root, read_only=read_only, within=self.within)
+
+    async def get(self, key: str, *arguments: Any, **options: Any) -> Buffer | None:
+        """Return one file."""
+        file = self._unlinked(key)
+        return _checked(file, await super().get(key, *arguments, **options))
+
+    def get_sync(self, key: str, **options: Any) -> Buffer | None:
+        """Return one file."""
+        file = self._unlinked(key)
+        return _checked(file, super().get_sync(key, **options))
+
+    async def _set(self, key: str, value: Buffer, exclusive: bool = False) -> None:
+        self._unlinked(key)
+        await super()._set(key, value, exclusive)
+
+    async def delete(self, key: str) -> None:
+        """Delete one file."""
+        self._unlinked(key)
+        await super().delete(key)
+
+    async def delete_dir(self, prefix: str) -> None:
+        """Delete one folder."""
+        self._unlinked(prefix)
+        await super().delete_dir(prefix)
+
+    def _unlinked(self, key: str) -> Path:
+        refuse_links(self.root / key, self.within)
+        return self.root / key
+
+
+class DurableStore(SafeStore):
     """A folder whose files are complete and on the disk, or absent, at any moment."""
 
     async def set(self, key: str, value: Buffer) -> None:
         """Write one file durably."""
         self._check_writable()
-        await asyncio.to_thread(_write, self.root / key, value.to_bytes())
+        await asyncio.to_thread(_write, self._unlinked(key), value.to_bytes())
+
+
+def _checked(file: Path, content: Buffer | None) -> Buffer | None:
+    if content is not None and file.name in METADATA_FILES:
+        check_metadata(file, content.to_bytes())
+    return content
+
+
+def open_array(
+    folder: Path, *, within: Path, writing: bool = False, zarr_format: ZarrFormat = 3
+) -> zarr.Array[Any]:
+    """Open an array whose metadata are allowed; see `repshape.io.zarr_rules`.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    within : pathlib.Path
+        The folder that the user named, below which no link is followed.
+    writing : bool
+        Whether chunks can be written, each of them durably.
+    zarr_format : {3, 2}
+    """
+    if writing:
+        store: SafeStore = DurableStore(folder, within=within)
+    else:
+        store = SafeStore(folder, read_only=True, within=within)
+    return zarr.open_array(store, mode="r+" if writing else "r", zarr_format=zarr_format)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -44,7 +128,7 @@ def _write(path: Path, content: bytes) -> None:
 def create_group(path: Path, attributes: dict[str, Any]) -> zarr.Group:
     """Make a group with attributes. It is durable once the folder is; see `atomic_folder`."""
     kept = sealed(attributes) if attributes else {}
-    return zarr.create_group(LocalStore(path), attributes=kept, zarr_format=3)
+    return zarr.create_group(SafeStore(path), attributes=kept, zarr_format=3)
 
 
 @contextmanager
@@ -72,11 +156,10 @@ def add_array(
         array[...] = data
 
 
-def read_array(path: Path) -> npt.NDArray[Any]:
-    """Return a whole array, or raise one clear sentence."""
+def read_array(path: Path, within: Path) -> npt.NDArray[Any]:
+    """Return a whole array, or raise one clear sentence; see `open_array`."""
     with readable(path):
-        found = zarr.open_array(LocalStore(path, read_only=True), mode="r", zarr_format=3)[...]
-    return np.asarray(found)
+        return np.asarray(open_array(path, within=within)[...])
 
 
 def sealed(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -99,6 +182,7 @@ def read_attributes(path: Path, remedy: str = "") -> dict[str, Any] | None:
     programs wrote, or earlier versions, have no seal, and are not checked.
     """
     file = path / "zarr.json"
+    refuse_links(file, path)
     try:
         text = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -130,5 +214,5 @@ def readable(path: Path, remedy: str = "") -> Iterator[None]:
     except StorageError:
         raise
     except Exception as error:
-        what = " ".join(str(error).split()) or type(error).__name__
+        what = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise StorageError(f"{path} is damaged ({what}).{remedy and ' ' + remedy}") from error
