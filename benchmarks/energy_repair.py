@@ -17,7 +17,7 @@ TRIALS = (20, 50, 200)
 
 def row(n_trials: int, exact: rs.DistanceMatrix) -> str:
     toy = rs.datasets.toy_networks(n_trials=n_trials)
-    D = rs.pairwise(toy.networks, rs.EnergyShapeMetric(), metadata=toy.metadata, progress=False)
+    D = rs.pairwise(toy, rs.EnergyShapeMetric(), progress=False)
     result = rs.repair(D)
     points = rs.embed(result.matrix).points
     before, distances = result.before, exact.condensed()

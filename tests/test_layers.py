@@ -22,6 +22,7 @@ LAYERS = (
     (
         "_arrays",
         "_compact",
+        "_joins",
         "_labels",
         "_tables",
         "_tensors",

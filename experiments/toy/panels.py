@@ -126,7 +126,7 @@ def plane(
 ) -> None:
     """Draw an embedding of the grid: a colour for each network, and lines along the grid."""
     correlation, scale = metadata["correlation"], metadata["scale"]
-    named = rs.DistanceMatrix(np.zeros((len(points), len(points))), metadata=metadata)
+    named = rs.DistanceMatrix(np.zeros((len(points), len(points))), list(metadata.index), metadata)
     picture = EmbeddingPicture.of(
         points,
         named,

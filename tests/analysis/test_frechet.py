@@ -180,7 +180,7 @@ def test_refusals() -> None:
     x = network(0)
     with pytest.raises(InputError, match="at least one network"):
         frechet_mean([])
-    with pytest.raises(InputError, match="one per network"):
+    with pytest.raises(InputError, match="an entry for each of 1 network"):
         frechet_mean([x], weights=[1.0, 2.0])
     with pytest.raises(InputTypeError, match="must be a GaussianShapeMetric"):
         frechet_mean([x], "cosine")  # type: ignore[arg-type]

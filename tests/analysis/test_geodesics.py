@@ -226,9 +226,13 @@ def test_a_trajectory_reads_a_column():
         (lambda x: tangent_pca([x, x]).network_at([1, 2, 3]), "at most 2 finite", InputError),
         (lambda x: tangent_pca([x, x]).stretch(np.eye(3)), "must have shape", InputError),
         (lambda x: trajectory([x, x], [1.0, 1.0]), "at least 2 different values", InputError),
-        (lambda x: trajectory([x, x], [1.0]), "2 finite numbers, one per network", InputError),
+        (lambda x: trajectory([x, x], [1.0]), "an entry for each of 2 networks", InputError),
         (lambda x: trajectory([x, x], "scale"), "which is no column", InputError),
-        (lambda x: trajectory([x, x], [1, 2], blocks=[0]), "must be 2 labels", InputError),
+        (
+            lambda x: trajectory([x, x], [1, 2], blocks=[0]),
+            "an entry for each of 2 networks",
+            InputError,
+        ),
         (lambda x: trajectory([x, x], [1, 2], blocks=[0, 1]), "something to permute", InputError),
         (
             lambda x: trajectory([x, x], [1.0, 2.0]).network_at(np.inf),

@@ -180,7 +180,9 @@ def test_predictions_from_a_saved_cohort(tmp_path: Path) -> None:
     frame = pd.DataFrame({"family": [f"f{k // 6}" for k in range(24)], "size": np.arange(24.0)})
     kept = [k for k in range(24) if k % 6]
     cohort = rs.Cohort.from_networks(
-        [networks[k] for k in kept], [f"n{k}" for k in kept], frame.iloc[kept]
+        [networks[k] for k in kept],
+        [f"n{k}" for k in kept],
+        frame.iloc[kept].reset_index(drop=True),
     ).save(tmp_path / "c.zarr")
     metric = rs.GaussianShapeMetric(1.0)
     saved = rs.Cohort.open(cohort.path)
@@ -192,7 +194,7 @@ def test_predictions_from_a_saved_cohort(tmp_path: Path) -> None:
     assert own.tolist() == saved.metadata["family"].tolist()
     with pytest.raises(InputError, match=r"no column named 'famly'\. Did you mean 'family'"):
         found.predict("famly")
-    with pytest.raises(InputError, match="a value for each network"):
+    with pytest.raises(InputError, match="an entry for each of 20 networks"):
         found.predict([1, 2])
     with pytest.raises(InputError, match="known for every network"):
         found.predict([np.nan] * 20)

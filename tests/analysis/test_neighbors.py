@@ -263,7 +263,7 @@ def test_a_twin_at_distance_zero_is_a_neighbour() -> None:
     ("target", "arguments", "sentence"),
     [
         ("shape", {}, "no column 'shape'. Its columns: 'kind', 'depth', 'animal'"),
-        ([1, 2], {}, "'target' must have 60 entries. Got 2"),
+        ([1, 2], {}, "an entry for each of 60 networks. Got 2"),
         ([None] * 60, {}, "known for every network"),
         (["a"] * 60, {}, "at least two classes"),
         ("kind", {"groups": [0] * 30 + [1] * 30}, "at least three groups. Got 2"),

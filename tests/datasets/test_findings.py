@@ -82,7 +82,7 @@ def test_folds_are_counted_cell_by_cell(matrices: Matrices) -> None:
 def test_order_of_networks_does_not_matter(matrices: Matrices) -> None:
     D = matrices[1.0]
     order = np.random.default_rng(1).permutation(len(D))
-    moved = rs.DistanceMatrix(D.values[np.ix_(order, order)], metadata=D.metadata.iloc[order])
+    moved = D[[D.labels[k] for k in order]]
     one, other = grid_recovery(D), grid_recovery(moved)
     assert other.unfolded == one.unfolded == 1.0
     assert other.largest_opposite == one.largest_opposite
@@ -116,7 +116,7 @@ def test_bad_input_is_named(matrices: Matrices) -> None:
     D = matrices[1.0]
     with pytest.raises(InputError, match="column 'correlation'"):
         grid_recovery(rs.DistanceMatrix(D.values))
-    part = rs.DistanceMatrix(D.values[:-1, :-1], metadata=D.metadata.iloc[:-1])
+    part = D[D.labels[:-1]]
     with pytest.raises(InputError, match="form a grid"):
         grid_recovery(part)
     with pytest.raises(InputError, match="35 points in two dimensions"):

@@ -22,7 +22,7 @@ GRID = (7, 5)
 def sampled() -> DistanceMatrix:
     toy = toy_networks(*GRID, n_trials=200)
     metric = EnergyShapeMetric(q=1.0, estimator="u")
-    return pairwise(toy.networks, metric, metadata=toy.metadata, progress=False)
+    return pairwise(toy, metric, progress=False)
 
 
 def test_sampled_energy_distances_break_triangles_and_repair_mends_them(

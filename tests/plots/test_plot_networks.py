@@ -91,7 +91,7 @@ def test_moments_have_no_trials_and_many_conditions_are_thinned() -> None:
     assert len(found.trials) == 0
     assert len(found.ellipses) == 120
     assert "120, evenly spaced, are shown" in found.caption
-    with pytest.raises(ValueError, match="a value for each of the 500 conditions"):
+    with pytest.raises(ValueError, match="an entry for each of 500 conditions"):
         ResponsesPicture.of(network, colour=[1, 2])
 
 

@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 from repshape._compact import compact_repr
 from repshape.analysis.embedding import Embedding, checked_distances, embed
 from repshape.errors import InputError, check_integer, check_real
+from repshape.matrix.columns import in_order_of
 from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
@@ -113,6 +114,8 @@ def distortion(
     array([1. , 1.5, 2. ])
     """
     matrix = checked_distances(D)
+    if isinstance(points, Embedding) and len(points.labels) == len(matrix):
+        matrix = in_order_of(matrix, points.labels, "D")
     array = np.asarray(points.points if isinstance(points, Embedding) else points, np.float64)
     if array.ndim != 2 or len(array) != len(matrix) or not array.shape[1]:
         raise InputError(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from repshape._compact import compact_repr
+from repshape._joins import in_order, network_names
 from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.analysis.tangent_mean import mean_point
 from repshape.analysis.tangent_space import ShapeSpace, check_padding
 from repshape.coordinates.factors import factorise
+from repshape.engine.inputs import as_sequence
 from repshape.errors import InputError, NotConvergedWarning, check_integer, check_real
 from repshape.groups import Transform
 from repshape.metrics.base import check_same_conditions, prepared_transform, warm_start
@@ -68,10 +71,10 @@ class FrechetMean:
 
 
 def frechet_mean(
-    networks: Iterable[NetworkLike],
+    networks: Iterable[NetworkLike] | Mapping[str, NetworkLike],
     metric: GaussianShapeMetric | PositionShapeMetric | None = None,
     *,
-    weights: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | pd.Series[Any] | Mapping[str, float] | None = None,
     tol: float = 1e-8,
     max_iter: int = 100,
     workers: int | None = None,
@@ -86,11 +89,11 @@ def frechet_mean(
 
     Parameters
     ----------
-    networks : iterable of K networks
+    networks : Cohort, or iterable or dict of K networks
     metric : GaussianShapeMetric or ProcessShapeMetric, optional
         By default ``GaussianShapeMetric()``. The preprocessing is applied once to each network, so
         the mean is in the preprocessed space.
-    weights : array of shape (K,), optional
+    weights : array of shape (K,), Series or dict by name, optional
         Weights of the networks; equal by default.
     tol : float
         Stop when an iteration reduces the variance by less than this fraction.
@@ -121,11 +124,15 @@ def frechet_mean(
     """
     check_real("tol", tol, 0, 1, closed="neither")
     check_integer("max_iter", max_iter, 1)
+    given = list(as_sequence(networks, "networks"))
+    shares: Any = weights
+    if shares is not None:
+        shares = in_order(weights, network_names(networks), len(given), "weights")
     if isinstance(metric, PositionShapeMetric):
-        found = _mean_with_positions(list(networks), metric, weights, tol, max_iter, workers)
+        found = _mean_with_positions(given, metric, shares, tol, max_iter, workers)
     else:
-        problem = MeanProblem(networks, check_gaussian(metric), workers)
-        share = network_shares(weights, len(problem.moments))
+        problem = MeanProblem(given, check_gaussian(metric), workers)
+        share = network_shares(shares, len(problem.moments))
         found = problem.solve(share, tol, max_iter)
     warn_unconverged(found.converged, "Frechet mean", max_iter, stacklevel=3)
     return found

@@ -24,7 +24,7 @@ from repshape.engine.plan import Settings
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort
-from repshape.matrix.checks import check_labels, check_metadata
+from repshape.matrix.checks import carried_metadata, check_labels
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
 
@@ -191,4 +191,4 @@ def own_names(networks: Any, total: int) -> tuple[tuple[str, ...], pd.DataFrame]
     """Return the labels and metadata that networks carry themselves."""
     given = list(networks) if isinstance(networks, Mapping) else getattr(networks, "labels", None)
     labels = check_labels(given, total)
-    return labels, check_metadata(getattr(networks, "metadata", None), labels)
+    return labels, carried_metadata(networks, labels)

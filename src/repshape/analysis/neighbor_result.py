@@ -14,10 +14,12 @@ from scipy.sparse import csr_matrix
 
 from repshape._arrays import count
 from repshape._compact import html_table
+from repshape._joins import in_order
 from repshape._labels import find_label
 from repshape.analysis import _knn
 from repshape.analysis.neighbors import Neighbors
 from repshape.errors import InputError, check_integer
+from repshape.matrix.columns import ValuesLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -124,7 +126,7 @@ class NeighborGraph:
         names = tuple(self.labels[place] for place in near)
         return Neighbors(self.of[row], names, near, self.distances[row][kept])
 
-    def predict(self, target: str | Sequence[Any] | npt.NDArray[Any]) -> pd.Series[Any]:
+    def predict(self, target: ValuesLike) -> pd.Series[Any]:
         """Predict metadata of each network from those of its neighbours.
 
         Numbers are predicted by the mean over the neighbours, and other values by the most frequent
@@ -133,7 +135,7 @@ class NeighborGraph:
 
         Parameters
         ----------
-        target : str or sequence
+        target : str, sequence, Series or dict by name
             A column of the metadata of the cohort, or a value for each network of it.
 
         Returns
@@ -165,17 +167,11 @@ class NeighborGraph:
         title = target if isinstance(target, str) else None
         return pd.Series(found, index=list(self.of), name=title)
 
-    def _column(self, target: str | Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _column(self, target: ValuesLike) -> npt.NDArray[Any]:
         if isinstance(target, str):
             columns = [str(column) for column in self.metadata.columns]
             return self.metadata.iloc[:, find_label(target, columns, "column")].to_numpy()
-        values = np.asarray(target)
-        if values.shape != (len(self.labels),):
-            raise InputError(
-                "The 'target' parameter must have a value for each network of the cohort, "
-                f"{len(self.labels)}. Got an array of shape {values.shape}."
-            )
-        return values
+        return np.asarray(in_order(target, self.labels, len(self.labels), "target"))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each neighbour: ``network``, ``rank``, ``neighbor``, ``distance``."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.analysis.protocol import NeighborScore, Protocol, metadata_column
 from repshape.errors import InputError, check_integer
+from repshape.matrix.columns import ValuesLike
 from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
@@ -95,13 +95,13 @@ def nearest_neighbors(
 
 def knn_classify(
     D: DistanceMatrix | npt.ArrayLike,
-    target: str | Sequence[Any] | npt.NDArray[Any],
+    target: ValuesLike,
     *,
     n_neighbors: Iterable[int] = N_NEIGHBORS,
     test_size: float = 0.2,
     n_folds: int = N_FOLDS,
     n_repeats: int = 20,
-    groups: str | Sequence[Any] | npt.NDArray[Any] | None = None,
+    groups: ValuesLike | None = None,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> NeighborScore:
@@ -115,8 +115,9 @@ def knn_classify(
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
         Distances.
-    target : str or sequence, length K
-        The classes, or the name of a column of ``D.metadata``.
+    target : str, sequence of length K, Series or dict by name
+        The classes, or the name of a column of ``D.metadata``. An index or keys that are the names
+        of the networks are matched by name.
     n_neighbors : iterable of int
         Values of k to choose from.
     test_size : float
@@ -125,7 +126,7 @@ def knn_classify(
         Number of folds of the cross-validation.
     n_repeats : int
         Number of random test sets.
-    groups : str or sequence, length K, optional
+    groups : str, sequence of length K, Series or dict by name, optional
         If given, each group (for example an animal, or a training run) is held out in turn, so
         that no network is predicted from its own group. Folds do not divide groups either.
     n_permutations : int
@@ -167,13 +168,13 @@ def knn_classify(
 
 def knn_regress(
     D: DistanceMatrix | npt.ArrayLike,
-    target: str | Sequence[float] | npt.NDArray[Any],
+    target: ValuesLike,
     *,
     n_neighbors: Iterable[int] = N_NEIGHBORS,
     test_size: float = 0.2,
     n_folds: int = N_FOLDS,
     n_repeats: int = 20,
-    groups: str | Sequence[Any] | npt.NDArray[Any] | None = None,
+    groups: ValuesLike | None = None,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> NeighborScore:
@@ -189,7 +190,7 @@ def knn_regress(
     ----------
     D : DistanceMatrix or array_like, shape (K, K)
         Distances.
-    target : str or sequence of float, length K
+    target : str, sequence of K numbers, Series or dict by name
         The numbers, or the name of a column of ``D.metadata``.
     n_neighbors, test_size, n_folds, n_repeats, groups, n_permutations, random_state
         As in `knn_classify`.

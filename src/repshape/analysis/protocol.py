@@ -13,6 +13,7 @@ import pandas as pd
 from repshape._compact import compact_repr
 from repshape.analysis import _knn
 from repshape.errors import InputError, check_integer, check_real
+from repshape.matrix.columns import ValuesLike, find_column
 from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
@@ -161,7 +162,7 @@ class Protocol:
         self,
         matrix: DistanceMatrix,
         targets: FloatArray,
-        groups: str | Sequence[Any] | npt.NDArray[Any] | None,
+        groups: ValuesLike | None,
         task: _knn.Task,
         chance: float,
         classes: npt.NDArray[Any] | None = None,
@@ -320,16 +321,3 @@ def metadata_column(matrix: DistanceMatrix, values: Any, name: str) -> npt.NDArr
         raise InputError(f"'{name}' must be known for every network. Some values are missing.")
     array = column.to_numpy()
     return array.astype(str) if array.dtype.kind == "O" else array
-
-
-def find_column(matrix: DistanceMatrix, values: Any, name: str) -> pd.Series[Any]:
-    """Return a value for each network, from the metadata if a column is named."""
-    if isinstance(values, str):
-        if values not in matrix.metadata:
-            listed = ", ".join(map(repr, matrix.metadata.columns)) or "none"
-            raise InputError(f"The metadata has no column {values!r}. Its columns: {listed}.")
-        values = matrix.metadata[values]
-    column = pd.Series(np.asarray(values).ravel() if not isinstance(values, pd.Series) else values)
-    if len(column) != len(matrix):
-        raise InputError(f"'{name}' must have {len(matrix)} entries. Got {len(column)}.")
-    return column

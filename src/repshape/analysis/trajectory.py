@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from repshape._arrays import float_array
 from repshape._compact import compact_repr
+from repshape._joins import in_order, network_names
 from repshape.analysis.tangent import TangentCloud
+from repshape.engine.inputs import as_sequence
 from repshape.errors import InputError, check_integer
+from repshape.matrix.columns import ValuesLike
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -63,11 +66,11 @@ class Trajectory:
 
 def trajectory(
     networks: Iterable[Any],
-    values: npt.ArrayLike | str,
+    values: npt.ArrayLike | ValuesLike,
     metric: Any = None,
     *,
     degree: int = 1,
-    blocks: npt.ArrayLike | None = None,
+    blocks: npt.ArrayLike | ValuesLike | None = None,
     n_permutations: int = 999,
     random_state: int = 0,
     workers: int | None = None,
@@ -79,15 +82,15 @@ def trajectory(
 
     Parameters
     ----------
-    networks : iterable of K networks
-    values : array of shape (K,), or str
+    networks : Cohort, or iterable or dict of K networks
+    values : array of shape (K,), Series or dict by name, or str
         The number of each network, or the name of a column of ``networks.metadata``. Transform it
         first if equal ratios should count as equal steps: ``np.log(sigma)``.
     metric : GaussianShapeMetric or ProcessShapeMetric, optional
         By default ``GaussianShapeMetric()``.
     degree : int
         Degree of the polynomial; 1 is a straight path through the tangent space.
-    blocks : array of K labels, optional
+    blocks : array of K labels, Series or dict by name, optional
         Permutations exchange values only between networks of the same block. Pass what else varies
         between the networks: with two hyperparameters and several seeds, the combinations of the
         other hyperparameter and the seed.
@@ -111,8 +114,11 @@ def trajectory(
     """
     check_integer("degree", degree, 1)
     check_integer("n_permutations", n_permutations, 0)
-    given = list(networks)
-    numbers = _read_values(networks, values, len(given), degree)
+    given = list(as_sequence(networks, "networks"))
+    names = network_names(networks)
+    numbers = _read_values(networks, names, values, len(given), degree)
+    if blocks is not None:
+        blocks = np.asarray(in_order(blocks, names, len(given), "blocks"))
     members = _read_blocks(blocks, numbers)
     cloud = TangentCloud.of(given, metric, workers)
     X = _powers(numbers, numbers, degree)
@@ -139,7 +145,9 @@ def trajectory(
     )
 
 
-def _read_values(networks: Any, values: Any, count: int, degree: int) -> FloatArray:
+def _read_values(
+    networks: Any, names: Sequence[str] | None, values: Any, count: int, degree: int
+) -> FloatArray:
     if isinstance(values, str):
         frame = getattr(networks, "metadata", None)
         if frame is None or values not in frame:
@@ -148,7 +156,7 @@ def _read_values(networks: Any, values: Any, count: int, degree: int) -> FloatAr
                 f"the networks. Got {values!r}, which is no column."
             )
         values = frame[values].to_numpy()
-    numbers = float_array(values, "values")
+    numbers = float_array(np.asarray(in_order(values, names, count, "values")), "values")
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise InputError(
             f"The 'values' parameter must be {count} finite numbers, one per network. "

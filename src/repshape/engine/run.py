@@ -29,7 +29,7 @@ from repshape.engine.polish import keeps_transforms
 from repshape.engine.threads import Metric
 from repshape.errors import InputError
 from repshape.io.cohort import Cohort
-from repshape.matrix.checks import check_labels, check_metadata
+from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, describe
@@ -46,7 +46,7 @@ def pairwise(
     *,
     name: str | None = None,
     labels: Sequence[str] | None = None,
-    metadata: pd.DataFrame | None = None,
+    metadata: pd.DataFrame | Mapping[str, Any] | None = None,
     workers: int | None = None,
     store: PathLike | None = None,
     engine: Literal["threads", "dask"] = "threads",
@@ -80,8 +80,10 @@ def pairwise(
         such as a lambda, or whose arguments cannot be compared.
     labels : sequence of str, optional
         Unique names of the networks.
-    metadata : pandas.DataFrame, optional
-        A row for each network.
+    metadata : pandas.DataFrame, or dict of dicts by name, optional
+        A row for each network. An index, or a column ``network``, that holds the names of the
+        networks is matched with them, in any order; rows with the default index 0, 1, ... are in
+        the order of the networks. Any other index is refused.
     workers : int, optional
         Number of threads, or of processes of a local Dask cluster. By default all cores for a
         shape metric, and one for another callable, which may not be thread-safe.
@@ -166,7 +168,7 @@ def pairwise_many(
     metrics: Mapping[str, Metric],
     *,
     labels: Sequence[str] | None = None,
-    metadata: pd.DataFrame | None = None,
+    metadata: pd.DataFrame | Mapping[str, Any] | None = None,
     store: PathLike | None = None,
     workers: int | None = None,
     replace: Iterable[str] | None = None,
@@ -211,7 +213,7 @@ def plan_pairwise(
     metrics: Mapping[str, Metric],
     names: Mapping[str, str | None],
     labels: Sequence[str] | None,
-    metadata: pd.DataFrame | None,
+    metadata: pd.DataFrame | Mapping[str, Any] | None,
     store: PathLike | None,
     settings: Settings,
     *,
@@ -235,7 +237,11 @@ def plan_pairwise(
             )
     items = as_sequence(networks, "networks")
     own_labels = check_labels(own(networks, "labels", labels), len(items))
-    frame = check_metadata(own(networks, "metadata", metadata), own_labels)
+    frame = (
+        carried_metadata(networks, own_labels)
+        if metadata is None
+        else check_metadata(metadata, own_labels)
+    )
     permission = Permission.of(replace, remove, own_labels)
     if isinstance(items, Cohort):  # the sizes of others are known once they are read
         check_sizes(metrics.values(), [(one.name, one.n_neurons) for one in items.records])

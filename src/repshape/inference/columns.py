@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from repshape._arrays import check_moderate
 from repshape.errors import InputError
 from repshape.io.cohort import Cohort
+from repshape.matrix.columns import ValuesLike, column_values
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import check_same_conditions
 from repshape.responses import Gaussians, Trials, as_network
@@ -35,25 +36,14 @@ def read_networks(
     return networks, names
 
 
-def text_column(matrix: DistanceMatrix, values: str | Sequence[Any], name: str) -> list[str]:
+def text_column(matrix: DistanceMatrix, values: ValuesLike, name: str) -> list[str]:
     """Return a label as text for every network, or raise one clear sentence.
 
     >>> D = DistanceMatrix([[0, 1], [1, 0]], metadata=pd.DataFrame({"area": ["V1", "V4"]}))
     >>> text_column(D, "area", "labels"), text_column(D, [1, 2], "labels")
     (['V1', 'V4'], ['1', '2'])
     """
-    if isinstance(values, str):
-        if values not in matrix.metadata:
-            listed = ", ".join(map(repr, matrix.metadata.columns)) or "none"
-            raise InputError(f"The metadata has no column {values!r}. Its columns: {listed}.")
-        column = list(matrix.metadata[values])
-    else:
-        column = list(values)
-    if len(column) != len(matrix):
-        raise InputError(
-            f"The '{name}' parameter must have an entry for each of {len(matrix)} networks. "
-            f"Got {len(column)}."
-        )
+    column = list(column_values(matrix, values, name))
     for network, value in zip(matrix.labels, column, strict=True):
         if pd.isna(value):
             raise InputError(

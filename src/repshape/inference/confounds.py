@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from repshape.inference.floor import split_distances
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.permutations import N_PERMUTATIONS
 from repshape.io.cohort import Cohort
+from repshape.matrix.columns import ValuesLike, in_order_of
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, Trials
@@ -134,8 +135,8 @@ def confounds(
     metric: GaussianShapeMetric | None = None,
     *,
     D: DistanceMatrix | npt.ArrayLike | None = None,
-    labels: str | Sequence[Any] | None = None,
-    blocks: str | Sequence[Any] | None = None,
+    labels: ValuesLike | None = None,
+    blocks: ValuesLike | None = None,
     n_splits: int = 5,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
@@ -161,7 +162,7 @@ def confounds(
         By default ``GaussianShapeMetric()``.
     D : DistanceMatrix or array of shape (K, K), optional
         The plug-in distances of this metric, if they are known already. Computed otherwise.
-    labels, blocks : str or sequence of K, optional
+    labels, blocks : str, sequence of K, Series or dict by name, optional
         As in `groups`; a name is that of a column of the metadata.
     n_splits : int
         Number of random splits for each network's noise floor.
@@ -192,21 +193,22 @@ def confounds(
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
     networks, names = read_networks(cohort)
-    if D is None:
+    given = None if D is None else _check_distances(D, len(networks), names)
+    named = _bare(len(networks), names) if given is None else given
+    groups_of = None if labels is None else text_column(named, labels, "labels")
+    units = None if blocks is None else text_column(named, blocks, "blocks")
+    known = given
+    if known is None:
         known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
-    else:
-        known = _check_distances(D, len(networks))
     norms = np.array([chosen._norm(one) for one in networks])
     gains, angles = decompose(known, norms)
     floors = np.array(
         [_squared_floor(one, chosen, n_splits, random_state, workers, progress) for one in networks]
     )
     table = _network_table(networks, known, norms, floors, chosen)
-    groups_of = None if labels is None else text_column(known, labels, "labels")
     tests: dict[str, GroupTest] = {}
     if groups_of is not None:
         test = partial(groups, n_permutations=n_permutations, random_state=random_state)
-        units = None if blocks is None else text_column(known, blocks, "blocks")
         sides = {"distances": known, "angles": angles, "norms": gains}
         tests = {name: test(one, groups_of, units) for name, one in sides.items()}
     upper = np.triu_indices(len(known), 1)
@@ -224,11 +226,23 @@ def confounds(
     return found
 
 
-def _check_distances(D: DistanceMatrix | npt.ArrayLike, count: int) -> DistanceMatrix:
+def _check_distances(
+    D: DistanceMatrix | npt.ArrayLike, count: int, names: dict[str, Any]
+) -> DistanceMatrix:
+    """Return the distances in the order of the networks, with their names if D has none."""
     matrix = as_complete(D)
     if len(matrix) != count:
         raise InputError(f"There must be a distance matrix of {count} networks. Got {len(matrix)}.")
-    return matrix
+    if names.get("labels") is None:
+        return matrix
+    if isinstance(D, DistanceMatrix):
+        return in_order_of(matrix, names["labels"], "D")
+    return matrix.replace(**names)
+
+
+def _bare(count: int, names: dict[str, Any]) -> DistanceMatrix:
+    """Return a matrix of zeros that has the names and metadata of the networks."""
+    return DistanceMatrix(np.zeros((count, count)), **names)
 
 
 def _gain_shares(

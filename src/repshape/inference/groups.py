@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -24,6 +23,7 @@ from repshape.inference.group_statistics import (
     welch_statistic,
 )
 from repshape.inference.permutations import N_PERMUTATIONS, Design, make_design
+from repshape.matrix.columns import ValuesLike
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.base import signed_root
 
@@ -113,8 +113,8 @@ class GroupTest:
 
 def groups(
     D: DistanceMatrix | npt.ArrayLike,
-    labels: str | Sequence[Any],
-    blocks: str | Sequence[Any] | None = None,
+    labels: ValuesLike,
+    blocks: ValuesLike | None = None,
     *,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
@@ -137,10 +137,11 @@ def groups(
     ----------
     D : DistanceMatrix or array of shape (K, K)
         Negative distances, which estimates may be, have negative squares.
-    labels : str or sequence of K
-        The group of each network, or the name of a column of ``D.metadata``. Every group needs at
-        least two networks.
-    blocks : str or sequence of K, optional
+    labels : str, sequence of K, Series or dict by name
+        The group of each network, or the name of a column of ``D.metadata``. An index or keys that
+        are the names of the networks are matched by name, in any order; a Series with any other
+        index than 0, 1, ... is refused. Every group needs at least two networks.
+    blocks : str, sequence of K, Series or dict by name, optional
         What networks have in common besides their group, for example the animal. If every block
         belongs to one group (animals of two genotypes), whole blocks are permuted, because
         networks of one animal are not independent. Otherwise (areas within animals) labels are

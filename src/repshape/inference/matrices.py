@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +14,7 @@ from repshape._compact import compact_repr
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
 from repshape.inference.columns import text_column
 from repshape.inference.permutations import N_PERMUTATIONS, ROUNDING
+from repshape.matrix.columns import ValuesLike
 from repshape.matrix.distances import DistanceMatrix, as_complete
 
 FloatArray = npt.NDArray[np.float64]
@@ -213,7 +212,7 @@ class PairedTest:
 def paired(
     D1: MatrixLike,
     D2: MatrixLike,
-    blocks: str | Sequence[Any] | None = None,
+    blocks: ValuesLike | None = None,
     *,
     relative: bool = False,
     level: float = 0.9,
@@ -238,7 +237,7 @@ def paired(
     ----------
     D1, D2 : DistanceMatrix or array of shape (K, K)
         Matrices with the same labels are put in the same order.
-    blocks : str or sequence of K, optional
+    blocks : str, sequence of K, Series or dict by name, optional
         The animal of each network, or the name of a column of the metadata of D1. Signs are
         flipped for whole blocks.
     relative : bool

@@ -102,7 +102,7 @@ class Cohort(Sequence[Network]):
         cls,
         networks: Iterable[NetworkLike] | Mapping[str, NetworkLike],
         labels: Sequence[str] | None = None,
-        metadata: pd.DataFrame | None = None,
+        metadata: pd.DataFrame | Mapping[str, Any] | None = None,
     ) -> Cohort:
         """Make a cohort in memory.
 
@@ -112,8 +112,8 @@ class Cohort(Sequence[Network]):
             Such as what `repshape.datasets.toy_networks` returns.
         labels : sequence of str, optional
             Names of the networks; by default the keys of the dict, or else 0, 1, ...
-        metadata : pandas.DataFrame, optional
-            A row for each network.
+        metadata : pandas.DataFrame, or dict of dicts by name, optional
+            A row for each network, matched by name or by position as in `repshape.pairwise`.
         """
         cohort = cls()
         for name, network, row in network_rows(networks, labels, metadata):

@@ -122,7 +122,9 @@ def _read_npz(path: Path) -> dict[str, Any]:
         "values": arrays.pop("values"),
         **arrays,
         "labels": header["labels"],
-        "metadata": metadata_from_json(header["metadata"], len(header["labels"])),
+        "metadata": metadata_from_json(header["metadata"], len(header["labels"])).set_axis(
+            pd.Index(header["labels"]), axis=0
+        ),
         "description": dict(header["description"]),
     }
 

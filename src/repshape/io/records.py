@@ -22,6 +22,7 @@ import zarr
 
 from repshape._arrays import count, frozen
 from repshape._compact import compact_repr
+from repshape._joins import network_names
 from repshape._labels import find_difference
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.links import list_folder
@@ -34,6 +35,7 @@ from repshape.io.zarr import (
     readable,
     sealed,
 )
+from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.responses import Gaussians, Kind, Trials
 from repshape.responses.positions import PositionNetwork
 
@@ -334,16 +336,16 @@ def metadata_table(records: Sequence[Record]) -> pd.DataFrame:
 
 
 def network_rows(
-    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | None
+    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | Mapping[str, Any] | None
 ) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     """Yield name, network and metadata of each network."""
     items = list(networks.values() if isinstance(networks, Mapping) else networks)
-    own = networks if isinstance(networks, Mapping) else getattr(networks, "labels", None)
-    names = next((one for one in (labels, own) if one is not None), range(len(items)))
-    frame = metadata if metadata is not None else getattr(networks, "metadata", None)
+    names = check_labels(network_names(networks) if labels is None else labels, len(items))
+    frame = (
+        carried_metadata(networks, names) if metadata is None else check_metadata(metadata, names)
+    )
     for k, (name, network) in enumerate(zip(names, items, strict=True)):
-        row = {} if frame is None else {str(c): frame[c].iloc[k] for c in frame.columns}
-        yield str(name), network, row
+        yield name, network, {str(column): frame[column].iloc[k] for column in frame.columns}
 
 
 def sizes_in_words(records: Sequence[Record]) -> list[str]:

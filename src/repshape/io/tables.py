@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._joins import match_rows
 from repshape.errors import InputError, RepshapeError
 from repshape.io.csv import csv_bytes, unescape
 from repshape.io.json import json_text
@@ -91,18 +92,20 @@ def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
             raise
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as a table: {reason}") from None
-    return rows_of(table.set_index(table.columns[0]), labels, str(path))
+    return rows_of(table.set_index(table.columns[0]), labels, str(path), keys=True)
 
 
-def rows_of(table: pd.DataFrame, labels: Sequence[str], what: str) -> pd.DataFrame:
-    """Return the rows of a table, whose index names networks, in the order of the labels."""
-    names = table.index.astype(str)
-    for name in labels:
-        rows = int((names == name).sum())
-        if rows != 1:
-            found = "no row" if rows == 0 else f"{rows} rows"
-            raise InputError(f"{what} has {found} for network {name!r}.")
-    return table.set_index(names).loc[list(labels)]
+def rows_of(
+    table: pd.DataFrame, labels: Sequence[str], what: str, keys: bool = False
+) -> pd.DataFrame:
+    """Return the row of each network, by the rule of `repshape._joins`; others may be there too.
+
+    With ``keys``, numbers in the index are names too, never positions.
+    """
+    rows = match_rows(
+        list(table.index), labels, len(labels), what, entry="row", keys=keys, others=True
+    )
+    return table.iloc[rows].set_axis(pd.Index(list(labels)), axis=0)
 
 
 def join_metadata(D: DistanceMatrix, path: Path | None) -> DistanceMatrix:

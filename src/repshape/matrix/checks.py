@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError
+from repshape._joins import match_rows
+from repshape._labels import label_text
+from repshape.errors import InputError, InputTypeError
 
 FloatArray = npt.NDArray[np.float64]
+# The first column of the tables that we write.
+NETWORK = "network"
 # Two halves of a matrix that were computed separately may differ by rounding errors.
 SYMMETRY_TOLERANCE = 1e-10
 
@@ -30,17 +34,60 @@ def check_labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return names
 
 
-def check_metadata(metadata: pd.DataFrame | None, labels: tuple[str, ...]) -> pd.DataFrame:
-    """Return a copy of the metadata indexed by label, or raise one clear sentence."""
+def check_metadata(metadata: Any, labels: tuple[str, ...]) -> pd.DataFrame:
+    """Return a copy of the metadata with a row for each label, in their order, or raise.
+
+    ``metadata`` is a table or what `pandas.DataFrame` makes one of, or a dict of rows by name. Its
+    index is joined with the labels by the rule of `repshape._joins`; so is a column named
+    ``network`` of a table with the default index, if it holds labels.
+
+    >>> table = pd.DataFrame({"area": ["V4", "V1"]}, index=["b", "a"])
+    >>> check_metadata(table, ("a", "b"))["area"].tolist()
+    ['V1', 'V4']
+    """
     if metadata is None:
         return pd.DataFrame(index=list(labels))
-    frame = pd.DataFrame(metadata).copy()
-    if len(frame) != len(labels):
-        raise InputError(
-            f"The metadata must have a row for each of {len(labels)} networks. Got {len(frame)}."
-        )
-    frame.index = pd.Index(list(labels))
-    return frame
+    frame = _as_frame(metadata, labels)
+    what = "The 'metadata' parameter"
+    rows = _named_rows(frame, labels)
+    keys = rows is not None
+    found = match_rows(
+        list(frame.index) if rows is None else rows,
+        labels,
+        len(labels),
+        what,
+        entry="row",
+        keys=keys,
+    )
+    return frame.iloc[found].set_axis(pd.Index(list(labels)), axis=0)
+
+
+def carried_metadata(networks: Any, labels: tuple[str, ...]) -> pd.DataFrame:
+    """Return the metadata that networks carry themselves, which have their order."""
+    own = None if isinstance(networks, Mapping) else getattr(networks, "metadata", None)
+    return check_metadata(None if own is None else own.reset_index(drop=True), labels)
+
+
+def _as_frame(metadata: Any, labels: Sequence[str]) -> pd.DataFrame:
+    rows = isinstance(metadata, Mapping) and all(isinstance(v, Mapping) for v in metadata.values())
+    try:
+        if rows and not set(map(label_text, metadata)).isdisjoint(labels):
+            return pd.DataFrame.from_dict(dict(metadata), orient="index")
+        return pd.DataFrame(metadata)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            "The 'metadata' parameter must be a table with a row for each network. "
+            f"Got {type(metadata).__name__}: {error}"
+        ) from None
+
+
+def _named_rows(frame: pd.DataFrame, labels: Sequence[str]) -> list[Any] | None:
+    """Return the names in the column ``network`` of a table that has no other index, if any."""
+    if NETWORK not in frame or not isinstance(frame.index, pd.RangeIndex):
+        return None
+    column = frame[NETWORK].tolist()
+    is_key = not set(map(label_text, column)).isdisjoint(labels)
+    return column if is_key and list(labels) != [str(k) for k in range(len(labels))] else None
 
 
 def check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:

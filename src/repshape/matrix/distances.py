@@ -43,8 +43,10 @@ class DistanceMatrix:
         Distances: finite, symmetric, zero on the diagonal. Estimates may be negative.
     labels : sequence of str, optional
         Unique names of the networks; ``"0"``, ``"1"``, ... by default.
-    metadata : pandas.DataFrame, optional
-        A row for each network, in the same order. The labels become its index.
+    metadata : pandas.DataFrame, or dict of dicts by name, optional
+        A row for each network. An index that holds the labels is matched with them, in any order;
+        rows with the default index 0, 1, ... are in the order of the networks. Any other index is
+        refused. The labels become its index.
     lower_bounds : array_like, shape (K, K), optional
         Proven lower bounds: no transform brings a pair closer than this.
     converged : array_like of bool, shape (K, K), optional
@@ -90,7 +92,7 @@ class DistanceMatrix:
         self,
         values: npt.ArrayLike,
         labels: Sequence[str] | None = None,
-        metadata: pd.DataFrame | None = None,
+        metadata: pd.DataFrame | Mapping[str, Any] | None = None,
         lower_bounds: npt.ArrayLike | None = None,
         converged: npt.ArrayLike | None = None,
         description: Mapping[str, Any] | None = None,
@@ -260,6 +262,8 @@ class DistanceMatrix:
         """
         belonging = (*PAIR_FIELDS, "error_bars")
         kept = self._fields() | (dict.fromkeys(belonging) if "values" in changes else {})
+        if "labels" in changes:  # other names for the same rows
+            kept["metadata"] = self.metadata.reset_index(drop=True)
         return DistanceMatrix(**(kept | changes), missing=not self.complete)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from matplotlib.axes import Axes
 
+from repshape._joins import in_order, is_indexed, match_rows
 from repshape.analysis.embedding import Embedding
-from repshape.analysis.protocol import find_column
 from repshape.errors import InputError, check_real
+from repshape.matrix.columns import ValuesLike, find_column, in_order_of
 from repshape.matrix.distances import DistanceMatrix
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring
@@ -71,7 +71,7 @@ class EmbeddingPicture(Picture):
         embedding: Embedding | npt.ArrayLike,
         D: DistanceMatrix | None = None,
         *,
-        colour: str | Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+        colour: ValuesLike | None = None,
         kind: str = "auto",
         connect: str | Sequence[str] = (),
         names: bool = False,
@@ -87,13 +87,15 @@ class EmbeddingPicture(Picture):
                 f"The 'D' parameter must hold the networks of the embedding. Got {len(matrix)} "
                 f"networks and {len(points)} points."
             )
+        if isinstance(embedding, Embedding):
+            matrix = in_order_of(matrix, embedding.labels, "D")
         columns = [connect] if isinstance(connect, str) else list(connect)
         lines = tuple(line for one in columns for line in _lines(points, matrix, one))
         window = float(np.abs(points).max()) * MARGIN or 1.0
         return cls(
             points=points,
             colouring=_colouring(matrix, colour, kind),
-            areas=_areas(areas, len(points)),
+            areas=_areas(areas, matrix),
             names=tuple(plain(label) for label in matrix.labels) if names else (),
             lines=lines,
             reach=window if reach is None else check_real("reach", reach, 0, closed="neither"),
@@ -138,21 +140,29 @@ def _bare(embedding: Embedding | npt.ArrayLike, count: int) -> DistanceMatrix:
 def _colouring(matrix: DistanceMatrix, colour: Any, kind: str) -> Colouring:
     if colour is None:
         return Colouring.one(len(matrix))
-    if not isinstance(colour, str) and np.ndim(colour) == 2:
-        if len(colour) != len(matrix):
-            raise InputError(f"'colour' must have {len(matrix)} rows. Got {len(colour)}.")
-        return Colouring.given(colour)
+    if not isinstance(colour, str) and np.ndim(colour) == 2 and np.shape(colour)[1] > 1:
+        return Colouring.given(_rows(matrix, colour))
     column = find_column(matrix, colour, "colour")
     return Colouring.of(column, str(column.name or ""), kind)
 
 
-def _areas(areas: npt.ArrayLike | None, count: int) -> FloatArray:
+def _rows(matrix: DistanceMatrix, colours: Any) -> Any:
+    """Return a row of numbers for each network, joined by name if the rows have names."""
+    if is_indexed(colours):
+        what = "The 'colour' parameter"
+        rows = match_rows(list(colours.index), matrix.labels, len(matrix), what, entry="row")
+        return colours.iloc[rows].to_numpy()
+    if len(colours) != len(matrix):
+        raise InputError(f"'colour' must have {len(matrix)} rows. Got {len(colours)}.")
+    return colours
+
+
+def _areas(areas: npt.ArrayLike | None, matrix: DistanceMatrix) -> FloatArray:
+    count = len(matrix)
     if areas is None:
         return np.full(count, next(area for most, area in AREAS if count <= most))
-    try:
-        return np.broadcast_to(np.asarray(areas, dtype=np.float64), (count,))
-    except ValueError:
-        raise InputError(f"'areas' must have {count} entries. Got {np.shape(areas)}.") from None
+    given = areas if np.isscalar(areas) else in_order(areas, matrix.labels, count, "areas")
+    return np.broadcast_to(np.asarray(given, dtype=np.float64).ravel(), (count,))
 
 
 def _lines(points: FloatArray, matrix: DistanceMatrix, column: str) -> Lines:
@@ -193,7 +203,7 @@ def plot_embedding(
     embedding: Embedding | npt.ArrayLike,
     D: DistanceMatrix | None = None,
     *,
-    colour: str | Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+    colour: ValuesLike | None = None,
     kind: str = "auto",
     connect: str | Sequence[str] = (),
     names: bool = False,
@@ -212,8 +222,9 @@ def plot_embedding(
     D : DistanceMatrix, optional
         The distances that were embedded. Their metadata can colour the points, and the caption
         names their metric.
-    colour : str, sequence of length K, or array of shape (K, 3), optional
-        A column of ``D.metadata``, a value for each network, or RGB colours.
+    colour : str, sequence of length K, Series or dict by name, or array of shape (K, 3), optional
+        A column of ``D.metadata``, a value for each network, or RGB colours. Values that have the
+        names of the networks as their index or keys are matched by name.
     kind : {"auto", "categorical", "continuous"}
         How to colour values. With "auto", numbers are continuous (lightness) and everything else
         is categorical (hue and marker). Missing values are grey crosses.

@@ -15,8 +15,8 @@ from matplotlib.colors import ListedColormap, to_hex
 from scipy.cluster import hierarchy
 
 from repshape.analysis.clustering import cluster_hierarchical
-from repshape.analysis.protocol import find_column
 from repshape.errors import InputError
+from repshape.matrix.columns import ValuesLike, find_column
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT, matrix_words
 from repshape.plots.colouring import Colouring, colour_bar
@@ -81,7 +81,7 @@ class MatrixPicture(Picture):
         D: DistanceMatrix | npt.ArrayLike,
         *,
         order: str | Sequence[int] | IntArray = "input",
-        groups: str | Sequence[Any] | None = None,
+        groups: ValuesLike | None = None,
         unit: str = UNIT,
     ) -> MatrixPicture:
         """Make the picture of a matrix; the parameters are those of `plot_matrix`."""
@@ -239,7 +239,7 @@ def plot_matrix(
     D: DistanceMatrix | npt.ArrayLike,
     *,
     order: str | Sequence[int] | IntArray = "input",
-    groups: str | Sequence[Any] | None = None,
+    groups: ValuesLike | None = None,
     unit: str = UNIT,
     ax: Axes | None = None,
     caption: bool = False,
@@ -253,7 +253,7 @@ def plot_matrix(
     order : "input", "hierarchical", str or sequence of int
         The order of rows and columns: that of ``D``, that of average-linkage clustering with
         optimal leaf order, sorted by a column of ``D.metadata``, or a sequence of indices.
-    groups : str or sequence of length K, optional
+    groups : str, sequence of length K, Series or dict by name, optional
         A column of ``D.metadata``, or a value for each network, shown as coloured bars.
     unit : str
         Unit of the distances.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,8 +11,8 @@ from matplotlib.axes import Axes
 
 from repshape._arrays import count
 from repshape.analysis.interpolation import Interpolation
-from repshape.analysis.protocol import find_column
 from repshape.errors import InputError
+from repshape.matrix.columns import ValuesLike, find_column
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.plots.captions import UNIT
 from repshape.plots.colouring import Colouring
@@ -67,7 +66,7 @@ class PartsPicture(Picture):
         means: Interpolation | DistanceMatrix | npt.ArrayLike,
         covariances: DistanceMatrix | npt.ArrayLike | None = None,
         *,
-        groups: str | Sequence[Any] | None = None,
+        groups: ValuesLike | None = None,
         unit: str = UNIT,
     ) -> PartsPicture:
         """Make the picture of all pairs; the parameters are those of `plot_parts`."""
@@ -150,7 +149,7 @@ def plot_parts(
     means: Interpolation | DistanceMatrix | npt.ArrayLike,
     covariances: DistanceMatrix | npt.ArrayLike | None = None,
     *,
-    groups: str | Sequence[Any] | None = None,
+    groups: ValuesLike | None = None,
     unit: str = UNIT,
     ax: Axes | None = None,
     caption: bool = False,
@@ -163,7 +162,7 @@ def plot_parts(
         Distances at alpha = 2, or a result of `repshape.analysis.interpolate`, which has both.
     covariances : DistanceMatrix or array_like, shape (K, K), optional
         Distances at alpha = 0 between the same networks.
-    groups : str or sequence of length K, optional
+    groups : str, sequence of length K, Series or dict by name, optional
         A column of the metadata, or a value for each network. Pairs within a group have the
         colour of the group; all others are grey.
     unit, ax, caption

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from repshape._arrays import count
-from repshape.errors import InputError, check_boolean
+from repshape._joins import in_order
+from repshape.errors import check_boolean
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.captions import UNIT, deviations
 from repshape.plots.colouring import Colouring
@@ -72,7 +73,7 @@ class ResponsesPicture(Picture):
         cls,
         network: NetworkLike,
         *,
-        colour: Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+        colour: Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | Mapping[str, Any] | None = None,
         kind: str = "auto",
         n_std: float = 1.0,
         trials: bool = True,
@@ -85,7 +86,7 @@ class ResponsesPicture(Picture):
         check_boolean("connect", connect)
         estimator = check_estimator(covariance)
         checked = as_network(network)
-        values = _values(colour, checked.n_conditions)
+        values = _values(colour, checked)
         plane = Plane.of(checked)
         shown = shown_conditions(checked.n_conditions)
         moments = as_moments(checked, covariance)
@@ -125,17 +126,11 @@ class ResponsesPicture(Picture):
         self.colouring.draw_key(ax)
 
 
-def _values(colour: Any, n_conditions: int) -> list[Any]:
+def _values(colour: Any, network: Trials | Gaussians) -> list[Any]:
     """Return a value for each condition; by default its index."""
     if colour is None:
-        return list(range(n_conditions))
-    values = list(colour)
-    if len(values) != n_conditions:
-        raise InputError(
-            f"The 'colour' parameter must have a value for each of the {n_conditions} conditions. "
-            f"Got {len(values)}."
-        )
-    return values
+        return list(range(network.n_conditions))
+    return list(in_order(colour, network.conditions, network.n_conditions, "colour", "condition"))
 
 
 def shown_conditions(n_conditions: int) -> npt.NDArray[np.intp]:
@@ -177,7 +172,7 @@ def _caption(
 def plot_responses(
     network: NetworkLike,
     *,
-    colour: Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | None = None,
+    colour: Sequence[Any] | npt.NDArray[Any] | pd.Series[Any] | Mapping[str, Any] | None = None,
     kind: str = "auto",
     n_std: float = 1.0,
     trials: bool = True,
@@ -192,7 +187,7 @@ def plot_responses(
     Parameters
     ----------
     network : Trials, Gaussians or anything that `repshape.as_network` accepts
-    colour : sequence of length M, optional
+    colour : sequence of length M, Series or dict by condition, optional
         A value for each condition; by default its index.
     kind : {"auto", "categorical", "continuous"}
         How to colour values, as in `plot_embedding`.

@@ -66,7 +66,7 @@ def pairwise(
     labels : sequence of str, optional
         Unique names of the networks.
     metadata : pandas.DataFrame, optional
-        A row for each network.
+        A row for each network, as in `repshape.pairwise`.
     device : str or torch.device
         Such as "cuda". It must have double precision.
     progress : bool, optional

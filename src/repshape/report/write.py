@@ -99,7 +99,8 @@ def write_report(
         and computed again otherwise.
     metadata : pandas.DataFrame or path of a CSV file, optional
         Further columns about the networks, which replace those of the same name. The index of the
-        table, or the first column of the file, names the networks.
+        table, or the first column of the file, names the networks; rows of other networks are
+        ignored. A table with the default index 0, 1, ... is in the order of the networks.
     title : str, optional
         The heading of the page.
     labels : str, optional
