@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from repshape._arrays import IntArray, Labels, count
-from repshape.errors import InputError, InputTypeError
+from repshape.errors import InputError, InputTypeError, InputWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +40,15 @@ class HasConditions(Protocol):
 
 
 def label_text(label: Any) -> str:
-    """Return a label as text; a whole number reads the same as an integer and as a float.
+    """Return a label as text; a number reads the same in every type that can hold it.
 
-    >>> label_text("cat"), label_text(b"cat"), label_text(90.0), label_text(0.5)
-    ('cat', 'cat', '90', '0.5')
+    >>> label_text("cat"), label_text(b"cat"), label_text(90.0), label_text(np.float32(0.1))
+    ('cat', 'cat', '90', '0.1')
     """
     if isinstance(label, bytes):
         return label.decode(errors="replace")
+    if isinstance(label, np.floating):
+        label = float(str(label))  # as written: more bits would have more digits
     if isinstance(label, float | np.floating) and float(label).is_integer():
         return str(int(label))
     return str(label)
@@ -70,14 +74,14 @@ def check_labels(labels: Sequence[Any] | None, number: int, noun: str = "conditi
     return names
 
 
-def group_labels(labels: Any, n_trials: int) -> tuple[tuple[str, ...], IntArray, IntArray]:
-    """Return the sorted distinct labels, the trials in their order, and the count of each.
+def group_labels(labels: Any, n_trials: int) -> tuple[tuple[str, ...], IntArray]:
+    """Return the distinct labels in order, and the position of the label of each trial.
 
-    Numbers, and text that reads as a number, sort as numbers and come before other text. Trials
-    with the same label keep their order.
+    Ordered categories keep their order. Otherwise numbers, and text that reads as a number, sort as
+    numbers and come before other text.
 
     >>> group_labels([10, 9, 10], 3)
-    (('9', '10'), array([1, 0, 2]), array([1, 2]))
+    (('9', '10'), array([1, 0, 1]))
     """
     texts = [_trial_label(label, k) for k, label in enumerate(_label_list(labels))]
     if len(texts) != n_trials:
@@ -87,11 +91,51 @@ def group_labels(labels: Any, n_trials: int) -> tuple[tuple[str, ...], IntArray,
         )
     if not texts:
         raise InputError("There must be at least one trial. Got none.")
-    names = tuple(sorted(set(texts), key=_sort_key))
+    names = _ordered_categories(labels, set(texts)) or tuple(sorted(set(texts), key=_sort_key))
     rank = {name: m for m, name in enumerate(names)}
-    groups = np.array([rank[text] for text in texts])
-    order = np.argsort(groups, kind="stable")
-    return names, order, np.bincount(groups, minlength=len(names)).astype(np.intp)
+    return names, np.array([rank[text] for text in texts], dtype=np.intp)
+
+
+def _ordered_categories(labels: Any, used: set[str]) -> tuple[str, ...]:
+    """Return the used categories of ordered labels in order, and warn about those not used."""
+    kind: Any = getattr(labels, "dtype", None)
+    if not (hasattr(kind, "categories") and hasattr(kind, "ordered")):  # those of pandas
+        return ()
+    names = [label_text(one) for one in list_values(np.asarray(kind.categories))]
+    unused = [name for name in names if name not in used]
+    if unused:
+        warnings.warn(
+            f"Categories of the labels that have no trial are not conditions: "
+            f"{list_labels(unused)}. If that is intended, call remove_unused_categories() on the "
+            "labels first.",
+            InputWarning,
+            stacklevel=4,
+        )
+    return tuple(name for name in names if name in used) if kind.ordered else ()
+
+
+def cross_labels(
+    columns: Sequence[Any], labels: Sequence[tuple[Sequence[str], IntArray]]
+) -> tuple[tuple[str, ...], IntArray]:
+    """Combine the labels of several columns, each as `group_labels` returns them.
+
+    Combinations that occur are sorted by the first column, then by the next.
+
+    >>> cross_labels(["x", "y"], [(("1", "2"), np.array([1, 0])), (("a",), np.array([0, 0]))])
+    (('x=1, y=a', 'x=2, y=a'), array([1, 0]))
+    """
+    if len(columns) == 1:
+        return tuple(labels[0][0]), labels[0][1]
+    key = np.zeros(len(labels[0][1]), dtype=np.intp)  # a number for each combination
+    for names, rank in labels:
+        key = key * len(names) + rank
+    keys, place = np.unique(key, return_inverse=True)
+    ranks = np.unravel_index(keys, [len(names) for names, _ in labels]) if len(keys) else ()
+    found = [
+        ", ".join(f"{c}={names[k]}" for c, (names, _), k in zip(columns, labels, one, strict=True))
+        for one in zip(*ranks, strict=True)
+    ]
+    return tuple(found), place.astype(np.intp)
 
 
 def _label_list(labels: Any) -> list[Any]:
@@ -105,12 +149,19 @@ def _label_list(labels: Any) -> list[Any]:
             raise InputError(
                 f"The labels must have shape (trials,). Got an array of shape {array.shape}."
             )
-        # As integers, dates would not be recognised.
-        found = (array.astype(str) if array.dtype.kind in "mM" else array).tolist()
+        found = list_values(array)
     for label in found:
         if isinstance(label, list | tuple | np.ndarray):
             raise InputTypeError(f"A label must be text or a number. Got {label!r}.")
     return found
+
+
+def list_values(array: npt.NDArray[Any]) -> list[Any]:
+    """Return the values of an array such that `label_text` reads them as they were written."""
+    if array.dtype.kind in "mM":  # as integers, dates would not be recognised
+        return list(array.astype(str).tolist())
+    short = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return list(array) if short else list(array.tolist())
 
 
 def _trial_label(label: Any, trial: int) -> str:

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from repshape._labels import find_label, is_missing, list_labels
+from repshape._arrays import IntArray
+from repshape._labels import (
+    cross_labels,
+    find_label,
+    group_labels,
+    is_missing,
+    list_labels,
+    list_values,
+)
 from repshape.errors import InputError, InputTypeError
 
 ROLES = ("condition", "trial", "neuron")
@@ -42,7 +50,14 @@ def is_xarray(value: Any) -> bool:
 
 def is_frame(value: Any) -> bool:
     """Whether a value is a table with named columns, such as pandas makes."""
-    return not is_xarray(value) and hasattr(value, "columns") and hasattr(value, "__getitem__")
+    if is_xarray(value) or is_time_series(value):
+        return False
+    return hasattr(value, "columns") and hasattr(value, "__getitem__")
+
+
+def is_time_series(value: Any) -> bool:
+    """Whether a value is a time series of pynapple, whose columns are not found by their names."""
+    return hasattr(value, "time_support") and hasattr(value, "t")
 
 
 def dimension_names(array: Any) -> list[Any]:
@@ -122,8 +137,7 @@ def _coordinate(array: Any, name: Any) -> list[Any] | None:
     """Return the labels along a dimension, if it has any."""
     if name not in array.dims or name not in array.coords:
         return None
-    values = array.coords[name].values
-    return list(values.astype(str) if values.dtype.kind in "mM" else values.tolist())
+    return list_values(array.coords[name].values)
 
 
 def _refusal(array: Any, names: list[Any]) -> InputError:
@@ -226,6 +240,8 @@ def read_rows(values: Any) -> Labelled:
     """Return trials (trials, neurons), with the labels of the neurons if they have any."""
     if is_frame(values):
         return read_frame(values, rows="trials")
+    if is_time_series(values) and hasattr(values, "columns"):
+        return Labelled(values.values, None, list(values.columns))
     if not is_xarray(values):
         return Labelled(values, None, None)
     names = dimension_names(values)
@@ -269,6 +285,19 @@ def find_column(frame: Any, name: Any) -> Any:
     if names.count(name) > 1:
         raise InputError(f"The table has more than one column named {name!r}.")
     return frame[name]
+
+
+def read_conditions(frame: Any, condition: Any) -> tuple[list[Any], tuple[str, ...], IntArray]:
+    """Return the condition columns of a table, the conditions, and which of them each row has."""
+    several = isinstance(condition, list | tuple) and condition not in list(frame.columns)
+    columns = list(condition) if several else [condition]
+    if not columns or len(set(columns)) < len(columns):
+        raise InputTypeError(
+            "The 'condition' parameter must be a column, or a list of different columns. "
+            f"Got {condition!r} instead."
+        )
+    cells = [find_column(frame, name) for name in columns]
+    return columns, *cross_labels(columns, [group_labels(one, len(one)) for one in cells])
 
 
 def column_numbers(frame: Any, name: Any) -> npt.NDArray[Any]:

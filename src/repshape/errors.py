@@ -10,11 +10,13 @@ from typing import Any, TypeAlias
 __all__ = [
     "InputError",
     "InputTypeError",
+    "InputWarning",
     "MissingDependencyError",
     "NotConvergedWarning",
     "RepshapeError",
     "SearchWarning",
     "StorageError",
+    "WindowWarning",
 ]
 
 # Called as rule(name, value, owner=...), which raises unless the value is allowed. Most rules are
@@ -48,6 +50,14 @@ class MissingDependencyError(RepshapeError, ImportError):
 
 class SearchWarning(UserWarning):
     """The best alignment of a pair was found once only, so a better one may exist."""
+
+
+class InputWarning(UserWarning):
+    """An input can be used, but is probably not what was meant."""
+
+
+class WindowWarning(InputWarning):
+    """A window of spike counts does not fit the trials, or the times of the spikes."""
 
 
 # When a search is in doubt. A lower bound this close to the distance, relative to it, proves that

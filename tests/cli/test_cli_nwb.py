@@ -58,14 +58,19 @@ def test_conditions_by_columns_and_a_manifest(sessions: list[str], tmp_path: Pat
         "orientation",
         "--condition",
         "phase",
+        "--window",
+        "0",
+        "0.25",
     ]
     assert run(["import", "--nwb", str(manifest), *options, "-o", out]) == 0
     cohort = rs.Cohort.open(out)
-    wanted = rs.io.read_nwb(sessions[0], "static_gratings", ["orientation", "phase"])
+    columns = ["orientation", "phase"]
+    wanted = rs.io.read_nwb(sessions[0], "static_gratings", columns, window=(0, 0.25))
     found = cohort["x"]
     assert isinstance(found, rs.Trials)
     np.testing.assert_array_equal(found.pooled, wanted.pooled)
-    assert cohort.metadata.loc["x", ["sex", "session"]].tolist() == ["F", "715093703"]
+    row = cohort.metadata.loc["x", ["sex", "session", "window"]]
+    assert row.tolist() == ["F", "715093703", "0 to 0.25 s"]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +79,11 @@ def test_conditions_by_columns_and_a_manifest(sessions: list[str], tmp_path: Pat
         (["--area", "VISp"], 2, "--area needs --nwb or --allen"),
         (["--nwb", "--stimulus", "natural_scenes"], 2, "--nwb needs --condition"),
         (["--nwb"], 2, "--nwb needs --stimulus and --condition"),
+        (
+            ["--nwb", "--stimulus", "drifting_gratings", "--condition", "orientation"],
+            1,
+            "The 12 presentations last 2 s and begin 3 s apart. For example, pass --window 0 2",
+        ),
         (["--allen", "--units", "snr"], 2, "must be COLUMN=VALUE"),
         (["--allen", "--area", "VISq"], 1, "The areas are"),
         (["--allen", "--stimulus", "gabors"], 1, "Its stimuli are"),

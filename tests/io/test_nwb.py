@@ -30,6 +30,7 @@ from repshape.errors import InputError
 Allen = tuple[Path, Session]
 # Scene 3 overlaps an invalid time of the stimulus, 10 and 11 of probe C.
 INVALID_STIMULUS, INVALID_PROBE = {3}, {10, 11}
+GRATINGS = ("static_gratings", "orientation")
 ON_A = [k for k in VISP if k != VISP_C]
 
 
@@ -178,7 +179,9 @@ class TestAllen:
     def test_every_unit_that_fails_is_reported_with_its_filter(self, allen: Allen) -> None:
         with rs.io.open_nwb(allen[0]) as recording:
             filters = dict(rs.io.ALLEN_FILTERS)
-            counts = recording.count_spikes("natural_scenes", "frame", area="VISp", filters=filters)
+            counts = recording.count_spikes(
+                "natural_scenes", "frame", area="VISp", window=(0, WINDOW), filters=filters
+            )
         units = counts.units
         others = {k: "area" for k, one in enumerate(SPECIAL) if one.get("peak") in (10, 11, 13, 21)}
         wanted = [(FAILS | others).get(k, "") for k in range(N_UNITS)]
@@ -191,7 +194,9 @@ class TestAllen:
             10: "probeC",
             11: "probeC",
         }
-        assert repr(counts) == ("SpikeCounts(12 of 24 units, 52 of 55 presentations, 7 conditions)")
+        assert repr(counts) == (
+            "SpikeCounts(12 of 24 units, 52 of 55 presentations, 7 conditions, window 0 to 0.25 s)"
+        )
         assert counts.metadata["session"] == "715093703"
         assert counts.metadata["area"] == "VISp"
         assert counts.metadata["genotype"] == "wt/wt"
@@ -244,6 +249,7 @@ class TestCounting:
         for shown, extra in wanted.items():
             np.testing.assert_array_equal(both[frame(shown)] - left[frame(shown)], extra)
 
+    @pytest.mark.filterwarnings("ignore::repshape.errors.WindowWarning")
     @pytest.mark.parametrize("window", [(0.0, 0.25), (0.05, 0.2), (-0.25, 0.5)])
     def test_the_same_as_from_spikes(self, window: tuple[float, float], allen: Allen) -> None:
         path, session = allen
@@ -302,13 +308,19 @@ class TestCounting:
             allen[0],
             "natural_scenes",
             "frame",
+            window=(0, WINDOW),
             filters={"snr": lambda value: value >= 22, "quality": ["good", "mua"]},
         )
         assert found.neurons == ids([22, 23])
         assert found.conditions is not None
         assert found.conditions[0] == "-1"  # a value like any other, unless `blank_when` says so
         marked = rs.io.read_nwb(
-            allen[0], "natural_scenes", "frame", blank_when={"frame": -1}, keep_blanks=True
+            allen[0],
+            "natural_scenes",
+            "frame",
+            window=(0, WINDOW),
+            blank_when={"frame": -1},
+            keep_blanks=True,
         )
         assert marked.conditions is not None
         assert marked.conditions[-1] == "blank"
@@ -354,17 +366,17 @@ class TestElectrodes:
             del file["units/peak_channel_id"]
             file["units/electrodes"] = np.concatenate([np.array(one, int) for one in rows])
             file["units/electrodes_index"] = np.cumsum([len(one) for one in rows])
-        found = rs.io.read_nwb(path, "static_gratings", "orientation", area="VISp")
+        found = rs.io.read_nwb(path, *GRATINGS, area="VISp", window=(0, WINDOW))
         assert found.neurons == ids([0, 1])
 
     def test_without_electrodes(self, allen: Allen, tmp_path: Path) -> None:
         path = shutil.copy(allen[0], tmp_path / "a.nwb")
         with h5py.File(path, "a") as file:
             del file["general/extracellular_ephys/electrodes"]
-        found = rs.io.read_nwb(path, "static_gratings", "orientation")
+        found = rs.io.read_nwb(path, *GRATINGS, window=(0, WINDOW))
         assert found.n_neurons == N_UNITS
         with pytest.raises(InputError, match="no locations of electrodes"):
-            rs.io.read_nwb(path, "static_gratings", "orientation", area="VISp")
+            rs.io.read_nwb(path, *GRATINGS, area="VISp", window=(0, WINDOW))
 
 
 class TestRecording:
@@ -387,7 +399,9 @@ class TestRecording:
     def test_metadata_go_into_a_cohort(self, allen: Allen) -> None:
         cohort = rs.Cohort()
         with rs.io.open_nwb(allen[0]) as recording:
-            counts = recording.count_spikes("static_gratings", "orientation", area=["VISp", "VISl"])
+            counts = recording.count_spikes(*GRATINGS, area=["VISp", "VISl"], window=(0, WINDOW))
+        assert counts.metadata["window"] == "0 to 0.25 s"
         cohort.add("a", counts.trials, **counts.metadata)
         row = cohort.metadata.iloc[0]
+        assert row["window"] == "0 to 0.25 s"
         assert (row["session"], row["sex"], row["area"]) == ("715093703", "M", "VISp, VISl")

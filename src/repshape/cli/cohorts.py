@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,7 @@ def import_(
     ] = None,
     window: Annotated[
         tuple[float, float] | None,
-        option("START STOP", "NWB: seconds after the onset. By default 0 0.25.", "--window"),
+        option("START STOP", "NWB: seconds after the onset; --allen: 0 0.25.", "--window"),
     ] = None,
     units: Annotated[
         list[str] | None,
@@ -131,6 +132,8 @@ def import_(
 
 
 ADD = "or pass --add to add networks to it"
+# How `read_nwb` asks for a window.
+CALL = re.compile(r"call read_nwb\(.*window=\((\S+), (\S+)\)\)$")
 
 
 @contextmanager
@@ -144,7 +147,7 @@ def _advice_for_commands() -> Iterator[None]:
         yield
     except RepshapeError as error:
         option = "Pass --common-conditions to keep the conditions that all networks have."
-        words = str(error).replace(COMMON, option)
+        words = CALL.sub(r"pass --window \1 \2", str(error).replace(COMMON, option))
         raise type(error)(words.replace(OTHER_NAME, f"{OTHER_NAME}, {ADD}")) from None
 
 

@@ -56,13 +56,17 @@ STIMULI = {
 """The stimuli of both stimulus sets, by the names of their tables."""
 
 
+# Duong et al. (2023) count spikes in this window, in seconds after the onset.
+WINDOW = (0.0, 0.25)
+
+
 def read_allen(
     path: PathLike | Recording,
     stimulus: str = "natural_scenes",
     area: str | Sequence[str] | None = "VISp",
     *,
     condition: str | Sequence[str] | None = None,
-    window: tuple[float, float] = (0.0, 0.25),
+    window: tuple[float, float] = WINDOW,
     filters: Mapping[str, Any] | str | None = "default",
     where: Mapping[str, Any] | None = None,
     keep_blanks: bool | None = None,
@@ -89,8 +93,8 @@ def read_allen(
         gratings, "orientation" and "temporal_frequency" for drifting gratings, "color" for
         flashes, and position and orientation for Gabors.
     window : (start, stop)
-        In seconds after the onset. Static gratings and scenes last 0.25 seconds, drifting gratings
-        2 seconds.
+        In seconds after the onset; by default that of Duong et al. (2023). Static gratings and
+        scenes last 0.25 seconds, drifting gratings 2 seconds.
     filters : "default", dict or None
         Rules that replace the default filter, as in `read_nwb`; None keeps all units. To change
         a limit, pass ``{**rs.io.ALLEN_FILTERS, "presence_ratio": (0.9, None)}``.
@@ -137,6 +141,7 @@ def count_allen(
     area: str | Sequence[str] | None = "VISp",
     *,
     condition: str | Sequence[str] | None = None,
+    window: tuple[float, float] = WINDOW,
     filters: Mapping[str, Any] | str | None = "default",
     keep_blanks: bool | None = None,
     **options: Any,
@@ -153,6 +158,7 @@ def count_allen(
         stimulus,
         known.condition if condition is None else condition,
         area=area,
+        window=window,
         filters=ALLEN_FILTERS if isinstance(filters, str) else filters,
         keep_blanks=known.keep_blanks if keep_blanks is None else keep_blanks,
         blank_when=known.blank_when,

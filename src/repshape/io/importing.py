@@ -173,13 +173,14 @@ def import_nwb(
     name_column, file_column : str
         The columns of the manifests that hold the name and the file of a network.
     **options
-        As in `read_nwb` or `read_allen`: area, window, filters, where and others.
+        As in `read_nwb` or `read_allen`: window, which only the latter has a default for, area,
+        filters, where and others.
 
     Returns
     -------
     Cohort
-        What a file says about its session and subject goes into the metadata, unless a manifest
-        has a column of that name.
+        What a file says about its session and subject goes into the metadata, with the stimulus,
+        the area and the window, unless a manifest has a column of that name.
     """
     if condition is None and not allen:
         raise InputError("The 'condition' parameter must name the columns that tell conditions.")

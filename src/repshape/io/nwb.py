@@ -33,7 +33,7 @@ def read_nwb(
     condition: str | Sequence[str],
     *,
     area: str | Sequence[str] | None = None,
-    window: tuple[float, float] = (0.0, 0.25),
+    window: tuple[float, float] | None = None,
     filters: Mapping[str, Any] | None = None,
     where: Mapping[str, Any] | None = None,
     keep_blanks: bool = False,
@@ -65,7 +65,8 @@ def read_nwb(
         its ``peak_channel_id``, or else the one in its column ``electrodes``. A unit with
         electrodes in several areas has no area.
     window : (start, stop)
-        In seconds after the onset.
+        In seconds after the onset. There is no default: without a window, the error shows how long
+        the presentations last.
     filters : dict, optional
         Keep the units that obey all rules, by column of the units, or of their electrodes. A rule
         is a value, a list of values, a range ``(low, high)`` that includes its ends and has None
@@ -95,6 +96,9 @@ def read_nwb(
     -----
     OneTrialWarning
         If a condition has a single trial.
+    WindowWarning
+        If the window runs into the next presentation or ends after its own, or if next to no
+        spikes are between the first and the last presentation.
 
     Examples
     --------
@@ -113,7 +117,9 @@ def read_nwb(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with pynwb.NWBHDF5IO(f"{folder}/a.nwb", "w") as io:
     ...         io.write(file)
-    ...     trials = read_nwb(f"{folder}/a.nwb", "trials", "image")
+    ...     trials = read_nwb(f"{folder}/a.nwb", "trials", "image", window=(0, 0.25))
+    >>> trials
+    Trials(2 conditions, 2 trials each, 1 neuron, window 0 to 0.25 s)
     >>> trials["cat"].ravel(), trials.neurons
     (array([2., 1.]), ('7',))
     """

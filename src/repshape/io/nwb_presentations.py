@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from repshape._arrays import FloatArray, IntArray
-from repshape._labels import group_labels
+from repshape._labels import cross_labels, group_labels
 from repshape.errors import InputError, InputTypeError
 from repshape.io.nwb_rules import Mask, matches, value_text
 from repshape.io.nwb_tables import Column, Table, by_distinct
@@ -100,24 +100,14 @@ def _conditions(
     They are sorted by the first column, then by the second, and so on; the blank is the last.
     """
     shown = rows[~blank]
-    key, texts = np.zeros(len(shown), dtype=np.intp), []  # a number for each combination
-    for name in columns:
-        rank, sorted_texts = _ranks(table, name, shown)
-        key = key * len(sorted_texts) + rank
-        texts.append(sorted_texts)
-    keys, place = np.unique(key, return_inverse=True)
-    ranks = np.unravel_index(keys, [len(one) for one in texts]) if len(keys) else ()
-    names = [
-        _join(columns, [t[k] for t, k in zip(texts, one, strict=True)])
-        for one in zip(*ranks, strict=True)
-    ]
+    names, place = cross_labels(columns, [_ranks(table, name, shown) for name in columns])
     condition = np.full(len(rows), len(names), dtype=np.intp)
     condition[~blank] = place
     return (*names, *([BLANK] if blank.any() else [])), condition
 
 
-def _ranks(table: Table, column: str, rows: IntArray) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the rank of the value of each row, and the sorted values as text."""
+def _ranks(table: Table, column: str, rows: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    """Return the sorted values as text, and the rank of the value of each row."""
     values = table[column][rows]
     empty = matches(values, np.nan, column)
     if empty.any():
@@ -129,13 +119,7 @@ def _ranks(table: Table, column: str, rows: IntArray) -> tuple[IntArray, tuple[s
     distinct = pd.unique(texts).tolist()
     names = group_labels(distinct, len(distinct))[0] if distinct else ()
     rank = {text: k for k, text in enumerate(names)}
-    return by_distinct(texts, rank.__getitem__, np.intp), names
-
-
-def _join(columns: tuple[str, ...], values: Sequence[str]) -> str:
-    if len(columns) == 1:
-        return values[0]
-    return ", ".join(f"{name}={value}" for name, value in zip(columns, values, strict=True))
+    return names, by_distinct(texts, rank.__getitem__, np.intp)
 
 
 def invalid_presentations(

@@ -33,7 +33,7 @@ from repshape.io.nwb_tables import Column, Table, damaged, is_plain, open_nwb_fi
 from repshape.io.nwb_units import Units, choose_units, find_units
 from repshape.moments import OneTrialWarning
 from repshape.responses import Trials
-from repshape.responses.spikes import check_window
+from repshape.responses.windows import SpikeSpan, TrialTimes, Window, window_words
 
 PathLike = str | os.PathLike[str]
 
@@ -70,7 +70,7 @@ class SpikeCounts:
         ``dropped_by``: a probe, ``"all_probes"`` or ``"stimulus"`` for invalid times,
         ``"not observed"`` if a unit was not recorded, or an empty text.
     metadata : dict
-        What the file says about the session, with the stimulus and the area.
+        What the file says about the session, with the stimulus, the area and the window.
     """
 
     trials: Trials
@@ -83,7 +83,7 @@ class SpikeCounts:
         return (
             f"SpikeCounts({self.trials.n_neurons} of {count(len(self.units), 'unit')}, "
             f"{used} of {count(len(self.presentations), 'presentation')}, "
-            f"{count(self.trials.n_conditions, 'condition')})"
+            f"{count(self.trials.n_conditions, 'condition')}, window {self.metadata['window']})"
         )
 
 
@@ -160,7 +160,7 @@ class Recording:
         condition: str | Sequence[str],
         *,
         area: str | Sequence[str] | None = None,
-        window: tuple[float, float] = (0.0, 0.25),
+        window: tuple[float, float] | None = None,
         filters: Mapping[str, Any] | None = None,
         where: Mapping[str, Any] | None = None,
         keep_blanks: bool = False,
@@ -174,7 +174,6 @@ class Recording:
         -------
         SpikeCounts
         """
-        edges = check_window(window)
         check_choice("closed", closed, ("left", "both"))
         check_boolean("keep_blanks", keep_blanks)
         check_boolean("drop_invalid", drop_invalid)
@@ -185,25 +184,40 @@ class Recording:
             blank_when=check_rules("blank_when", blank_when),
             keep_blanks=keep_blanks,
         )
+        timing = self._timing(stimulus, shown)
+        place = "" if area is None else f"area={area!r}, "
+        call = f"read_nwb({str(self.path)!r}, {stimulus!r}, {condition!r}, {place}"
+        edges = timing.chosen(window, call)
+        timing.check(edges, stacklevel=4)
         units = self._units
         reasons = choose_units(units, area, check_rules("filters", filters), str(self.path))
         chosen = np.flatnonzero(reasons == "")
-        times = (shown.start + edges[0], shown.start + edges[1])
         dropped = np.full(len(shown.start), "", dtype=object)
         if drop_invalid:
+            times = (shown.start + edges[0], shown.start + edges[1])
             dropped = self._dropped(shown, times, chosen)
-        trials = self._count(shown, times, chosen, dropped, closed)
+        trials = self._count(shown, edges, chosen, dropped, closed)
         return SpikeCounts(
             trials,
             _unit_table(units, reasons),
             _presentation_table(shown, dropped),
-            {**self.metadata, "stimulus": stimulus, "area": _area_text(area)},
+            {
+                **self.metadata,
+                "stimulus": stimulus,
+                "area": _area_text(area),
+                "window": window_words(edges),
+            },
         )
+
+    def _timing(self, stimulus: str, shown: Presentations) -> TrialTimes:
+        """Return when the chosen presentations were, and when any of the stimulus began."""
+        every = self._stimulus(stimulus)["start_time"].astype(np.float64)
+        return TrialTimes(shown.start, shown.stop - shown.start, "presentation", every)
 
     def _count(
         self,
         shown: Presentations,
-        times: tuple[FloatArray, FloatArray],
+        window: Window,
         chosen: IntArray,
         dropped: Column,
         closed: str,
@@ -215,19 +229,32 @@ class Recording:
             for which in (shown.condition, shown.condition[valid])
         )
         self._check_repeats(shown, kept)
-        begin, end = times[0][valid], times[1][valid]
+        begin, end = (shown.start[valid] + edge for edge in window)
         by_time = np.argsort(begin, kind="stable")
         place = np.empty(len(begin), dtype=np.intp)  # trials of a condition keep their order
         place[np.argsort(shown.condition[valid], kind="stable")] = np.arange(len(begin))
         place = place[by_time]
         windows = Windows.of(begin[by_time], end[by_time], closed=closed == "both")
+        span = SpikeSpan(float(begin.min()), float(end.max()))
         counts = np.empty((len(begin), len(chosen)))
         for block in range(0, len(chosen), UNITS_AT_ONCE):
             rows = chosen[block : block + UNITS_AT_ONCE]
-            found = [windows.count(self._units.spikes(int(row))) for row in rows]
+            found = [windows.count(span.add(self._units.spikes(int(row)))) for row in rows]
             counts[place, block : block + len(rows)] = np.stack(found, axis=1)
+        if not (span.has_few_inside() and span.reaches(*self._span())):
+            span.check(shown.start, stacklevel=5)
         neurons = check_labels(self._units.table["id"][chosen].tolist(), len(chosen), "neuron")
-        return Trials._trusted(counts, kept, totals - kept, shown.names, neurons)
+        return Trials._trusted(counts, kept, totals - kept, shown.names, neurons, window)
+
+    def _span(self) -> tuple[float, float]:
+        """Return the begin of the first interval of all stimuli, and the end of the last."""
+        columns = [
+            self._stimulus(name)[edge].astype(np.float64)
+            for name in self._intervals
+            for edge in ("start_time", "stop_time")
+        ]
+        times = np.concatenate(columns)
+        return float(np.nanmin(times)), float(np.nanmax(times))
 
     def _check_repeats(self, shown: Presentations, kept: IntArray) -> None:
         if not kept.all():

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import IntArray
+from repshape._labels import list_values
 from repshape.errors import InputError, MissingDependencyError, RepshapeError, StorageError
 from repshape.io.nwb_zarr import ZarrGroup
 
@@ -167,5 +168,5 @@ def by_distinct(values: Column, function: Callable[[Any], Any], dtype: Any) -> C
     """
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     found = np.empty(len(distinct), dtype=dtype)
-    found[:] = [function(value) for value in np.asarray(distinct).tolist()]
+    found[:] = [function(value) for value in list_values(np.asarray(distinct))]
     return found[codes]

@@ -38,6 +38,7 @@ from repshape.io.zarr import (
 from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.responses import Gaussians, Kind, Trials
 from repshape.responses.positions import PositionNetwork
+from repshape.responses.windows import window_words
 
 Network = Trials | Gaussians
 # The array that holds the covariances of each kind.
@@ -46,6 +47,8 @@ COVARIANCES: dict[Kind, str] = {
     "diagonal": "variances",
     "factors": "factors",
 }
+# Fields of a record that JSON holds as lists.
+TUPLES = ("conditions", "neurons", "positions", "window")
 # Characters that the name of a folder may have, besides letters, digits and "_.-~".
 SAFE = " +,=()@"
 # Precedes the number of a revision in the name of a folder; no name of a network has it there.
@@ -66,7 +69,7 @@ class Record:
 
     ``fingerprint`` is a hash of the responses. ``checksum`` is a hash of the files that hold them,
     None in memory: it is cheaper to compare, but may differ for the same responses. ``revision``
-    counts how often the network was replaced.
+    counts how often the network was replaced. ``window`` is that of spike counts.
     """
 
     name: str
@@ -82,12 +85,16 @@ class Record:
     checksum: str | None = None
     positions: tuple[int, ...] | None = None
     revision: int = 0
+    window: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
         """Describe a network."""
         flat: Network = getattr(network, "flat", network)  # of a network with positions
         trials = isinstance(flat, Trials)
+        window = getattr(flat, "window", None)
+        if window is not None and metadata.get("window") == window_words(window):
+            metadata = {key: value for key, value in metadata.items() if key != "window"}
         stored = flat.pooled if isinstance(flat, Trials) else flat.stored
         return cls(
             name=name,
@@ -101,17 +108,24 @@ class Record:
             metadata={key: plain(key, value) for key, value in metadata.items()},
             order=order,
             positions=getattr(network, "positions", None),
+            window=window,
         )
 
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        absent = {"checksum": None, "neurons": None, "positions": None, "revision": 0}
-        fields = absent | attributes
+        absent: dict[str, Any] = dict.fromkeys(("checksum", "neurons", "positions", "window"))
+        fields = absent | {"revision": 0} | attributes
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
-        for noun in ("conditions", "neurons", "positions"):
+        for noun in TUPLES:
             fields[noun] = None if fields[noun] is None else tuple(fields[noun])
         return cls(**fields)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its row of the table of metadata: what was given, and the window of spike counts."""
+        window = {} if self.window is None else {"window": window_words(self.window)}
+        return window | self.metadata
 
     @cached_property
     def key(self) -> str:
@@ -123,7 +137,7 @@ class Record:
     def attributes(self) -> dict[str, Any]:
         """Return the record as JSON can hold it, with a seal."""
         values = {key: getattr(self, key) for key in self.__dataclass_fields__}
-        for noun in ("conditions", "neurons", "positions"):
+        for noun in TUPLES:
             values[noun] = None if values[noun] is None else list(values[noun])
         return sealed(values)
 
@@ -214,7 +228,8 @@ def _read_network(folder: Path, record: Record) -> Network:
         counts = read_array(folder / "n_trials", root).astype(np.intp)
         dropped = read_array(folder / "n_dropped", root).astype(np.intp)
         rows = trials.reshape(-1, record.n_neurons)
-        return Trials._trusted(rows, counts, dropped, record.conditions, record.neurons)
+        labels = (record.conditions, record.neurons)
+        return Trials._trusted(rows, counts, dropped, *labels, record.window)
     means = frozen(read_array(folder / "means", root))
     kind: Kind = record.kind  # type: ignore[assignment]
     if record.n_bytes > means.nbytes:
@@ -326,10 +341,11 @@ def check_same_conditions(first: Record, second: Record) -> None:
 
 def metadata_table(records: Sequence[Record]) -> pd.DataFrame:
     """Return the metadata of networks, a row for each of them."""
-    columns = list(dict.fromkeys(key for record in records for key in record.metadata))
+    rows = [record.row for record in records]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
     frame = pd.DataFrame(index=[record.name for record in records])
     for column in columns:
-        cells = [record.metadata.get(column) for record in records]
+        cells = [row.get(column) for row in rows]
         words = any(isinstance(cell, str) for cell in cells)  # what is absent stays None
         frame[column] = pd.Series(cells, index=frame.index, dtype=object if words else None)
     return frame

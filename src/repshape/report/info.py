@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
+from repshape.responses.windows import window_words
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,9 @@ def describe_cohort(cohort: Cohort) -> Info:
     columns = list(cohort.metadata.columns)
     lines = [repr(cohort), f"stored as {', '.join(kinds) or 'nothing'}; {total / 2**20:.1f} MiB"]
     lines.append(f"metadata: {', '.join(columns) or 'none'}")
+    if windows := count_windows(cohort):
+        listed = [f"{words} ({count(number, 'network')})" for words, number in windows.items()]
+        lines.append(f"spikes counted after the onset: {', '.join(listed)}")
     sizes = [record.n_neurons for record in records]
     data = {
         "kind": "cohort",
@@ -88,9 +93,16 @@ def describe_cohort(cohort: Cohort) -> Info:
         "stored": kinds,
         "bytes": total,
         "metadata": columns,
+        "windows": windows,
         "names": list(cohort.labels),
     }
     return Info(tuple(lines), data)
+
+
+def count_windows(cohort: Cohort) -> dict[str, int]:
+    """Return the windows of spike counts in words, and how many networks have each."""
+    windows = [record.window for record in cohort.records]
+    return dict(Counter(window_words(one) for one in windows if one is not None))
 
 
 def describe_matrix(D: DistanceMatrix, path: str) -> Info:

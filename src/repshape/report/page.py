@@ -9,10 +9,12 @@ from importlib.resources import files
 from typing import Any
 
 from repshape._version import package_version
+from repshape.io.cohort import Cohort
 from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
+from repshape.report.info import count_windows
 from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many
 from repshape.report.sources import Inputs
 from repshape.report.study import Studied
@@ -117,7 +119,10 @@ def _text(
             {
                 "name": one.source.name,
                 "sentences": one.sentences,
-                "measured": what_was_measured(one.source.metric, one.source.matrix.description),
+                "measured": [
+                    *_response_words(one.source.cohort),
+                    *what_was_measured(one.source.metric, one.source.matrix.description),
+                ],
                 "settings": settings_table(one.source.matrix.description),
                 "checks": one.checks,
             }
@@ -128,6 +133,17 @@ def _text(
         "permutations": PERMUTATIONS,
         "left_out": notes,
     }
+
+
+def _response_words(cohort: Cohort | None) -> list[tuple[str, str]]:
+    """Say in which windows spikes were counted, if any were."""
+    windows = {} if cohort is None else count_windows(cohort)
+    if not windows:
+        return []
+    if len(windows) == 1:
+        return [("Responses", f"Spikes were counted {next(iter(windows))} after the onset.")]
+    listed = ", ".join(f"{words} ({many(k, 'network')})" for words, k in windows.items())
+    return [("Responses", f"Spikes were counted in different windows after the onset: {listed}.")]
 
 
 def what_was_measured(

@@ -39,9 +39,7 @@ def transform_responses(
     if transform is None:
         return network
     if isinstance(network, Trials):
-        rows = frozen(_transformed(network.pooled, transform))
-        counts = network.n_trials, network.n_dropped
-        return Trials._trusted(rows, *counts, network.conditions, network.neurons)
+        return network._with(pooled=frozen(_transformed(network.pooled, transform)))
     if network.stored.any():
         raise InputTypeError(
             "The 'transform' parameter of Preprocess needs trials: a transformed Gaussian is not a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
@@ -25,18 +25,22 @@ from repshape._labels import check_labels, group_labels
 from repshape._tables import (
     Labelled,
     arranged,
-    find_column,
     frame_columns,
     is_frame,
     is_xarray,
     map_dataarray,
+    read_conditions,
     read_dataarray,
     read_frame,
     read_rows,
 )
 from repshape.errors import InputError, InputTypeError
 from repshape.responses.base import Network, is_one_label
-from repshape.responses.spikes import count_spikes
+from repshape.responses.spikes import count_spikes, read_trial_labels, read_trial_times
+from repshape.responses.windows import Window, window_words
+
+# What `Trials._trusted` takes, in order.
+PARTS = ("pooled", "n_trials", "n_dropped", "conditions", "neurons", "window")
 
 
 class Trials(Network):
@@ -59,6 +63,8 @@ class Trials(Network):
         Numbers of trials that were kept, and of missing trials that were dropped, per condition.
     n_conditions, n_neurons : int
         M and n.
+    window : (start, stop) or None
+        The seconds after the onset in which spikes were counted; None for other responses.
 
     Examples
     --------
@@ -81,6 +87,7 @@ class Trials(Network):
     pooled: FloatArray
     n_trials: IntArray
     n_dropped: IntArray
+    window: Window | None
 
     def __init__(
         self,
@@ -107,10 +114,11 @@ class Trials(Network):
         n_dropped: IntArray,
         conditions: Labels,
         neurons: Labels = None,
+        window: Window | None = None,
     ) -> Trials:
         """Make trials from valid arrays that nothing else refers to."""
         self = cls.__new__(cls)
-        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped)
+        self._set(pooled=pooled, n_trials=n_trials, n_dropped=n_dropped, window=window)
         self._set(conditions=conditions, neurons=neurons)
         self._set(n_conditions=len(n_trials), n_neurons=int(pooled.shape[1]))
         return self
@@ -125,7 +133,8 @@ class Trials(Network):
             The columns of a table become the labels of the neurons.
         y : sequence of labels, one per trial
             Text or numbers. The conditions are the distinct labels: numbers, and text that reads
-            as a number, in ascending order, then other text in alphabetical order.
+            as a number, in ascending order, then other text in alphabetical order. Ordered
+            categories of pandas keep their order; those without a trial are named in a warning.
 
         Examples
         --------
@@ -136,13 +145,22 @@ class Trials(Network):
         given = read_rows(X)
         rows = real_array(given.array, "trials")
         if rows.ndim != 2:
+            event = rows.ndim == 3 and isinstance(y, Sized) and len(y) == rows.shape[1]
+            call = " If it is (neurons, trials, time), call Trials.from_labels(X.sum(axis=2).T, y)"
             raise InputError(
                 "The trials must be an array of shape (trials, neurons), with a label for each "
-                f"trial. Got an array of shape {rows.shape} instead."
+                f"trial. Got an array of shape {rows.shape} instead.{call if event else ''}"
             )
-        names, order, counts = group_labels(y, len(rows))
-        parts = np.split(rows[order], np.cumsum(counts)[:-1])
-        return cls(parts, conditions=names, neurons=given.neurons)
+        return cls._grouped(rows, *group_labels(y, len(rows)), given.neurons)
+
+    @classmethod
+    def _grouped(
+        cls, rows: npt.NDArray[Any], conditions: Labels, which: IntArray, neurons: Any
+    ) -> Trials:
+        """Make trials from single trials and the condition of each; they keep their order."""
+        ends = np.cumsum(np.bincount(which))[:-1]
+        parts = np.split(rows[np.argsort(which, kind="stable")], ends)
+        return cls(parts, conditions=conditions, neurons=neurons)
 
     @classmethod
     def from_frame(cls, frame: Any, *, condition: Any, neurons: Sequence[Any]) -> Trials:
@@ -152,8 +170,9 @@ class Trials(Network):
         ----------
         frame : pandas.DataFrame
             A table; those of other libraries work too if ``frame[column]`` does.
-        condition : column name
-            The column that labels the condition of every trial; sorted as by `from_labels`.
+        condition : column name, or list of column names
+            The columns that label the condition of every trial; sorted as by `from_labels`. With
+            several, labels read ``"orientation=30, phase=0.5"``.
         neurons : sequence of column names
             The columns of responses. Other columns are ignored.
 
@@ -164,6 +183,9 @@ class Trials(Network):
         >>> Trials.from_frame(frame, condition="image", neurons=["u1", "u2"]).means
         array([[1., 2.],
                [4., 2.]])
+        >>> frame = frame.assign(eye=["left", "left", "right"])
+        >>> Trials.from_frame(frame, condition=["image", "eye"], neurons=["u1"]).conditions
+        ('image=a, eye=left', 'image=b, eye=left', 'image=b, eye=right')
         """
         if not is_frame(frame):
             raise InputTypeError(
@@ -174,11 +196,11 @@ class Trials(Network):
                 f"The 'neurons' parameter must be a sequence of columns. Got {neurons!r} instead."
             )
         names = list(neurons)
-        if condition in names:
-            raise InputError(f"The column {condition!r} cannot be a condition and a neuron.")
-        labels = find_column(frame, condition)
-        parts = cls.from_labels(frame_columns(frame, names), labels)
-        return parts._with_neurons(check_labels(names, len(names), "neuron"))
+        columns, conditions, which = read_conditions(frame, condition)
+        for column in columns:
+            if column in names:
+                raise InputError(f"The column {column!r} cannot be a condition and a neuron.")
+        return cls._grouped(frame_columns(frame, names), conditions, which, names)
 
     @classmethod
     def from_xarray(cls, da: Any, *, condition: Any, trial: Any, neuron: Any) -> Trials:
@@ -206,7 +228,7 @@ class Trials(Network):
         if labels is None:
             return cls(found.array, conditions=found.conditions, neurons=found.neurons)
         parts = cls.from_labels(found.array, labels)
-        return parts._with_neurons(check_labels(found.neurons, parts.n_neurons, "neuron"))
+        return parts._with(neurons=check_labels(found.neurons, parts.n_neurons, "neuron"))
 
     @classmethod
     def from_spikes(
@@ -214,48 +236,66 @@ class Trials(Network):
         spike_times: Mapping[Any, npt.ArrayLike] | Sequence[npt.ArrayLike],
         onsets: npt.ArrayLike,
         labels: npt.ArrayLike | Sequence[Any],
-        window: tuple[float, float] = (0, 0.25),
+        window: tuple[float, float] | None = None,
     ) -> Trials:
         """Count spikes in a window after the onset of each trial.
 
-        A spike at time t counts if onset + start <= t < onset + stop: the start of the window
-        belongs to it, and its end does not. So windows that touch count no spike twice.
+        A spike at time t counts if onset + start <= t < onset + stop, so that windows that touch
+        count no spike twice.
 
         Parameters
         ----------
         spike_times : list of arrays, or dict of arrays by name
-            Times of the spikes of each neuron, in seconds, in any order. A neuron may have none.
-        onsets : array of shape (trials,)
-            Time at which each trial began, in seconds.
-        labels : sequence of labels, one per trial
+            Times of the spikes of each neuron, in seconds, in any order. A neuron may have none. A
+            TsGroup of pynapple and a column of spike times in pandas are such dicts.
+        onsets : array of shape (trials,), or table
+            Time at which each trial began, in seconds. Or a table with columns "start" and "end",
+            as an IntervalSet of pynapple has, or "start_time" and "stop_time", as in NWB.
+        labels : sequence of labels, one per trial, or column of the table
             Conditions, sorted as by `from_labels`.
         window : (start, stop)
-            In seconds after the onset; negative before it.
+            In seconds after the onset; negative before it. There is no default: without a window,
+            the error shows how long trials last, or how far apart they begin.
+
+        Warns
+        -----
+        WindowWarning
+            If the window runs into the next trial or ends after its own, or if next to no spikes
+            are between the first and the last trial.
 
         Examples
         --------
         >>> spikes = [[0.0, 0.1, 0.25, 1.1], [1.2]]
-        >>> Trials.from_spikes(spikes, onsets=[0.0, 1.0], labels=["a", "b"]).means
+        >>> trials = Trials.from_spikes(spikes, [0.0, 1.0], ["a", "b"], window=(0, 0.25))
+        >>> trials
+        Trials(2 conditions, 1 trial each, 2 neurons, window 0 to 0.25 s)
+        >>> trials.means
         array([[2., 0.],
                [1., 1.]])
         """
-        counts, neurons = count_spikes(spike_times, onsets, window)
-        parts = cls.from_labels(counts, labels)
-        return parts._with_neurons(check_labels(neurons, parts.n_neurons, "neuron"))
+        times = read_trial_times(onsets)
+        edges = times.chosen(window, "Trials.from_spikes(spike_times, onsets, labels, ")
+        times.check(edges, stacklevel=3)
+        counts, neurons = count_spikes(spike_times, times.onsets, edges, stacklevel=3)
+        parts = cls.from_labels(counts, read_trial_labels(onsets, labels))
+        names = check_labels(neurons, parts.n_neurons, "neuron")
+        return parts._with(neurons=names, window=edges)
 
-    def _with_neurons(self, neurons: Labels) -> Trials:
-        return Trials._trusted(self.pooled, self.n_trials, self.n_dropped, self.conditions, neurons)
+    def _with(self, **changes: Any) -> Trials:
+        """Return the trials with other valid arrays or labels, and the rest as it is."""
+        kept = dict(zip(PARTS, self._parts, strict=True))
+        return Trials._trusted(**(kept | changes))
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in PARTS)
 
     def in_unit(self, unit: float) -> Trials:
         """Return the trials divided by a unit, a power of two."""
-        if unit == 1:
-            return self
-        rows = self.pooled / unit
-        return Trials._trusted(rows, self.n_trials, self.n_dropped, self.conditions, self.neurons)
+        return self if unit == 1 else self._with(pooled=self.pooled / unit)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.pooled, self.n_trials, self.n_dropped, self.conditions, self.neurons)
-        return Trials._trusted, parts
+        return Trials._trusted, self._parts
 
     def __getitem__(self, key: Any) -> Any:
         """Return the trials of one condition, (L_m, n), or the network of several."""
@@ -263,8 +303,12 @@ class Trials(Network):
 
     def _take(self, index: IntArray) -> Trials:
         rows = np.concatenate([self.responses[m] for m in index])
-        counts, dropped = self.n_trials[index], self.n_dropped[index]
-        return Trials._trusted(rows, counts, dropped, self._labels_at(index), self.neurons)
+        return self._with(
+            pooled=rows,
+            n_trials=self.n_trials[index],
+            n_dropped=self.n_dropped[index],
+            conditions=self._labels_at(index),
+        )
 
     @cached_property
     def responses(self) -> tuple[FloatArray, ...]:
@@ -299,6 +343,8 @@ class Trials(Network):
         parts.append(count(self.n_neurons, "neuron"))
         if dropped:
             parts.append(f"{count(dropped, 'missing trial')} dropped")
+        if self.window is not None:
+            parts.append(f"window {window_words(self.window)}")
         return f"Trials({', '.join(parts)})"
 
 
