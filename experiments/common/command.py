@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from experiments.common import rounds
 from repshape.errors import RepshapeError
 
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
@@ -37,6 +39,13 @@ class Scale(StrEnum):
     PAPER = "paper"
 
 
+class Part(StrEnum):
+    """Rounds of a study (`rounds`)."""
+
+    PILOT = rounds.PILOT
+    CONFIRMATION = rounds.CONFIRMATION
+
+
 Out = Annotated[Path, typer.Option(help="Folder of the study; repeat a command to continue.")]
 ScaleOption = Annotated[Scale, typer.Option(help="Two cores, or the sizes of the paper.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")]
@@ -44,26 +53,43 @@ Images = Annotated[
     Path | None, typer.Option(help="Folder of the image files; else REPSHAPE_IMAGES.")
 ]
 
+PartOption = Annotated[
+    Part,
+    typer.Option(
+        "--round",
+        help="The networks of the first round, or those of fresh seeds. Each has its own folder.",
+    ),
+]
+Seeds = Annotated[
+    str | None, typer.Option(help="Only these seeds: a number, or a range such as 10:12.")
+]
 
-def follow(console: Console, what: str, steps: Steps, workers: int | None) -> None:
-    """Run the steps of a command with a progress bar; report errors in one sentence."""
-    columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
+
+@contextmanager
+def reported(console: Console) -> Iterator[None]:
+    """End the command with one sentence after an error, or after Ctrl-C."""
     try:
-        with Progress(*columns, *times, console=console) as progress:
-            task = progress.add_task(what, total=None)
-
-            def begin(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-
-            for found in steps(workers or available_cores(), begin):
-                progress.update(task, advance=1, description=f"{what}, last {found['name']}")
+        yield
     except KeyboardInterrupt:
         console.print("Stopped. Repeat the command to continue.", highlight=False)
         raise typer.Exit(INTERRUPTED) from None
     except RepshapeError as error:
         console.print(str(error), highlight=False)
         raise typer.Exit(1) from None
+
+
+def follow(console: Console, what: str, steps: Steps, workers: int | None) -> None:
+    """Run the steps of a command with a progress bar; report errors in one sentence."""
+    columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    with reported(console), Progress(*columns, *times, console=console) as progress:
+        task = progress.add_task(what, total=None)
+
+        def begin(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        for found in steps(workers or available_cores(), begin):
+            progress.update(task, advance=1, description=f"{what}, last {found['name']}")
 
 
 def print_claims(console: Console, results: Mapping[str, Any]) -> None:

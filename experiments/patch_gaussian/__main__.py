@@ -15,8 +15,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, Out, Workers, follow, print_claims
+from experiments.common.command import (
+    Images,
+    Out,
+    Part,
+    PartOption,
+    Seeds,
+    Workers,
+    follow,
+    print_claims,
+    reported,
+)
 from experiments.common.results import read_results
+from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.claims import MANIPULATION
 from experiments.patch_gaussian.draw import draw_all
 from experiments.patch_gaussian.manipulation import check_manipulation
@@ -50,11 +61,17 @@ ScaleOption = Annotated[
 
 @app.command()
 def train(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    images: Images = None,
+    part: PartOption = Part.PILOT,
+    seeds: Seeds = None,
 ) -> None:
     """Train all networks that are not finished yet."""
-    study = Study.of_scale(scale.value, out, images)
     console = Console(stderr=True)
+    with reported(console):
+        study = Study.of_scale(scale.value, out, images, part.value, read_seeds(seeds))
     follow(console, "networks trained", partial(train_all, study), workers)
     records = list(study.records())
     print_accuracy(console, records)

@@ -21,11 +21,12 @@ from experiments.common import files
 from experiments.common.images import TrainTest
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
+from experiments.common.rounds import PILOT, is_chosen, settings_of_round
 from experiments.patch_gaussian.data import load_data
 from experiments.patch_gaussian.settings import (
     CHOSEN,
     MEASURE_SCALES,
-    SCALES,
+    ROUNDS,
     MeasureSettings,
     NetworkPlan,
     Settings,
@@ -50,6 +51,8 @@ class Study:
         Folder of CIFAR-10 (`data.load_data`).
     scale : str
         Name of the settings.
+    seeds : range or None
+        Work on these seeds alone.
     """
 
     out: Path
@@ -57,15 +60,24 @@ class Study:
     measure: MeasureSettings
     images: Path | None = None
     scale: str = "small"
+    seeds: range | None = None
 
     @classmethod
-    def of_scale(cls, scale: str, out: Path, images: Path | None = None) -> Study:
-        """Return a study with the settings of a scale."""
-        return cls(out, SCALES[scale], MEASURE_SCALES[scale], images, scale)
+    def of_scale(
+        cls,
+        scale: str,
+        out: Path,
+        images: Path | None = None,
+        part: str = PILOT,
+        seeds: range | None = None,
+    ) -> Study:
+        """Return a study with the settings of a scale, for the pilot or the confirmation."""
+        settings = settings_of_round(ROUNDS, part, scale)
+        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds)
 
     def plans(self) -> list[NetworkPlan]:
-        """Return all networks."""
-        return plan_networks(self.settings)
+        """Return all networks, of some seeds or of all."""
+        return [plan for plan in plan_networks(self.settings) if is_chosen(plan.seed, self.seeds)]
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""

@@ -15,8 +15,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import Images, OnStart, Out, Workers, follow, print_claims
+from experiments.common.command import (
+    Images,
+    OnStart,
+    Out,
+    Part,
+    PartOption,
+    Seeds,
+    Workers,
+    follow,
+    print_claims,
+    reported,
+)
 from experiments.common.results import read_results
+from experiments.common.rounds import read_seeds
 from experiments.vae.draw import draw_all
 from experiments.vae.known import KnownResults
 from experiments.vae.results import measure_all
@@ -59,10 +71,14 @@ def train(
     workers: Workers = None,
     images: Images = None,
     only: Only = None,
+    part: PartOption = Part.PILOT,
+    seeds: Seeds = None,
 ) -> None:
     """Train all networks that are not finished yet."""
-    study = Study.of_scale(scale.value, out, images, None if only is None else only.value)
-    console = Console(stderr=True)
+    console, name = Console(stderr=True), None if only is None else only.value
+    with reported(console):
+        chosen = read_seeds(seeds)
+        study = Study.of_scale(scale.value, out, images, name, part.value, chosen)
     follow(console, "networks trained", partial(train_all, study), workers)
     print_training(console, list(study.records()))
 
@@ -76,11 +92,16 @@ def score(
     full: Annotated[
         int, typer.Option(min=0, help="Score this many networks at the paper's sizes instead.")
     ] = 0,
+    part: PartOption = Part.PILOT,
+    seeds: Seeds = None,
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
-    study = Study.of_scale(scale.value, out, images, Dataset.DSPRITES.value)
+    console, name = Console(stderr=True), Dataset.DSPRITES.value
+    with reported(console):
+        chosen = read_seeds(seeds)
+        study = Study.of_scale(scale.value, out, images, name, part.value, chosen)
     steps = partial(check_scores, study, full) if full else partial(score_all, study)
-    follow(Console(stderr=True), "networks scored", steps, workers)
+    follow(console, "networks scored", steps, workers)
 
 
 @app.command()

@@ -23,7 +23,7 @@ from experiments.vae.cohorts import (
 )
 from experiments.vae.data import load_data
 from experiments.vae.run import Study
-from experiments.vae.settings import INITIALISATIONS
+from experiments.vae.settings import PAPER_INITIALISATIONS
 from experiments.vae.sprites import SHAPES, factors_of
 from repshape.datasets import vaes
 from repshape.errors import InputError
@@ -50,7 +50,7 @@ def write_cohort(study: Study, package: Path) -> list[Path]:
             f"Only {counts['measured']} of {counts['planned']} networks are measured. Finish the "
             "steps 'train', 'score' and 'measure' first."
         )
-    untrained = [Group("dsprites", one, False) for one in INITIALISATIONS]
+    untrained = [Group("dsprites", one, False) for one in PAPER_INITIALISATIONS]
     groups = [SPRITES, *untrained]
     plans = [plan for group in groups for plan in complete_plans(study, group)]
     networks = read_networks(study, plans, study.measure.n_images)

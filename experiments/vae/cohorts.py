@@ -21,7 +21,7 @@ import repshape as rs
 from experiments.common import files
 from experiments.vae.run import LATENTS, SCORES, Study
 from experiments.vae.scores import NAMES
-from experiments.vae.settings import INITIALISATIONS, UNTRAINED, NetworkPlan, plan_networks
+from experiments.vae.settings import UNTRAINED, NetworkPlan, Settings, plan_networks
 
 # Columns of the metadata that come from the record of a network.
 RECORDED = (
@@ -82,9 +82,13 @@ def groups_of(study: Study) -> list[Group]:
         Group(dataset, initialisation, trained)
         for dataset in chosen
         for trained in (True, False)
-        for initialisation in INITIALISATIONS
-        if not trained or initialisation in study.settings[dataset].initialisations
+        for initialisation in initialisations_of(study.settings[dataset], trained=trained)
     ]
+
+
+def initialisations_of(size: Settings, *, trained: bool) -> tuple[str, ...]:
+    """Return the initialisations of the trained or of the untrained networks."""
+    return size.initialisations if trained else size.untrained_initialisations
 
 
 def cell_order(plan: NetworkPlan, study: Study) -> tuple[int, float, int]:

@@ -1,13 +1,15 @@
 """Encoders, decoders and the discriminator of FactorVAE.
 
 An architecture is a few numbers (`Architecture`); a `Vae` is built from it and a seed. Weights
-start from Kaiming's normal distribution with zero biases, or from PyTorch's defaults.
+start from Kaiming's normal or Glorot's uniform distribution with zero biases, or from PyTorch's
+defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import prod
 
@@ -46,9 +48,9 @@ class Vae:
         check_choice("initialisation", initialisation, INITIALISATIONS)
         with seeded(seed):
             vae = cls(_encoder(architecture), _decoder(architecture))
-            if initialisation == "kaiming":
-                for part in vae.parts:
-                    initialise_kaiming(part)
+            for part in vae.parts:
+                if initialisation in INITIALISERS:
+                    initialise(part, INITIALISERS[initialisation])
         for part in vae.parts:  # convolutions on a CPU are about a tenth faster this way
             nn.utils.convert_conv2d_weight_memory_format(part, torch.channels_last)
         return vae
@@ -103,11 +105,18 @@ class Vae:
         return means, log_variances
 
 
-def initialise_kaiming(module: nn.Sequential) -> None:
-    """Draw all weights from Kaiming's normal distribution for ReLU, and set biases to zero."""
+# Weights of every layer; biases are then zero. PyTorch's defaults are not among them.
+INITIALISERS: dict[str, Callable[[Tensor], object]] = {
+    "kaiming": partial(nn.init.kaiming_normal_, nonlinearity="relu"),
+    "glorot": nn.init.xavier_uniform_,
+}
+
+
+def initialise(module: nn.Sequential, draw: Callable[[Tensor], object]) -> None:
+    """Draw the weights of all layers, in place, and set biases to zero."""
     for layer in module:
         if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            draw(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
@@ -120,7 +129,7 @@ def build_discriminator(latents: int, shape: Discriminator, seed: int) -> nn.Seq
         for before, after in pairwise(widths):
             layers += [nn.Linear(before, after), nn.LeakyReLU(LEAKY_SLOPE)]
         module = nn.Sequential(*layers, nn.Linear(widths[-1], 2))
-        initialise_kaiming(module)
+        initialise(module, INITIALISERS["kaiming"])
     return module
 
 

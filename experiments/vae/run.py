@@ -21,8 +21,9 @@ import numpy as np
 from experiments.common import files
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
+from experiments.common.rounds import PILOT, is_chosen, settings_of_round
 from experiments.vae.data import ImageData, load_data, load_sprites
-from experiments.vae.scales import MEASURE_SCALES, SCALES, SCORE_SCALES
+from experiments.vae.scales import MEASURE_SCALES, ROUNDS, SCORE_SCALES
 from experiments.vae.settings import (
     CHOSEN,
     UNTRAINED,
@@ -56,6 +57,8 @@ class Study:
         Work on this data set alone.
     scale : str
         Name of the settings.
+    seeds : range or None
+        Work on these seeds alone.
     """
 
     out: Path
@@ -65,15 +68,17 @@ class Study:
     images: Path | None = None
     only: str | None = None
     scale: str = "small"
+    seeds: range | None = None
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
         return self.out / files.NETWORKS / plan.name
 
     def plans(self) -> list[NetworkPlan]:
-        """Return all networks, of one data set or of all."""
+        """Return all networks, of one data set or of all, of some seeds or of all."""
         chosen = [self.only] if self.only else list(self.settings)
-        return [plan for name in chosen for plan in plan_networks(name, self.settings[name])]
+        plans = [plan for name in chosen for plan in plan_networks(name, self.settings[name])]
+        return [plan for plan in plans if is_chosen(plan.seed, self.seeds)]
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
@@ -92,11 +97,18 @@ class Study:
 
     @classmethod
     def of_scale(
-        cls, scale: str, out: Path, images: Path | None = None, only: str | None = None
+        cls,
+        scale: str,
+        out: Path,
+        images: Path | None = None,
+        only: str | None = None,
+        part: str = PILOT,
+        seeds: range | None = None,
     ) -> Study:
-        """Return a study with the settings of a scale."""
-        sizes = SCALES[scale], SCORE_SCALES[scale], MEASURE_SCALES[scale]
-        return cls(out, *sizes, images, only, scale)
+        """Return a study with the settings of a scale, for the pilot or the confirmation."""
+        settings = settings_of_round(ROUNDS, part, scale)
+        sizes = settings, SCORE_SCALES[scale], MEASURE_SCALES[scale]
+        return cls(out, *sizes, images, only, scale, seeds)
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from experiments.vae.settings import (
     INITIALISATIONS,
+    PAPER_INITIALISATIONS,
     Architecture,
     Convolution,
     Discriminator,
@@ -74,7 +75,7 @@ def _beta_small(architecture: Architecture) -> Settings:
         architecture=architecture,
         strengths={"beta": (1.0, 2.0, 4.0, 8.0, 16.0)},
         seeds=4,
-        initialisations=INITIALISATIONS,
+        initialisations=PAPER_INITIALISATIONS,
         untrained_seeds=10,
         steps=2000,
         learning_rate=1e-3,
@@ -91,7 +92,7 @@ def _beta_paper(architecture: Architecture, n_train: int) -> Settings:
         architecture=architecture,
         strengths={"beta": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)},
         seeds=50,
-        initialisations=INITIALISATIONS,
+        initialisations=PAPER_INITIALISATIONS,
         untrained_seeds=50,
         steps=epochs * steps_of_epoch,
         learning_rate=1e-4,
@@ -131,6 +132,35 @@ SCALES: dict[str, dict[str, Settings]] = {
     "small": {"dsprites": SPRITES_SMALL, "mnist": MNIST_SMALL, "cifar10": CIFAR_SMALL},
     "paper": {"dsprites": SPRITES_PAPER, "mnist": MNIST_PAPER, "cifar10": CIFAR_PAPER},
 }
+
+
+def _confirm(pilot: Settings, seeds: int, untrained: int) -> Settings:
+    """Return settings with fresh seeds: what claims about the pilot are confirmed with."""
+    return replace(
+        pilot,
+        first_seed=max(pilot.seeds, pilot.untrained_seeds),
+        seeds=seeds,
+        checkpoint_seeds=seeds,
+        untrained_seeds=untrained,
+        untrained_initialisations=INITIALISATIONS,
+    )
+
+
+# On MNIST, all networks of the pilot with beta 16 collapsed, and say nothing of representations.
+_MNIST_USED = replace(
+    MNIST_SMALL, strengths={"beta": tuple(b for b in MNIST_SMALL.strengths["beta"] if b < 16)}
+)
+CONFIRMATION: dict[str, dict[str, Settings]] = {
+    "tiny": {name: _confirm(one, 4, 4) for name, one in SCALES["tiny"].items()},
+    "small": {
+        "dsprites": _confirm(SPRITES_SMALL, 10, 200),
+        "mnist": _confirm(_MNIST_USED, 4, 200),
+        "cifar10": _confirm(CIFAR_SMALL, 4, 200),
+    },
+    # The architectures of the paper alone, without training.
+    "paper": {name: _confirm(one, 0, 50) for name, one in SCALES["paper"].items()},
+}
+ROUNDS = {"pilot": SCALES, "confirmation": CONFIRMATION}
 # Every second position of a 64 x 64 sprite is a whole pixel at 32 x 32.
 SCORE_SCALES: dict[str, ScoreSettings] = {
     "tiny": ScoreSettings(1000, 500, 300, 200, exact_trees=False, strides=(1, 1, 8, 8, 8)),

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-INITIALISATIONS = ("kaiming", "pytorch")
+# Those that the paper compares, and Glorot's, with which Locatello et al. trained.
+PAPER_INITIALISATIONS = ("kaiming", "pytorch")
+INITIALISATIONS = (*PAPER_INITIALISATIONS, "glorot")
 UNTRAINED = "untrained"
 
 # What the papers do not state, and what was chosen instead.
@@ -100,7 +102,7 @@ class Settings:
     initialisations : tuple of str
         Of the networks that are trained.
     untrained_seeds : int
-        Networks that are kept untrained, for each of the initialisations there are.
+        Networks that are kept untrained, for each of the untrained initialisations.
     steps, batch_size : int
     learning_rate : float
         Of Adam.
@@ -118,6 +120,10 @@ class Settings:
         Objectives and strengths of which the first ``checkpoint_seeds`` networks keep their
         latents along the training.
     checkpoint_seeds : int
+    first_seed : int
+        The seeds, of trained and untrained networks, are this one and those that follow.
+    untrained_initialisations : tuple of str
+        Of the networks that are kept untrained.
     """
 
     architecture: Architecture
@@ -136,6 +142,8 @@ class Settings:
     other_steps: Mapping[str, int] = field(default_factory=dict)
     checkpointed: tuple[tuple[str, float], ...] = ()
     checkpoint_seeds: int = 0
+    first_seed: int = 0
+    untrained_initialisations: tuple[str, ...] = PAPER_INITIALISATIONS
 
 
 @dataclass(frozen=True)
@@ -229,14 +237,15 @@ def plan_networks(dataset: str, settings: Settings) -> list[NetworkPlan]:
 
 
 def _plan_untrained(dataset: str, settings: Settings) -> Iterator[NetworkPlan]:
-    for seed in range(settings.untrained_seeds):
-        for initialisation in INITIALISATIONS:
+    first = settings.first_seed
+    for seed in range(first, first + settings.untrained_seeds):
+        for initialisation in settings.untrained_initialisations:
             yield NetworkPlan(dataset, UNTRAINED, None, seed, initialisation)
 
 
 def _plan_trained(dataset: str, settings: Settings) -> Iterator[NetworkPlan]:
     # Seed by seed, so that a run that is stopped has every objective.
-    for seed in range(settings.seeds):
+    for seed in range(settings.first_seed, settings.first_seed + settings.seeds):
         for initialisation in settings.initialisations:
             for objective, strengths in settings.strengths.items():
                 for strength in strengths:
@@ -246,6 +255,6 @@ def _plan_trained(dataset: str, settings: Settings) -> Iterator[NetworkPlan]:
 def checkpoint_steps(plan: NetworkPlan, settings: Settings) -> tuple[int, ...]:
     """Return the steps at which a network's latents are kept: 0 and seven doublings, or none."""
     chosen = (plan.objective, plan.strength) in settings.checkpointed
-    if not chosen or plan.seed >= settings.checkpoint_seeds:
+    if not chosen or plan.seed >= settings.first_seed + settings.checkpoint_seeds:
         return ()
     return (0, *(settings.steps >> halvings for halvings in range(6, -1, -1)))

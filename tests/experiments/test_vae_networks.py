@@ -72,7 +72,16 @@ def test_default_weights_are_bounded_and_have_biases() -> None:
     assert all(value.any() for name, value in weights.items() if name.endswith("bias"))
 
 
-@pytest.mark.parametrize("initialisation", ["kaiming", "pytorch"])
+def test_glorot_weights_are_uniform_with_zero_biases() -> None:
+    weights = Vae.build(SMALL, 0, "glorot").weights()
+    dense = weights["encoder.7.weight"]
+    bound = np.sqrt(6 / sum(dense.shape))
+    assert 0.99 * bound < abs(dense).max() <= bound
+    assert dense.std() == pytest.approx(bound / np.sqrt(3), rel=0.02)
+    assert not any(value.any() for name, value in weights.items() if name.endswith("bias"))
+
+
+@pytest.mark.parametrize("initialisation", ["kaiming", "pytorch", "glorot"])
 def test_the_seed_decides_the_weights(initialisation: str) -> None:
     torch.manual_seed(1)
     state = torch.random.get_rng_state()
@@ -95,8 +104,8 @@ def test_weights_are_restored() -> None:
 
 
 def test_unknown_initialisation_is_refused() -> None:
-    with pytest.raises(InputError, match="one of 'kaiming', 'pytorch'"):
-        Vae.build(SMALL, 0, "glorot")
+    with pytest.raises(InputError, match="one of 'kaiming', 'pytorch', 'glorot'"):
+        Vae.build(SMALL, 0, "orthogonal")
 
 
 def test_discriminators_have_the_planned_layers() -> None:
