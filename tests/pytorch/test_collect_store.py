@@ -62,6 +62,9 @@ def test_settings_become_metadata(tmp_path: Path) -> None:
         "noise": 0.5,
         "seed": 0,
         "covariance": None,
+        "passes": "per-example",
+        "switched_on": None,
+        "batch_size": None,
     }
 
 
@@ -86,7 +89,7 @@ class TestResuming:
         first = collect(model, "inner.second", **options)[0]
         passes = model.passes
         again = collect(model, "inner.second", **options)[0]
-        assert model.passes == passes > 0
+        assert model.passes - passes <= 3 < passes  # to find out how the model varies
         assert first.fingerprint == again.fingerprint
 
     def test_only_missing_layers_are_collected(self, tmp_path: Path) -> None:
@@ -135,7 +138,7 @@ import repshape as rs
 from torch_support import dense, some_inputs
 def noise(x, rng):
     noise.calls += 1
-    if noise.calls == 45:
+    if noise.calls == 60:
         os.kill(os.getpid(), signal.SIGKILL)
     return x + 0.1 * torch.from_numpy(rng.standard_normal(x.shape))
 noise.calls = 0

@@ -10,13 +10,14 @@ from repshape.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from repshape.pytorch.batched import pairwise
-    from repshape.pytorch.collecting import EqualTrialsWarning, collect
+    from repshape.pytorch.collecting import EqualTrialsWarning, SkippedNoiseWarning, collect
     from repshape.pytorch.differentiable import distance
     from repshape.pytorch.encoders import collect_gaussian
     from repshape.pytorch.tensors import TensorGaussians
 
 __all__ = [
     "EqualTrialsWarning",
+    "SkippedNoiseWarning",
     "TensorGaussians",
     "collect",
     "collect_gaussian",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 _HOMES = {
     "EqualTrialsWarning": "collecting",
+    "SkippedNoiseWarning": "collecting",
     "TensorGaussians": "tensors",
     "collect": "collecting",
     "collect_gaussian": "encoders",

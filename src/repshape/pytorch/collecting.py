@@ -17,10 +17,11 @@ from repshape.pytorch.collection import Collection, EqualTrialsWarning
 from repshape.pytorch.layers import Readout, find_layers
 from repshape.pytorch.noise import LARGEST_INDEX, Noise, NoiseLike
 from repshape.pytorch.passes import Passes, check_inputs, check_model
+from repshape.pytorch.planning import AUTO, PASSES, SkippedNoiseWarning
 from repshape.pytorch.sinks import DEGREES_LOST
 from repshape.responses import Gaussians, Trials
 
-__all__ = ["EqualTrialsWarning", "collect"]
+__all__ = ["EqualTrialsWarning", "SkippedNoiseWarning", "collect"]
 
 PathLike = str | os.PathLike[str]
 # The largest seed: PyTorch and the streams of the trials take 63 bits.
@@ -39,6 +40,7 @@ def collect(
     covariance: str = "mle",
     conditions: Sequence[Any] | None = None,
     batch_size: int = 256,
+    passes: str = AUTO,
     random_state: int = 0,
     cohort: Cohort | PathLike | None = None,
     name: str | None = None,
@@ -62,11 +64,13 @@ def collect(
     n_trials : int
         Passes for every input.
     noise : "dropout", float, function or None
-        What makes trials differ. "dropout" switches on every dropout layer of a model in evaluation
-        mode. A number is the standard deviation of Gaussian noise that is added to the inputs. A
-        function ``noise(input, rng)`` returns one input with noise, where ``rng`` is a
-        numpy.random.Generator. With None, the model must vary by itself, as one that samples its
-        latents.
+        What makes trials differ. "dropout" switches on what is random in train mode only, in a
+        model in evaluation mode: every dropout layer, and modules of your own or of other libraries
+        that draw random numbers if they are in train mode, such as stochastic depth or functional
+        dropout with ``training=self.training``. A number is the standard deviation of Gaussian
+        noise that is added to the inputs. A function ``noise(input, rng)`` returns one input with
+        noise, where ``rng`` is a numpy.random.Generator. With None, the model must vary by itself,
+        as one that samples its latents.
     moments : bool
         Return mean and covariance of every condition (`Gaussians`), computed pass by pass in double
         precision, or all trials (`Trials`).
@@ -81,6 +85,12 @@ def collect(
     batch_size : int
         Inputs in a forward pass. It does not change the noise, except the noise that a model draws
         by itself.
+    passes : {"auto", "per-example", "per-pass"}
+        Whether a forward pass may have several trials of a condition ("per-example"), or one trial
+        of each condition ("per-pass"). Trials in one pass share what a model draws once in a pass:
+        noisy weights, masks for the whole batch, stochastic depth over a batch. "auto" runs the
+        model a few times to find out whether it does so, and takes "per-pass" in case of doubt,
+        which needs more passes. See Notes.
     random_state : int
         Seed. Choose another one for each network, so that their errors are independent.
     cohort : Cohort or path, optional
@@ -105,6 +115,23 @@ def collect(
     -----
     EqualTrialsWarning
         If all trials of a layer are equal.
+    SkippedNoiseWarning
+        If noise="dropout" could not switch on some of the noise of the model.
+
+    Notes
+    -----
+    With "per-pass", what the model draws by itself depends on the seed and the trial alone. So a
+    draw that the whole pass shares is the same for all conditions: trial l of every condition has
+    the same noisy weights, for example. Moments and distributions of each condition are those of
+    independent passes; the errors of different conditions are not independent.
+    ``passes="per-example", batch_size=1`` draws for each condition and trial on its own.
+
+    "auto" counts the random numbers that the model draws with two sizes of the batch. If their
+    number is not in proportion to the size, or if NumPy or Python draws them, trials have passes of
+    their own. Otherwise the responses to the same input in the rows of a batch are compared
+    with those of other passes by a permutation test, whose level is 0.01. In a cohort, the metadata
+    "passes", "switched_on" and "batch_size" say what was found. The size of the batches is None if
+    the responses do not depend on it.
 
     Examples
     --------
@@ -125,21 +152,23 @@ def collect(
     layers = find_layers(model, names, readout)
     check_boolean("moments", moments)
     check_choice("covariance", covariance, DEGREES_LOST)
-    passes = Passes(
+    check_choice("passes", passes, PASSES)
+    trials = Passes(
         model=model,
         inputs=check_inputs(inputs, place),
         place=place,
-        noise=Noise.of(noise, model),
+        noise=Noise.of(noise),
         n_trials=_check_trials(n_trials, moments),
         batch_size=check_integer("batch_size", batch_size, 1),
         seed=check_seed(random_state),
     )
-    labels = check_labels(conditions, len(passes.inputs))
-    collection = Collection(passes, labels, covariance if moments else None, progress)
+    labels = check_labels(conditions, len(trials.inputs))
+    estimator = covariance if moments else None
+    collection = Collection(trials, labels, estimator, progress, passes)
     if cohort is None and isinstance(layer, str):
         if name is not None or metadata is not None:
             raise InputError("A 'name' and 'metadata' need a 'cohort' to add the network to.")
-        return collection.in_memory(layers)[layer]
+        return collection.planned(layers).in_memory(layers)[layer]
     target = Cohort() if cohort is None else open_cohort(cohort)
     return collection.into(target, layers, _names(names, layer, name), metadata or {})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from repshape._arrays import FloatArray, Labels
@@ -16,12 +16,25 @@ from repshape.io.cohort import Cohort
 from repshape.io.records import Record, check_same_conditions, plain
 from repshape.io.writing import open_output_folder
 from repshape.pytorch.layers import Layer
-from repshape.pytorch.noise import Noise
 from repshape.pytorch.passes import Passes, inputs_hash, weights_hash
+from repshape.pytorch.planning import (
+    AUTO,
+    PER_EXAMPLE,
+    PER_PASS,
+    REMEDY,
+    SkippedNoiseWarning,
+    find_plan,
+    listed,
+    switched_on,
+)
 from repshape.pytorch.sinks import DiskSink, MomentSink, Shape, Sink, TrialSink
 from repshape.responses import Gaussians, Trials
 
 S = TypeVar("S", bound=Sink)
+
+# Settings that are known once a model has run: how trials are divided among passes, what was
+# switched on, and the size of the batches if the responses depend on it.
+FOUND = ("passes", "switched_on", "batch_size")
 
 
 class EqualTrialsWarning(UserWarning):
@@ -39,12 +52,26 @@ class Collection:
     covariance : str or None
         Estimator of the moments; None to keep trials.
     progress : bool or None
+    choice : {"auto", "per-example", "per-pass"}
+        How trials are divided among passes.
     """
 
     passes: Passes
     conditions: Labels
     covariance: str | None
     progress: bool | None
+    choice: str = AUTO
+
+    def planned(self, layers: Sequence[Layer], stacklevel: int = 3) -> Collection:
+        """Return the collection with its plan, for which the model runs a few times."""
+        plan = find_plan(self.passes, layers, self.choice)
+        if plan.skipped:
+            words = (
+                f"noise='dropout' could not switch on {listed(plan.skipped.values())}. The "
+                f"responses lack this noise. {REMEDY}"
+            )
+            warnings.warn(words, SkippedNoiseWarning, stacklevel=stacklevel)  # of collect
+        return replace(self, passes=replace(self.passes, plan=plan))
 
     def in_memory(self, layers: Sequence[Layer]) -> dict[str, Gaussians | Trials]:
         """Return the network of each layer."""
@@ -62,17 +89,34 @@ class Collection:
     ) -> Cohort:
         """Add the network of each layer to a cohort, except those that it has already."""
         common = self._settings()
-        records = [
-            self._record(name, common | {"layer": layer.name, "readout": layer.setting}, metadata)
-            for name, layer in zip(names, layers, strict=True)
+        settings = [
+            common | {"layer": layer.name, "readout": layer.setting} | dict.fromkeys(FOUND)
+            for layer in layers
         ]
+        records = [
+            self._record(name, one, metadata) for name, one in zip(names, settings, strict=True)
+        ]
+        self._check_present(cohort, records, apart=FOUND)  # before the first pass
+        planned = self.planned(layers, stacklevel=4)
+        found = planned._found()
+        records = [replace(one, metadata=one.metadata | found) for one in records]
+        self._check_present(cohort, records)
+        return planned._add_missing(cohort, layers, records)
+
+    def _check_present(
+        self, cohort: Cohort, records: list[Record], apart: Sequence[str] = ()
+    ) -> None:
+        """Raise if a cohort has other conditions, or other networks with these names."""
         for record in records:
             for other in cohort.records[:1]:
                 check_same_conditions(other, record)
         present = dict(zip(cohort.labels, cohort.records, strict=True))
         for record in records:
             if record.name in present:
-                check_same_settings(present[record.name], record)
+                check_same_settings(present[record.name], record, apart)
+
+    def _add_missing(self, cohort: Cohort, layers: list[Layer], records: list[Record]) -> Cohort:
+        present = set(cohort.labels)
         todo = {
             layer.name: record
             for layer, record in zip(layers, records, strict=True)
@@ -84,7 +128,7 @@ class Collection:
         elif missing:
             for name, network in self.in_memory(missing).items():
                 cohort.add(todo[name].name, network, **todo[name].metadata)
-        return cohort[names]
+        return cohort[[record.name for record in records]]
 
     def _to_disk(self, cohort: Cohort, layers: list[Layer], records: dict[str, Record]) -> None:
         """Write trials as they come; each network appears once it is complete."""
@@ -120,7 +164,7 @@ class Collection:
             epsilon = passes.run(layers, take)
         equal = [name for name, sink in sinks.items() if sink.all_equal(epsilon)]
         if equal and passes.n_trials > 1:
-            _warn_of_equal_trials(equal, passes.noise)
+            _warn_of_equal_trials(equal, passes)
         return sinks
 
     def _settings(self) -> dict[str, Any]:
@@ -134,6 +178,16 @@ class Collection:
             "covariance": self.covariance,
             "weights": weights_hash(passes.model),
             "inputs": inputs_hash(passes.inputs),
+        }
+
+    def _found(self) -> dict[str, Any]:
+        """Return what was found out about the model, and decides its responses."""
+        passes, plan = self.passes, self.passes.plan
+        size = plan.group if plan.per_pass else passes.batch_size
+        return {
+            "passes": PER_PASS if plan.per_pass else PER_EXAMPLE,
+            "switched_on": switched_on(passes),
+            "batch_size": size if plan.draws else None,  # otherwise it decides nothing
         }
 
     def _record(self, name: str, settings: dict[str, Any], metadata: Mapping[str, Any]) -> Record:
@@ -151,23 +205,29 @@ class Collection:
         )
 
 
-def check_same_settings(present: Record, wanted: Record) -> None:
+def check_same_settings(present: Record, wanted: Record, apart: Sequence[str] = ()) -> None:
     """Raise unless a network of a cohort is the one that would be collected."""
     for key, value in wanted.metadata.items():
         known = present.metadata.get(key)
-        if known != value:
+        if known != value and key not in apart:
             raise InputError(
                 f"The cohort already has a network named {wanted.name!r} with {key}={known!r}, and "
                 f"not {value!r}. Choose another name, or collect into another cohort."
             )
 
 
-def _warn_of_equal_trials(layers: list[str], noise: Noise) -> None:
+def _warn_of_equal_trials(layers: list[str], passes: Passes) -> None:
     where = f"layer {layers[0]!r}" if len(layers) == 1 else f"the layers {list_labels(layers)}"
-    remedy = (
-        "Pass 'noise', such as noise='dropout' or the standard deviation of noise of the inputs."
-        if noise.setting is None
-        else f"The noise {noise.setting!r} does not reach it."
-    )
+    noise, plan = passes.noise.setting, passes.plan
+    remedy = f"The noise {noise!r} does not reach it."
+    if plan.draws and noise is None:
+        remedy = (
+            "The model draws random numbers, but each pass has the same ones: does it set a seed?"
+            if plan.per_pass
+            else "Trials in one pass share their noise: pass passes='per-pass'."
+        )
+    elif noise is None:
+        remedy = "Pass 'noise', such as noise='dropout' or the standard deviation of noise of the "
+        remedy += "inputs."
     words = f"All trials of {where} are equal, as if there were no noise. {remedy}"
     warnings.warn(words, EqualTrialsWarning, stacklevel=5)  # the caller of collect

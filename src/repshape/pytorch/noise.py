@@ -2,12 +2,14 @@
 
 Every trial has a stream of random numbers of its own, which depends on the seed, the condition and
 the trial alone. So dropout and noise of the inputs do not depend on the size of the batches, nor on
-the device. What a model draws by itself, from PyTorch's generators, is seeded batch by batch.
+the device. What a model draws by itself, from the generators of PyTorch, NumPy and Python, is
+seeded batch by batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,8 +27,15 @@ NoiseLike: TypeAlias = str | float | Callable[[Tensor, np.random.Generator], Ten
 AddNoise: TypeAlias = Callable[[Tensor, np.random.Generator], Tensor]
 
 DROPOUT = "dropout"
-# These drop whole channels, the second dimension of what they are given.
-CHANNEL_DROPOUTS = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+# Kinds of dropout whose masks are drawn here, and the dimensions that a batch of each must have.
+# The last three drop whole channels, the second dimension. Given another number of dimensions, they
+# take the batch for something else.
+MASKED = {
+    nn.Dropout: range(2, 100),
+    nn.Dropout1d: (3,),
+    nn.Dropout2d: (3, 4),
+    nn.Dropout3d: (5,),
+}
 # They apply dropout inside, with probability `dropout`, if they are in train mode.
 WITH_DROPOUT_INSIDE = (nn.MultiheadAttention, nn.RNNBase)
 # The largest number of conditions and of trials that the key of a stream can hold.
@@ -64,16 +73,11 @@ class Noise:
     dropout: bool = False
 
     @classmethod
-    def of(cls, noise: NoiseLike | None, model: nn.Module) -> Noise:
+    def of(cls, noise: NoiseLike | None) -> Noise:
         """Return the noise that the parameter of `collect` describes, or raise."""
         if noise is None:
             return cls(None)
         if isinstance(noise, str) and noise == DROPOUT:
-            if not any(drops(module) for module in model.modules()):
-                raise InputError(
-                    "noise='dropout' needs a model with a dropout layer whose probability is above "
-                    f"0. The {type(model).__name__} has none."
-                )
             return cls(DROPOUT, dropout=True)
         if callable(noise):
             return cls(getattr(noise, "__qualname__", type(noise).__name__), add=noise)
@@ -125,21 +129,38 @@ class Dropout:
 
     It is on in dropout layers that are in train mode, and with ``everywhere`` in all of them. Kinds
     of dropout whose masks cannot be drawn here are put into train mode, and draw by themselves.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    everywhere : bool
+    trained : iterable of torch.nn.Module
+        Other modules to put into train mode, which draw by themselves.
+    unaligned : iterable of torch.nn.Module
+        Dropout layers whose first dimension is not that of the batch, whatever its size.
     """
 
-    def __init__(self, model: nn.Module, everywhere: bool) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        everywhere: bool,
+        trained: Iterable[nn.Module] = (),
+        unaligned: Iterable[nn.Module] = (),
+    ) -> None:
         self._modules = [
             one for one in model.modules() if drops(one) and (everywhere or one.training)
         ]
+        self._trained = list(trained)
+        self.unaligned = set(unaligned)
         self.streams: list[np.random.Generator] = []
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Switch dropout on, and leave all modules as they were."""
         with ExitStack() as stack:
-            for module in self._modules:
+            for module in [*self._modules, *self._trained]:
                 stack.callback(setattr, module, "training", module.training)
-                ours = type(module) is nn.Dropout or isinstance(module, CHANNEL_DROPOUTS)
+                ours = type(module) in MASKED and module not in self.unaligned
                 module.training = not ours
                 if ours:
                     stack.callback(module.register_forward_hook(self._mask).remove)
@@ -148,32 +169,53 @@ class Dropout:
     def _mask(self, module: nn.Module, arguments: Any, output: Any) -> Tensor:
         """Return what a dropout layer in evaluation mode returned, with units dropped."""
         assert isinstance(module, _DropoutNd)
-        shape = list(output.shape[1:])
-        if isinstance(module, CHANNEL_DROPOUTS):
-            shape[1:] = [1] * len(shape[1:])
-        if not shape or len(output) != len(self.streams):  # its rows are not those of the batch
+        if output.ndim not in MASKED[type(module)] or len(output) != len(self.streams):
+            self.unaligned.add(module)
             module.training = True
             dropped: Tensor = module.forward(output)
             module.training = False
             return dropped
+        shape = list(output.shape[1:])
+        if type(module) is not nn.Dropout:
+            shape[1:] = [1] * len(shape[1:])
         kept = np.stack([rng.random(shape, dtype=np.float32) >= module.p for rng in self.streams])
         mask = torch.from_numpy(kept).to(output.device, output.dtype)
         thinned: Tensor = output * (mask / max(1 - module.p, torch.finfo(mask.dtype).tiny))
         return thinned
 
 
-@contextmanager
-def private_randomness(device: torch.device) -> Iterator[None]:
-    """Leave PyTorch's generators as they were, whatever is seeded and drawn inside."""
+def generator_states(device: torch.device) -> tuple[bytes, bytes]:
+    """Return the states of PyTorch's generators, and of NumPy's and Python's, which all share."""
+    own = torch.random.get_rng_state().numpy().tobytes()
+    if (backend := _backend(device)) is not None:
+        own += backend.get_rng_state(device).cpu().numpy().tobytes()
+    kind, words, *rest = np.random.get_state()  # noqa: NPY002 (what models draw from)
+    return own, np.asarray(words).tobytes() + repr((kind, rest, random.getstate())).encode()
+
+
+def _backend(device: torch.device) -> Any:
+    """Return the module of an accelerator that has a generator for each device, or None."""
     backend = getattr(torch, device.type, None)
     indexed = device.type != "cpu" and hasattr(backend, "device_count")
+    return backend if indexed else None
+
+
+@contextmanager
+def private_randomness(device: torch.device) -> Iterator[None]:
+    """Leave the generators that all share as they were, whatever is seeded and drawn inside."""
+    indexed = _backend(device) is not None
     places = [device.index or 0] if indexed else []
     kind = device.type if indexed else "cuda"
-    with torch.random.fork_rng(devices=places, device_type=kind):
+    with ExitStack() as stack:
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
+        stack.enter_context(torch.random.fork_rng(devices=places, device_type=kind))
         yield
 
 
-def seed_batch(seed: int, first_row: int) -> None:
-    """Seed PyTorch's generators for a batch, by the first of its trials."""
-    state = np.random.SeedSequence([seed, first_row]).generate_state(1, np.uint64)[0]
+def seed_batch(seed: int, *key: int) -> None:
+    """Seed the generators that all share for a batch, which the key identifies."""
+    state = np.random.SeedSequence([seed, *key]).generate_state(1, np.uint64)[0]
     torch.manual_seed(int(state >> np.uint64(1)))
+    np.random.seed(int(state & np.uint64(2**32 - 1)))  # noqa: NPY002 (what models draw from)
+    random.seed(int(state))

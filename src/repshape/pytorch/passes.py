@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,11 @@ from repshape.pytorch.noise import Dropout, Noise, private_randomness, seed_batc
 
 # Weights and inputs are hashed in parts of this many bytes; of a hash, so many digits are kept.
 HASHED_BYTES, HASH_DIGITS = 2**24, 16
+# With one trial in each pass, responses of at most this many bytes wait for their other trials.
+HELD_BYTES = 2**28
+
+# Takes a condition, a trial, and from this trial on an array (trials, neurons) for each layer.
+Take: TypeAlias = Callable[[int, int, dict[str, FloatArray]], None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,9 @@ def check_model(model: Any) -> Place:
     for name, module in model.named_modules():
         if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None):
             remedy = (
-                "Call model.eval() first; dropout is switched on with noise='dropout'."
+                "Call model.eval() first; dropout is switched on with noise='dropout'. For Monte "
+                "Carlo batch normalisation, replace it by a module that draws statistics of "
+                "batches of training data in each pass."
                 if module.running_mean is not None
                 else "It keeps no running statistics: train it with track_running_stats=True."
             )
@@ -97,6 +104,60 @@ def _plain_attention() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """How the trials are divided among forward passes, and what is switched on in the model.
+
+    Attributes
+    ----------
+    per_pass : bool
+        Whether a pass has at most one trial of each condition, because trials in one pass would
+        share noise.
+    draws : bool
+        Whether the model draws random numbers by itself, which depend on the size of the batches.
+    trained : dict of str to torch.nn.Module
+        Modules of the model that draw noise in train mode only, and are put into it.
+    unaligned : frozenset of torch.nn.Module
+        Dropout layers whose first dimension is not that of the batch.
+    group : int
+        Conditions in a pass, if ``per_pass``.
+    skipped : dict of str to str
+        Modules whose noise stays off, and what it is, in words.
+    """
+
+    per_pass: bool = False
+    draws: bool = False
+    trained: dict[str, nn.Module] = field(default_factory=dict)
+    unaligned: frozenset[nn.Module] = frozenset()
+    group: int = 1
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+class Forward:
+    """A model that is ready: dropout is on, and generators are private."""
+
+    def __init__(self, passes: Passes, dropout: Dropout) -> None:
+        self._passes, self.dropout = passes, dropout
+
+    def __call__(self, rows: npt.NDArray[np.int_], *key: int) -> None:
+        """Run some rows, with conditions in ascending order.
+
+        What the model draws by itself depends on the key; by default, on the first row.
+        """
+        passes = self._passes
+        conditions, trials = np.divmod(rows, passes.n_trials)
+        streams = [
+            trial_stream(passes.seed, int(m), int(trial))
+            for m, trial in zip(conditions, trials, strict=True)
+        ]
+        self.dropout.streams = streams
+        seed_batch(passes.seed, *(key or (int(rows[0]),)))
+        first = int(conditions[0])
+        unique = take_inputs(passes.inputs, slice(first, int(conditions[-1]) + 1), passes.place)
+        clean = unique[torch.from_numpy(conditions - first).to(unique.device)]
+        passes.model(passes.noise.inputs(clean, streams))
+
+
+@dataclass(frozen=True)
 class Passes:
     """All trials of all conditions: trial l of condition m is row ``m * n_trials + l``.
 
@@ -107,6 +168,7 @@ class Passes:
     place : Place
     noise : Noise
     n_trials, batch_size, seed : int
+    plan : Plan
     """
 
     model: nn.Module
@@ -116,52 +178,74 @@ class Passes:
     n_trials: int
     batch_size: int
     seed: int
+    plan: Plan = field(default_factory=Plan)
 
     @property
     def n_rows(self) -> int:
         """Number of rows: conditions times trials."""
         return len(self.inputs) * self.n_trials
 
-    def run(
-        self, layers: Sequence[Layer], take: Callable[[int, int, dict[str, FloatArray]], None]
-    ) -> float:
+    @contextmanager
+    def ready(self, capture: Capture) -> Iterator[Forward]:
+        """Yield what runs some rows; leave the model as it was."""
+        plan = self.plan
+        dropout = Dropout(self.model, self.noise.dropout, plan.trained.values(), plan.unaligned)
+        contexts = private_randomness(self.place.device), _plain_attention(), torch.no_grad()
+        # Dropout first: hooks run in the order in which they are registered.
+        with contexts[0], contexts[1], contexts[2], dropout.on(), capture.attached():
+            yield Forward(self, dropout)
+
+    def run(self, layers: Sequence[Layer], take: Take) -> float:
         """Run every batch, and hand over the responses of one condition after the other.
 
         ``take(condition, first_trial, rows)`` gets an array (trials, neurons) for each layer.
         Returns the machine epsilon of the layers.
         """
         capture = Capture(layers)
-        dropout = Dropout(self.model, self.noise.dropout)
-        contexts = private_randomness(self.place.device), _plain_attention(), torch.no_grad()
-        # Dropout first: hooks run in the order in which they are registered.
-        with contexts[0], contexts[1], contexts[2], dropout.on(), capture.attached():
+        with self.ready(capture) as forward:
+            if self.plan.per_pass:
+                for first in range(0, len(self.inputs), self.plan.group):
+                    self._run_group(first, forward, capture, take)
+                return capture.epsilon
             for start in range(0, self.n_rows, self.batch_size):
                 stop = min(start + self.batch_size, self.n_rows)
                 capture.begin(stop - start)
-                self._forward(np.arange(start, stop), dropout)
+                forward(np.arange(start, stop))
                 self._hand_over(start, stop, capture.rows(), take)
         return capture.epsilon
 
-    def _forward(self, rows: npt.NDArray[np.int_], dropout: Dropout) -> None:
-        conditions, trials = np.divmod(rows, self.n_trials)
-        streams = [
-            trial_stream(self.seed, int(m), int(trial))
-            for m, trial in zip(conditions, trials, strict=True)
-        ]
-        dropout.streams = streams
-        seed_batch(self.seed, int(rows[0]))
-        first = int(conditions[0])
-        unique = take_inputs(self.inputs, slice(first, int(conditions[-1]) + 1), self.place)
-        clean = unique[torch.from_numpy(conditions - first).to(unique.device)]
-        self.model(self.noise.inputs(clean, streams))
+    def _run_group(self, first: int, forward: Forward, capture: Capture, take: Take) -> None:
+        """Run one trial of some conditions in each pass.
 
-    def _hand_over(
-        self,
-        start: int,
-        stop: int,
-        rows: dict[str, FloatArray],
-        take: Callable[[int, int, dict[str, FloatArray]], None],
-    ) -> None:
+        What the model draws by itself depends on the trial alone, so that noise which it draws once
+        in a pass does not depend on the size of the groups.
+        """
+        conditions = np.arange(first, min(first + self.plan.group, len(self.inputs)))
+        held: dict[str, FloatArray] = {}
+        begin = 0  # the first trial that is held
+        for trial in range(self.n_trials):
+            capture.begin(len(conditions))
+            forward(conditions * self.n_trials + trial, trial)
+            for name, rows in capture.rows().items():
+                if name not in held:
+                    held[name] = np.empty(
+                        (len(conditions), self._held_trials(rows), *rows.shape[1:])
+                    )
+                held[name][:, trial - begin] = rows
+            last = trial + 1 == self.n_trials
+            if last or trial + 1 - begin == min(one.shape[1] for one in held.values()):
+                for k, m in enumerate(conditions):
+                    span = slice(0, trial + 1 - begin)
+                    take(int(m), begin, {name: one[k, span] for name, one in held.items()})
+                begin = trial + 1
+
+    def _held_trials(self, rows: FloatArray) -> int:
+        """Return how many trials are held: all of them, if there are several conditions."""
+        if len(rows) > 1:
+            return self.n_trials
+        return min(self.n_trials, max(HELD_BYTES // max(rows.nbytes, 1), 1))
+
+    def _hand_over(self, start: int, stop: int, rows: dict[str, FloatArray], take: Take) -> None:
         row = start
         while row < stop:
             condition, trial = divmod(row, self.n_trials)
