@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from repshape.engine.cross import cross
     from repshape.engine.run import pairwise, pairwise_many
     from repshape.io.cohort import Cohort
+    from repshape.io.matched import draw_matched
     from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import repair
     from repshape.matrix.triangles import triangle_violations
@@ -52,6 +53,7 @@ _HOMES = {
     "WassersteinShapeMetric": "metrics.wasserstein",
     "as_network": "responses",
     "cross": "engine.cross",
+    "draw_matched": "io.matched",
     "embed": "analysis.embedding",
     "estimate_moments": "moments",
     "pairwise": "engine.run",
@@ -83,6 +85,7 @@ __all__ = [
     "baselines",
     "cross",
     "datasets",
+    "draw_matched",
     "embed",
     "errors",
     "estimate_moments",

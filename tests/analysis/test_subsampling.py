@@ -8,7 +8,8 @@ import pytest
 from repshape import Gaussians, GaussianShapeMetric, Trials
 from repshape.analysis import subsample
 from repshape.errors import InputError, InputTypeError
-from repshape.inference.resampling import take_conditions, take_neurons, take_trials
+from repshape.inference.resampling import take_conditions
+from repshape.responses.drawing import take_neurons, take_trials
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 5, 30, 6)) * np.linspace(0.5, 2.0, 6) + RNG.normal(size=(2, 5, 1, 6))

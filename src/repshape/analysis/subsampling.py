@@ -13,16 +13,11 @@ from repshape._compact import compact_repr
 from repshape._parallel import run_all
 from repshape.analysis.interpolation import sweep_pair
 from repshape.errors import InputError, check_boolean, check_choice, check_integer, check_real
-from repshape.inference.resampling import (
-    draw,
-    take_conditions,
-    take_neurons,
-    take_trials,
-    with_conditions,
-)
+from repshape.inference.resampling import take_conditions, with_conditions
 from repshape.metrics.base import check_same_conditions, in_one_space
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network, as_trials
+from repshape.responses.drawing import draw, take_neurons, take_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.errors import InputError, check_integer
-from repshape.inference.resampling import take_trials
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
+from repshape.responses.drawing import take_trials
 
 IntArray = npt.NDArray[np.intp]
 

@@ -119,7 +119,7 @@ class Confounds:
         listed = ", ".join(f"{name} {count:g}" for name, count in counts.items())
         return (
             f"Groups differ in their numbers of trials (median {listed}): draw the same "
-            "number from all networks before you compare them."
+            "number from all of them with repshape.draw_matched(cohort, 'trials')."
         )
 
     def _warn(self, stacklevel: int) -> None:

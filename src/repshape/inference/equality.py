@@ -154,7 +154,8 @@ def _check_sizes(x: Trials, y: Trials, metric: ShapeMetric[Any]) -> None:
         raise InputError(
             "After PCA, networks can be tested for equality only if they have the same number of "
             "neurons, because noise changes the components of a small network more. Got "
-            f"{x.n_neurons} and {y.n_neurons} neurons. Draw the same number of neurons from both."
+            f"{x.n_neurons} and {y.n_neurons} neurons. Draw the same number from both: "
+            "x, y = repshape.draw_matched([x, y])."
         )
 
 

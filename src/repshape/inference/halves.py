@@ -15,10 +15,10 @@ from repshape._parallel import run_all
 from repshape.errors import InputError
 from repshape.inference.estimates import Moments, Resampled, Settings
 from repshape.inference.jackknife import jackknife_error, warn_few_trials
-from repshape.inference.resampling import take_trials
 from repshape.inference.split_variance import SplitDesign
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.responses import Trials
+from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

@@ -13,11 +13,12 @@ from scipy.stats import t as student
 from repshape._parallel import run_all
 from repshape.errors import InputError
 from repshape.inference.estimates import FewTrialsWarning, Moments, Resampled, Settings
-from repshape.inference.resampling import Groups, split_trials, take_trials
+from repshape.inference.resampling import Groups, split_trials
 from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
+from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -119,7 +120,8 @@ def _without(network: Trials, rows: list[npt.NDArray[np.intp]]) -> Trials:
     kept = [
         np.delete(np.arange(int(L)), gone) for L, gone in zip(network.n_trials, rows, strict=True)
     ]
-    return take_trials(network, kept)
+    chosen: Trials = take_trials(network, kept)
+    return chosen
 
 
 def _growth(network: Trials, groups: Groups) -> float:

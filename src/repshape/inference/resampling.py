@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from repshape._arrays import condition_weights
 from repshape.metrics.base import ShapeMetric
-from repshape.responses import Gaussians, Kind, Trials
+from repshape.responses import Gaussians, Trials
+from repshape.responses.drawing import draw, repeats, take_trials
 
 IntArray = npt.NDArray[np.intp]
 Groups = list[list[IntArray]]  # trials of each group, by condition
@@ -56,40 +57,13 @@ def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Ga
         return whole.with_responses(take_conditions(whole.flat, index))  # type: ignore[no-any-return]
     # Labels must be distinct, so there are none if a condition is repeated.
     names = network.conditions
-    labels = None if names is None or _repeats(index) else tuple(names[m] for m in index)
+    labels = None if names is None or repeats(index) else tuple(names[m] for m in index)
     if isinstance(network, Gaussians):
         means, stored = network.means[index], network.stored[index]
         return Gaussians._trusted(means, stored, network.kind, labels, network.estimator)
-    return _trials([network.responses[m] for m in index], labels)
-
-
-def take_trials(network: Trials, index: Sequence[IntArray]) -> Trials:
-    """Return the network with the trials ``index[m]`` of each condition m."""
-    whole: Any = network
-    if hasattr(network, "flat"):  # a network with positions
-        return whole.with_responses(take_trials(whole.flat, index))  # type: ignore[no-any-return]
-    chosen = [one[rows] for one, rows in zip(network.responses, index, strict=True)]
-    return _trials(chosen, network.conditions)
-
-
-def take_neurons(network: Trials | Gaussians, index: IntArray) -> Trials | Gaussians:
-    """Return the network with the neurons ``index``; a repeated neuron is a copy.
-
-    >>> take_neurons(Gaussians([[1.0, 2.0]], [[3.0, 4.0]]), np.array([1])).covariances
-    array([[[4.]]])
-    """
-    if isinstance(network, Trials):
-        pooled = np.ascontiguousarray(network.pooled[:, index])
-        return Trials._trusted(pooled, network.n_trials, network.n_dropped, network.conditions)
-    kind: Kind = network.kind
-    stored = network.stored[:, index]
-    if kind == "full":
-        stored = stored[:, :, index]
-    elif kind == "diagonal" and _repeats(index):  # copies of a neuron are correlated
-        same = index[:, None] == index[None, :]
-        kind, stored = "full", stored[:, :, None] * same
-    means = np.ascontiguousarray(network.means[:, index])
-    return Gaussians._trusted(means, np.ascontiguousarray(stored), kind, network.conditions)
+    chosen = [network.responses[m] for m in index]
+    counts = np.array([len(one) for one in chosen], dtype=np.intp)
+    return Trials._trusted(np.concatenate(chosen), counts, np.zeros_like(counts), labels)
 
 
 def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Groups:
@@ -97,21 +71,6 @@ def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Gr
     orders = [rng.permutation(int(L)) for L in network.n_trials]
     parts = [np.array_split(order, n_groups) for order in orders]
     return [[part[g] for part in parts] for g in range(n_groups)]
-
-
-def _repeats(index: IntArray) -> bool:
-    return len(np.unique(index)) < len(index)
-
-
-def _trials(chosen: list[npt.NDArray[np.float64]], labels: tuple[str, ...] | None) -> Trials:
-    counts = np.array([len(one) for one in chosen], dtype=np.intp)
-    return Trials._trusted(np.concatenate(chosen), counts, np.zeros_like(counts), labels)
-
-
-def draw(rng: np.random.Generator, total: int, size: int, replace: bool) -> IntArray:
-    """Return ``size`` random indices below ``total``, in ascending order."""
-    index = rng.choice(total, size=size, replace=replace)
-    return np.asarray(np.sort(index), dtype=np.intp)
 
 
 def with_conditions(metric: M, index: IntArray, total: int) -> M:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.inference.resampling import split_trials, take_trials
+from repshape.inference.resampling import split_trials
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
+from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, overload
 
+import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import count
@@ -313,6 +314,21 @@ class Cohort(Sequence[Network]):
         (('net0', 'net2'), ('net1', 'net2'))
         """
         return self._selected(select_rows(self.metadata, where))
+
+    def draw(
+        self,
+        neurons: int | None = None,
+        trials: int | npt.ArrayLike | None = None,
+        *,
+        random_state: int = 0,
+    ) -> Cohort:
+        """Return a random part of every network, in memory; see `Trials.draw`.
+
+        The draws of the networks are independent. Metadata are kept.
+        """
+        from repshape.io.matched import draw_each
+
+        return draw_each(self, neurons, trials, random_state)
 
     def _selected(self, index: Iterable[int]) -> Cohort:
         """Return a cohort of some of the networks, which are neither copied nor read."""

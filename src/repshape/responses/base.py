@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from repshape._arrays import IntArray, Labels
 from repshape._labels import find_label, find_labels
@@ -43,6 +44,38 @@ class Network(ABC):
             Distinct labels. The conditions of a network without labels are numbered from 0.
         """
         return self._take(np.array(find_labels(conditions, self._names, "condition")))
+
+    def draw(
+        self,
+        neurons: int | None = None,
+        trials: int | npt.ArrayLike | None = None,
+        *,
+        random_state: int = 0,
+    ) -> Self:
+        """Return a random part of the network, drawn without replacement.
+
+        Networks of different sizes differ in their distances for that reason alone. To give all
+        networks of a cohort the same size, call `repshape.draw_matched`.
+
+        Parameters
+        ----------
+        neurons : int, optional
+            Number of neurons to keep.
+        trials : int or sequence of int, optional
+            Number of trials to keep in every condition, or in each.
+        random_state : int
+            Seed.
+
+        Examples
+        --------
+        >>> from repshape import Trials
+        >>> network = Trials(np.arange(24.0).reshape(2, 3, 4))
+        >>> network.draw(neurons=2, trials=2)
+        Trials(2 conditions, 2 trials each, 2 neurons)
+        """
+        from repshape.responses.drawing import draw_part
+
+        return draw_part(self, neurons, trials, random_state)  # type: ignore[no-any-return]
 
     @abstractmethod
     def _take(self, index: IntArray) -> Self:
