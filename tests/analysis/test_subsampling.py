@@ -9,7 +9,6 @@ from repshape import Gaussians, GaussianShapeMetric, Trials
 from repshape.analysis import subsample
 from repshape.errors import InputError, InputTypeError
 from repshape.inference.resampling import take_conditions
-from repshape.responses.drawing import take_neurons, take_trials
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 5, 30, 6)) * np.linspace(0.5, 2.0, 6) + RNG.normal(size=(2, 5, 1, 6))
@@ -65,19 +64,19 @@ def test_same_seed_same_bits_and_frame() -> None:
 def test_parts_of_networks() -> None:
     full = Gaussians(np.arange(4.0).reshape(2, 2), [[[2, 1], [1, 3]], [[5, 0], [0, 6]]])
     np.testing.assert_array_equal(
-        take_neurons(full, np.array([1, 1])).covariances, [[[3, 3], [3, 3]], [[6, 6], [6, 6]]]
+        full._take_neurons(np.array([1, 1])).covariances, [[[3, 3], [3, 3]], [[6, 6], [6, 6]]]
     )
     variances = Gaussians([[1.0, 2.0]], [[3.0, 4.0]])
     np.testing.assert_array_equal(
-        take_neurons(variances, np.array([0, 0])).covariances, [[[3, 3], [3, 3]]]
+        variances._take_neurons(np.array([0, 0])).covariances, [[[3, 3], [3, 3]]]
     )
     thin = Gaussians.from_factors([[1.0, 2.0]], [[[3.0], [4.0]]])
-    np.testing.assert_array_equal(take_neurons(thin, np.array([1])).factors, [[[4.0]]])
+    np.testing.assert_array_equal(thin._take_neurons(np.array([1])).factors, [[[4.0]]])
     named = Trials(X[:2], conditions=["a", "b"])
     assert take_conditions(named, np.array([1])).conditions == ("b",)
     assert take_conditions(named, np.array([1, 1])).conditions is None
     assert take_conditions(full, np.array([1])).means.tolist() == [[2.0, 3.0]]
-    some = take_trials(named, [np.array([0, 0]), np.array([3])])
+    some = named._take_trials([np.array([0, 0]), np.array([3])])
     np.testing.assert_array_equal(some.pooled, X[[0, 0, 1], [0, 0, 3]])
 
 

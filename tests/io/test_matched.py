@@ -97,7 +97,7 @@ def test_what_cannot_be_drawn_is_refused_by_name(options: dict[str, int], words:
 
 
 def test_trials_cannot_be_drawn_from_moments() -> None:
-    with pytest.raises(InputTypeError, match="only from a network with trials"):
+    with pytest.raises(InputTypeError, match="must have trials"):
         rs.Gaussians.points(np.eye(3)).draw(trials=2)
     with pytest.raises(InputError, match="one of 'neurons', 'trials'"):
         rs.draw_matched(recordings(), "units")

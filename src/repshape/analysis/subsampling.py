@@ -17,7 +17,7 @@ from repshape.inference.resampling import take_conditions, with_conditions
 from repshape.metrics.base import check_same_conditions, in_one_space
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network, as_trials
-from repshape.responses.drawing import draw, take_neurons, take_trials
+from repshape.responses.drawing import draw
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -191,10 +191,10 @@ def _draw_parts(
     parts: list[Trials | Gaussians] = []
     for one in networks:
         if over == "neurons":
-            parts.append(take_neurons(one, draw(rng, one.n_neurons, size, replace)))
+            parts.append(one._take_neurons(draw(rng, one.n_neurons, size, replace)))
         elif isinstance(one, Trials):
             rows = [draw(rng, int(L), size, replace) for L in one.n_trials]
-            parts.append(take_trials(one, rows))
+            parts.append(one._take_trials(rows))
     return parts, metric
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from repshape.errors import InputError, check_integer
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
-from repshape.responses.drawing import take_trials
 
 IntArray = npt.NDArray[np.intp]
 
@@ -35,8 +34,7 @@ class BlockPlan:
         """Return random blocks of a network's trials; no trial is in two of them."""
         orders = [rng.permutation(int(L)) for L in network.n_trials]
         return [
-            take_trials(
-                network,
+            network._take_trials(
                 [
                     order[g * b : (g + 1) * b]
                     for order, b in zip(orders, self.sizes.tolist(), strict=True)

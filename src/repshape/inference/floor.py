@@ -16,7 +16,6 @@ from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.responses import NetworkLike, Trials
-from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -127,5 +126,5 @@ def check_floor(network: Trials) -> None:
 def split_square(network: Trials, metric: ShapeMetric[Any], seed: np.random.SeedSequence) -> float:
     """Return the squared distance between random halves of a network's trials."""
     halves = split_trials(network, 2, np.random.default_rng(seed))
-    found = metric.distance(*(take_trials(network, half) for half in halves))
+    found = metric.distance(*(network._take_trials(half) for half in halves))
     return found * abs(found)

@@ -18,7 +18,6 @@ from repshape.inference.jackknife import jackknife_error, warn_few_trials
 from repshape.inference.split_variance import SplitDesign
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.responses import Trials
-from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -130,7 +129,7 @@ class HalfPlan:
         kept = [g for g in range(len(self.groups[0])) if g != gone]
         sides = [[g for g in kept if g in first], [g for g in kept if g not in first]]
         halves = [
-            take_trials(network, _joined([parts[g] for g in side]))
+            network._take_trials(_joined([parts[g] for g in side]))
             for network, parts in zip(self.terms.networks, self.groups, strict=True)
             for side in sides
         ]

@@ -18,7 +18,6 @@ from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
-from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -120,7 +119,7 @@ def _without(network: Trials, rows: list[npt.NDArray[np.intp]]) -> Trials:
     kept = [
         np.delete(np.arange(int(L)), gone) for L, gone in zip(network.n_trials, rows, strict=True)
     ]
-    chosen: Trials = take_trials(network, kept)
+    chosen: Trials = network._take_trials(kept)
     return chosen
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from repshape._arrays import condition_weights
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Gaussians, Trials
-from repshape.responses.drawing import draw, repeats, take_trials
+from repshape.responses.drawing import draw, repeats
 
 IntArray = npt.NDArray[np.intp]
 Groups = list[list[IntArray]]  # trials of each group, by condition
@@ -35,7 +35,7 @@ def resample(networks: Sequence[Trials], over: str, rng: np.random.Generator) ->
     drawn: list[Any] = list(networks)
     if over != "conditions":
         drawn = [
-            take_trials(one, [draw(rng, int(L), int(L), True) for L in one.n_trials])
+            one._take_trials([draw(rng, int(L), int(L), True) for L in one.n_trials])
             for one in networks
         ]
     if over == "trials":

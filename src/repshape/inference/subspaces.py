@@ -12,7 +12,6 @@ import numpy.typing as npt
 from repshape.inference.resampling import split_trials
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
-from repshape.responses.drawing import take_trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -66,7 +65,7 @@ def subspace_overlap(network: Trials, metric: ShapeMetric[Any], rng: np.random.G
     if network.n_trials.min() < 2 or metric.preprocess is None:
         return float("nan")
     halves = split_trials(network, 2, rng)
-    P, Q = (_components(take_trials(network, half), metric) for half in halves)
+    P, Q = (_components(network._take_trials(half), metric) for half in halves)
     return float(np.sum((P.T @ Q) ** 2) / P.shape[1])
 
 

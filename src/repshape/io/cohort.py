@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -19,7 +20,7 @@ from repshape._labels import (
     select_rows,
     shared_labels,
 )
-from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.errors import InputError, InputTypeError, StorageError, check_integer
 from repshape.io.records import (
     Network,
     Record,
@@ -40,6 +41,7 @@ from repshape.io.records import (
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import create_group
 from repshape.responses import NetworkLike
+from repshape.responses.drawing import draw_part
 from repshape.responses.positions import as_any_network
 
 FORMAT = "repshape-cohort"
@@ -326,9 +328,15 @@ class Cohort(Sequence[Network]):
 
         The draws of the networks are independent. Metadata are kept.
         """
-        from repshape.io.matched import draw_each
-
-        return draw_each(self, neurons, trials, random_state)
+        seeds = np.random.SeedSequence(check_integer("random_state", random_state, 0))
+        drawn = Cohort()
+        for record, seed in zip(self._records, seeds.spawn(len(self)), strict=True):
+            try:
+                part = draw_part(self[record.name], neurons, trials, seed)
+            except (InputError, InputTypeError) as error:
+                raise type(error)(f"In network {record.name!r}: {error}") from None
+            drawn.add(record.name, part, **record.metadata)
+        return drawn
 
     def _selected(self, index: Iterable[int]) -> Cohort:
         """Return a cohort of some of the networks, which are neither copied nor read."""

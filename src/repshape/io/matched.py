@@ -6,27 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from repshape.errors import InputError, InputTypeError, check_choice, check_integer
+from repshape.errors import check_choice
 from repshape.io.cohort import Cohort
-from repshape.responses import as_trials
-from repshape.responses.drawing import draw_part
-
-
-def draw_each(
-    cohort: Cohort, neurons: int | None, trials: int | npt.ArrayLike | None, random_state: int
-) -> Cohort:
-    """Return an independent random part of every network; see `Cohort.draw`."""
-    seeds = np.random.SeedSequence(check_integer("random_state", random_state, 0))
-    drawn = Cohort()
-    for record, seed in zip(cohort.records, seeds.spawn(len(cohort)), strict=True):
-        try:
-            part = draw_part(cohort[record.name], neurons, trials, seed)
-        except (InputError, InputTypeError) as error:
-            raise type(error)(f"In network {record.name!r}: {error}") from None
-        drawn.add(record.name, part, **record.metadata)
-    return drawn
 
 
 def draw_matched(
@@ -67,6 +49,6 @@ def draw_matched(
     if "neurons" in wanted:
         neurons = min(record.n_neurons for record in cohort.records)
     if "trials" in wanted:
-        counts = [as_trials(getattr(one, "flat", one)).n_trials for one in cohort]
+        counts = [one._trials.n_trials for one in cohort]
         trials = np.min(counts, axis=0)
     return cohort.draw(neurons, trials, random_state=random_state)

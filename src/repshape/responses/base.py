@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from repshape._arrays import IntArray, Labels
 from repshape._labels import find_label, find_labels
+from repshape.responses.drawing import draw_part
 
 
 class Network(ABC):
@@ -73,13 +75,24 @@ class Network(ABC):
         >>> network.draw(neurons=2, trials=2)
         Trials(2 conditions, 2 trials each, 2 neurons)
         """
-        from repshape.responses.drawing import draw_part
-
         return draw_part(self, neurons, trials, random_state)  # type: ignore[no-any-return]
 
     @abstractmethod
     def _take(self, index: IntArray) -> Self:
         """Return the network with the conditions at distinct positions."""
+
+    @abstractmethod
+    def _take_neurons(self, index: IntArray) -> Self:
+        """Return the network with the neurons ``index``; a repeated neuron is a copy."""
+
+    @abstractmethod
+    def _take_trials(self, index: Sequence[IntArray]) -> Self:
+        """Return the network with the trials ``index[m]`` of each condition m."""
+
+    @property
+    @abstractmethod
+    def _trials(self) -> Any:
+        """The responses trial by trial, or an error if the network is given by its moments."""
 
     @property
     def _names(self) -> tuple[str, ...]:

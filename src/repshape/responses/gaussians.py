@@ -25,8 +25,9 @@ from repshape._arrays import (
 )
 from repshape._labels import check_labels
 from repshape._tables import Labelled, arranged, is_frame, read_frame
-from repshape.errors import InputError, check_integer
+from repshape.errors import InputError, InputTypeError, check_integer
 from repshape.responses.base import Network, is_one_label
+from repshape.responses.drawing import labels_of, repeats
 from repshape.responses.trials import Trials
 
 Kind = Literal["full", "diagonal", "factors"]
@@ -169,6 +170,24 @@ class Gaussians(Network):
     def __getitem__(self, key: Any) -> Gaussians:
         """Return the network of one condition, or of several."""
         return self.select([key] if is_one_label(key) else key)
+
+    def _take_neurons(self, index: IntArray) -> Gaussians:
+        kind, stored = self.kind, self.stored[:, index]
+        if kind == "full":
+            stored = stored[:, :, index]
+        elif kind == "diagonal" and repeats(index):  # copies of a neuron are correlated
+            same = index[:, None] == index[None, :]
+            kind, stored = "full", stored[:, :, None] * same
+        means, stored = (np.ascontiguousarray(one) for one in (self.means[:, index], stored))
+        names = labels_of(self.neurons, index)
+        return Gaussians._trusted(means, stored, kind, self.conditions, neurons=names)
+
+    def _take_trials(self, index: Sequence[IntArray]) -> Gaussians:
+        raise AssertionError("moments have no trials")
+
+    @property
+    def _trials(self) -> Trials:
+        raise InputTypeError(f"The network must have trials. Got {self!r} instead.")
 
     def _take(self, index: IntArray) -> Gaussians:
         shrinkage = self.shrinkage[index] if isinstance(self.shrinkage, np.ndarray) else None

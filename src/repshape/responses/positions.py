@@ -17,6 +17,7 @@ from repshape._tensors import is_array_like, to_numpy
 from repshape.errors import InputError, InputTypeError
 from repshape.responses.base import Network
 from repshape.responses.convert import as_network
+from repshape.responses.drawing import labels_of
 from repshape.responses.gaussians import Gaussians
 from repshape.responses.trials import Trials
 
@@ -150,6 +151,14 @@ class PositionNetwork(Network):
 
     def _take(self, index: IntArray) -> PositionNetwork:
         return self.with_responses(self.flat._take(index))
+
+    def _take_neurons(self, index: IntArray) -> PositionNetwork:
+        starts = self.n_neurons * np.arange(self.n_positions)
+        flat = self.flat._take_neurons((starts[:, None] + index).ravel())
+        return PositionNetwork._trusted(flat, self.positions, labels_of(self.neurons, index))
+
+    def _take_trials(self, index: Sequence[IntArray]) -> PositionNetwork:
+        return self.with_responses(self.flat._take_trials(index))
 
     @property
     def n_trials(self) -> IntArray:

@@ -36,6 +36,7 @@ from repshape._tables import (
 )
 from repshape.errors import InputError, InputTypeError
 from repshape.responses.base import Network, is_one_label
+from repshape.responses.drawing import labels_of
 from repshape.responses.spikes import count_spikes, read_trial_labels, read_trial_times
 from repshape.responses.windows import Window, window_words
 
@@ -309,6 +310,20 @@ class Trials(Network):
             n_dropped=self.n_dropped[index],
             conditions=self._labels_at(index),
         )
+
+    def _take_neurons(self, index: IntArray) -> Trials:
+        pooled = np.ascontiguousarray(self.pooled[:, index])
+        return self._with(pooled=pooled, neurons=labels_of(self.neurons, index))
+
+    def _take_trials(self, index: Sequence[IntArray]) -> Trials:
+        chosen = [one[rows] for one, rows in zip(self.responses, index, strict=True)]
+        counts = np.array([len(one) for one in chosen], dtype=np.intp)
+        pooled = np.concatenate(chosen)
+        return self._with(pooled=pooled, n_trials=counts, n_dropped=np.zeros_like(counts))
+
+    @property
+    def _trials(self) -> Trials:
+        return self
 
     @cached_property
     def responses(self) -> tuple[FloatArray, ...]:
