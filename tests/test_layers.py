@@ -23,6 +23,7 @@ LAYERS = (
         "_arrays",
         "_compact",
         "_labels",
+        "_memory",
         "_tables",
         "_tensors",
         "_version",
