@@ -24,6 +24,7 @@ LAYERS = (
         "_compact",
         "_joins",
         "_labels",
+        "_memory",
         "_tables",
         "_tensors",
         "_version",

@@ -228,3 +228,30 @@ def test_bad_csv_is_one_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(text)
     with pytest.raises(InputError, match=r"d\.csv"):
         DistanceMatrix.load(tmp_path / "d.csv")
+
+
+def test_a_distance_below_its_lower_bound_is_refused(tmp_path: Path) -> None:
+    values = np.array([[0.0, 1.0], [1.0, 0.0]])
+    DistanceMatrix(values, lower_bounds=1.01 * values).save(tmp_path / "d.npz")
+    words = r"d\.npz is damaged: the distance of pair \(0, 1\), 1, is below its lower bound, 1\.01"
+    with pytest.raises(InputError, match=words):
+        DistanceMatrix.load(tmp_path / "d.npz")
+    DistanceMatrix(values, lower_bounds=(1 + 1e-9) * values).save(tmp_path / "d.npz")  # rounding
+    assert DistanceMatrix.load(tmp_path / "d.npz").complete
+
+
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(",a,b,area,area\na,0,1,V1,V2\nb,1,0,V1,V2\n")
+    with pytest.raises(InputError, match=r"d\.csv has two columns named 'area'"):
+        DistanceMatrix.load(tmp_path / "d.csv")
+
+
+def test_complex_distances_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Distances must be real numbers"):
+        DistanceMatrix(np.array([[0, 1j], [1j, 0]]))
+    example().save(tmp_path / "d.npz")
+    with np.load(tmp_path / "d.npz") as stored:
+        arrays = dict(stored)
+    np.savez(tmp_path / "d.npz", **(arrays | {"values": arrays["values"] + 0j}))
+    with pytest.raises(InputError, match=r"holds complex numbers in 'values'"):
+        DistanceMatrix.load(tmp_path / "d.npz")

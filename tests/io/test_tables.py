@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from repshape.errors import InputError, RepshapeError, StorageError
+from repshape.io import import_cohort
 from repshape.io.tables import read_metadata, read_points, write_table
 
 LABELS = ["=1+1", "-x", "NA", "007", "'quoted", "a\rb", '"c", d']
@@ -126,3 +127,18 @@ def test_damaged_points_are_one_sentence(suffix: str, labels: list[str], tmp_pat
         path.write_bytes(one)
         with pytest.raises(RepshapeError, match=r"not an embedding|not text in UTF-8"):
             read_points(path, labels)
+
+
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("network,area,area\na,V1,V2\n")
+    with pytest.raises(
+        InputError, match=r"^In .*t\.csv: The table has two columns named 'area'\.$"
+    ):
+        read_metadata(tmp_path / "t.csv", ["a"])
+    (tmp_path / "t.csv").write_text("name,file,area,area\na,a.npy,V1,V2\n")
+    with pytest.raises(
+        InputError, match=r"^In .*t\.csv: The table has two columns named 'area'\.$"
+    ):
+        import_cohort([tmp_path / "t.csv"], tmp_path / "cohort")
+    (tmp_path / "t.csv").write_text("network,area,,\na,V1,,\n")  # empty columns of a spreadsheet
+    assert read_metadata(tmp_path / "t.csv", ["a"])["area"].tolist() == ["V1"]

@@ -16,6 +16,7 @@ from repshape.engine.identity import Identity, Permission
 from repshape.engine.store import check_store_path
 from repshape.errors import PROVEN, TELLING_STARTS, InputError, StorageError
 from repshape.io.links import list_folder
+from repshape.io.npz import read_arrays
 from repshape.io.writing import open_output, writable
 from repshape.io.zarr import new_group, read_attributes, readable
 
@@ -164,7 +165,8 @@ class PairStore(SolvedPairs):
 
     def _read(self, file: Path) -> tuple[IndexArray, FloatArray]:
         """Return the pairs of a file whose networks are both part of this run."""
-        with readable(file, REMEDY), np.load(file, allow_pickle=False) as content:
+        with readable(file, REMEDY):
+            content = read_arrays(file)
             keys, numbers = content["keys"], content["numbers"].astype(np.float64)
             fits = keys.shape == (numbers.shape[1], 2) and len(numbers) == len(NUMBERS)
             if str(content["id"]) != self._id or not fits:

@@ -44,6 +44,14 @@ def import_(
             "network.",
         ),
     ] = False,
+    max_bytes: Annotated[
+        str | None,
+        option(
+            "SIZE",
+            "How much a file may expand to, such as 8G. By default a quarter of the memory.",
+            "--max-bytes",
+        ),
+    ] = None,
     nwb: Annotated[bool, typer.Option("--nwb", help="The files are NWB files.")] = False,
     allen: Annotated[
         bool,
@@ -125,7 +133,7 @@ def import_(
             chosen = _nwb_options(given, allen=allen)
             cohort = import_nwb(sources, out, allen=allen, **common, **chosen)
         else:
-            cohort = import_cohort(sources, out, **common)
+            cohort = import_cohort(sources, out, max_bytes=max_bytes, **common)
     found = describe_cohort(cohort)
     lines = [*found.lines, *_dropped_words(cohort.dropped)]
     tell(lines, found.data | {"dropped": cohort.dropped}, as_json=as_json, quiet=quiet)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape._memory import parse_memory
 from repshape._parallel import available_cores
 from repshape.errors import InputError, check_boolean, check_choice, check_integer
 from repshape.io.records import Record
@@ -38,9 +36,6 @@ COPIES_WHILE_PREPARING = 8
 # A polished tile needs its transforms before and after, its starts, and the legs of compositions.
 TRANSFORM_COPIES = 5
 SHARE_OF_MEMORY_FOR_TRANSFORMS = 0.25
-DEFAULT_SHARE_OF_RAM = 0.25
-CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 ITEM_BYTES = 8
 
 
@@ -299,29 +294,3 @@ class Settings:
             scheduler=scheduler,
             tile=None if tile is None else check_integer("tile", tile, 1),
         )
-
-
-def default_memory() -> int:
-    """Return a quarter of the memory that this process may use, in bytes."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):  # a queue may allow less than the machine has
-        total = min(total, int(CGROUP_LIMIT.read_text()))
-    return int(DEFAULT_SHARE_OF_RAM * total)
-
-
-def parse_memory(text: str | int | None) -> int:
-    """Read a number of bytes, such as ``"512M"`` or ``"4 GB"``; None is a quarter of the RAM.
-
-    >>> parse_memory("1.5k")
-    1536
-    """
-    if text is None:
-        return default_memory()
-    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", str(text).lower())
-    try:
-        size = int(float(found[1]) * UNITS[found[2]]) if found else 0
-    except (ValueError, OverflowError):
-        size = 0
-    if size < 1:
-        raise InputError(f"Memory must be a size such as 512M or 4G. Got {text!r}.")
-    return size

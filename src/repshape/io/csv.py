@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -60,6 +61,19 @@ def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
 def csv_cells(text: str) -> list[list[str]]:
     """Return the cells of a CSV file as the text that was written into them."""
     return [[unescape(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
+
+
+def check_columns(names: Sequence[Any], what: str) -> None:
+    """Raise one sentence if two columns of a table have the same name; some may have none.
+
+    >>> check_columns(["name", "area", "area"], "mice.csv")
+    Traceback (most recent call last):
+        ...
+    repshape.errors.InputError: mice.csv has two columns named 'area'.
+    """
+    repeated = [name for name, times in Counter(names).items() if times > 1 and name != ""]
+    if repeated:
+        raise InputError(f"{what} has two columns named {repeated[0]!r}.")
 
 
 def typed_cells(cells: Sequence[str]) -> list[Any]:

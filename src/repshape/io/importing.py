@@ -15,9 +15,12 @@ from repshape.errors import InputError, MissingDependencyError, RepshapeError, c
 from repshape.io.allen import count_allen
 from repshape.io.cohort import Cohort
 from repshape.io.destination import Destination
+from repshape.io.expansion import Expansion, MaxBytes
+from repshape.io.hdf5 import Hdf5Group, open_hdf5, read_dataset
 from repshape.io.mat import read_mat
+from repshape.io.npz import read_arrays
 from repshape.io.nwb_recording import Recording, SpikeCounts
-from repshape.io.paths import check_input_file, open_file, read_text
+from repshape.io.paths import check_input_file, one_line, read_text
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork, as_any_network, has_positions
@@ -33,7 +36,7 @@ Row = tuple[str, str, dict[str, Any]]  # of a manifest: name, file and metadata 
 AnyNetwork = Trials | Gaussians | PositionNetwork
 
 
-def read_network(path: PathLike) -> AnyNetwork:
+def read_network(path: PathLike, *, max_bytes: int | str | None = None) -> AnyNetwork:
     """Read one network from a file.
 
     Parameters
@@ -51,6 +54,9 @@ def read_network(path: PathLike) -> AnyNetwork:
         neurons) or (conditions, trials, height, width, channels), or ``means`` without the axis of
         trials. Their ``covariances`` have time * neurons rows and columns. An array of any name is
         read as ``trials`` if it has four or five dimensions.
+    max_bytes : int or str, optional
+        How much the file may expand to, in bytes or such as ``"8 GB"``; by default a quarter of
+        the memory, or the size of the file if that is larger.
 
     Returns
     -------
@@ -77,7 +83,7 @@ def read_network(path: PathLike) -> AnyNetwork:
     check_input_file(file)
     try:
         read = read_mat if suffix == MATLAB else _read_hdf5 if suffix in HDF5 else _read_numpy
-        arrays = read(file, inside)
+        arrays = read(file, inside, max_bytes)
         return as_any_network(_interpret(arrays, str(path)))  # type: ignore[no-any-return]
     except RepshapeError as error:
         if isinstance(error, MissingDependencyError) or name in str(error):
@@ -94,6 +100,7 @@ def import_cohort(
     replace: Iterable[str] | None = None,
     name_column: str = "name",
     file_column: str = "file",
+    max_bytes: int | str | None = None,
 ) -> Cohort:
     """Build a cohort on disk, or add networks to one, whole or not at all.
 
@@ -120,6 +127,8 @@ def import_cohort(
         With ``add``, names of networks that replace those of the same name in the cohort.
     name_column, file_column : str
         The columns of the manifests that hold the name and the file of a network.
+    max_bytes : int or str, optional
+        How much each file may expand to; see `read_network`.
 
     Returns
     -------
@@ -135,7 +144,11 @@ def import_cohort(
     """
     rows = _all_rows(sources, name_column, file_column)
     target = Destination.checked(out, [name for name, _, _ in rows], add=add, replace=replace)
-    return _save_rows(rows, lambda file: (read_network(file), {}), target, common_conditions)
+
+    def read(file: str) -> tuple[AnyNetwork, Mapping[str, Any]]:
+        return read_network(file, max_bytes=max_bytes), {}
+
+    return _save_rows(rows, read, target, common_conditions)
 
 
 def import_nwb(
@@ -243,9 +256,10 @@ def _rows(source: Path, name_column: str, file_column: str) -> list[Row]:
     text = read_text(source)
     try:
         table = parse_csv(text, (name_column, file_column))
+    except InputError as error:
+        raise InputError(f"In {source}: {error}") from None
     except ValueError as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{source} cannot be read as a manifest: {reason}") from None
+        raise InputError(f"{source} cannot be read as a manifest: {one_line(error)}.") from None
     for column in (name_column, file_column):
         if column not in table.columns:
             listed = ", ".join(map(repr, table.columns))
@@ -267,6 +281,11 @@ def _metadata(row: pd.Series[Any], columns: Sequence[str]) -> dict[str, Any]:
 
 def _interpret(arrays: Mapping[str, Any], path: str) -> Any:
     """Return the network that named arrays describe."""
+    for name, values in arrays.items():
+        parts = values if isinstance(values, list) else [values]
+        if any(np.iscomplexobj(part) for part in parts):
+            of = f" of {name!r}" if name else ""
+            raise InputError(f"The numbers{of} in {path} are complex; responses must be real.")
     labels = {noun: _labels(arrays.get(noun), noun) for noun in LABELS}
     if "trials" in arrays:
         trials = arrays["trials"]
@@ -325,40 +344,38 @@ def _labels(labels: Any, noun: str) -> list[Any] | None:
         raise InputError(f"The names of the {noun} are not text in UTF-8.") from None
 
 
-def _read_hdf5(file: Path, inside: str) -> dict[str, Any]:
+def _read_hdf5(file: Path, inside: str, max_bytes: MaxBytes) -> dict[str, Any]:
+    limit = Expansion(file, max_bytes)
     try:
-        import h5py
-    except ImportError:
-        raise MissingDependencyError(
-            "HDF5 files need h5py: pip install 'repshape[hdf5]'."
-        ) from None
-    try:
-        with h5py.File(file, "r") as opened:
-            node = opened[inside] if inside else opened
-            if isinstance(node, h5py.Dataset):
-                return {"": node[...]}
-            return {name: one[...] for name, one in node.items() if isinstance(one, h5py.Dataset)}
+        with open_hdf5(file, "HDF5 files need h5py: pip install 'repshape[hdf5]'.") as opened:
+            root = Hdf5Group(opened, file)
+            node = root[inside] if inside else root
+            if not isinstance(node, Hdf5Group):
+                return {"": read_dataset(node, limit)}
+            return {
+                name: read_dataset(one, limit)
+                for name, one in node.members()
+                if not isinstance(one, Hdf5Group)
+            }
     except KeyError:
         raise InputError(f"{file} has no array or group {inside!r}.") from None
-    except (OSError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{file} cannot be read as HDF5: {reason}") from None
+    except RepshapeError:
+        raise
+    except Exception as error:  # whatever a damaged file makes HDF5 raise
+        reason = one_line(error)
+        raise InputError(f"{file} cannot be read as HDF5: {reason}.") from None
 
 
-def _read_numpy(file: Path, inside: str) -> dict[str, Any]:
-    with open_file(file) as handle:
-        try:
-            loaded = np.load(handle, allow_pickle=False)
-            if not isinstance(loaded, Mapping):
-                return {"": loaded}
-            if inside and inside not in loaded:
-                raise InputError(f"{file} has no array {inside!r}.")
-            names = [inside] if inside else list(loaded.keys())
-            return {"" if inside else name: loaded[name] for name in names}
-        except RepshapeError:
-            raise
-        except Exception:  # whatever a damaged file makes NumPy raise
-            raise InputError(
-                f"{file} cannot be read as NumPy arrays: it is damaged, cut short, or holds "
-                "Python objects."
-            ) from None
+def _read_numpy(file: Path, inside: str, max_bytes: MaxBytes) -> dict[str, Any]:
+    try:
+        arrays = read_arrays(file, max_bytes, {inside} if inside else None)
+    except RepshapeError:
+        raise
+    except Exception:  # whatever a damaged file makes NumPy raise
+        raise InputError(
+            f"{file} cannot be read as NumPy arrays: it is damaged, cut short, or holds "
+            "Python objects."
+        ) from None
+    if inside and inside not in arrays and "" not in arrays:
+        raise InputError(f"{file} has no array {inside!r}.")
+    return {"" if inside else name: array for name, array in arrays.items()}

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from repshape.errors import InputError, MissingDependencyError
+from repshape.errors import InputError, RepshapeError
+from repshape.io.expansion import Expansion, MaxBytes
+from repshape.io.hdf5 import Hdf5Group, open_hdf5, read_dataset
+from repshape.io.mat_sizes import check_sizes
 from repshape.io.paths import open_file
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 USER_BLOCK = 512  # bytes of MATLAB's own header, before HDF5 begins
+NEEDS = "MATLAB files of version 7.3 need h5py: pip install 'repshape[hdf5]'."
+DEEPEST = 16  # groups and cells inside one another
 
 
-def read_mat(file: Path, inside: str) -> dict[str, Any]:
+def read_mat(file: Path, inside: str, max_bytes: MaxBytes = None) -> dict[str, Any]:
     """Return the variables of a file, or one of them, or the fields of a struct, by name.
 
-    Arrays have the shape that MATLAB shows. A cell array becomes a list, and text a string.
+    Arrays have the shape that MATLAB shows. A cell array becomes a list, and text a string. The
+    file may expand to ``max_bytes``; see `repshape.io.expansion.Expansion`.
     """
     with open_file(file) as handle:
         start = handle.read(USER_BLOCK + len(HDF5_SIGNATURE))
     newer = HDF5_SIGNATURE in (start[: len(HDF5_SIGNATURE)], start[USER_BLOCK:])
+    limit = Expansion(file, max_bytes)
     try:
-        variables = _read_newer(file) if newer else _read_older(file)
-    except (InputError, MissingDependencyError):
+        variables = _read_newer(file, limit) if newer else _read_older(file, limit)
+    except RepshapeError:
         raise
     except Exception:  # whatever a damaged file makes its reader raise
         raise InputError(f"{file} cannot be read as a MATLAB file: it is damaged.") from None
@@ -54,61 +61,76 @@ def _tidy(name: str, value: Any) -> Any:
     return value
 
 
-def _read_older(file: Path) -> dict[str, Any]:
+def _read_older(file: Path, limit: Expansion) -> dict[str, Any]:
     from scipy.io import loadmat
 
+    with open_file(file) as handle:
+        check_sizes(handle, limit)
     loaded = loadmat(str(file))
     return {
-        name: _plain(value, file, name)
+        name: _plain(value, file, name, limit)
         for name, value in loaded.items()
         if not (name.startswith("__") and name.endswith("__"))
     }
 
 
-def _plain(value: Any, file: Path, name: str) -> Any:
+def _plain(value: Any, file: Path, name: str, limit: Expansion) -> Any:
+    if hasattr(value, "toarray"):
+        limit.take(prod(value.shape) * value.dtype.itemsize)
+        return value.toarray()
     array = np.asarray(value)
     if array.dtype.names is not None:
         if array.size != 1 or "MatlabOpaque" in type(value).__name__:
             raise _unsupported(file, name)
-        return {key: _plain(array.flat[0][key], file, name) for key in array.dtype.names}
+        return {key: _plain(array.flat[0][key], file, name, limit) for key in array.dtype.names}
     if array.dtype.kind == "O":  # a cell array, column by column as in MATLAB
-        return [_plain(one, file, name) for one in array.ravel(order="F")]
+        return [_plain(one, file, name, limit) for one in array.ravel(order="F")]
     if array.dtype.kind in "US":
         return str(array.flat[0]) if array.size == 1 else [str(one).rstrip() for one in array.flat]
-    if hasattr(value, "toarray"):
-        return value.toarray()
     return array
 
 
-def _read_newer(file: Path) -> dict[str, Any]:
-    try:
-        import h5py
-    except ImportError:
-        raise MissingDependencyError(
-            "MATLAB files of version 7.3 need h5py: pip install 'repshape[hdf5]'."
-        ) from None
-    with h5py.File(file, "r") as opened:
+def _read_newer(file: Path, limit: Expansion) -> dict[str, Any]:
+    with open_hdf5(file, NEEDS) as opened:
+        root = Hdf5Group(opened, file)
 
-        def read(node: Any, name: str) -> Any:
-            if isinstance(node, h5py.Group):
-                return {key: read(one, key) for key, one in node.items()}
-            return _plain_dataset(node, file, name, lambda reference: read(opened[reference], name))
+        def read(node: Any, name: str, depth: int = 0) -> Any:
+            if depth > DEEPEST:
+                raise InputError(f"{file} holds more than {DEEPEST} levels in {name!r}.")
+            if isinstance(node, Hdf5Group):
+                limit.take_object()
+                return {key: read(one, key, depth + 1) for key, one in node.members()}
+            found = _plain_dataset(node, file, name, limit)
+            if isinstance(found, list) and _class(node) == "cell":
+                return [read(root.follow(one), name, depth + 1) for one in found]
+            return found
 
-        return {name: read(one, name) for name, one in opened.items() if not name.startswith("#")}
+        return {name: read(one, name) for name, one in root.members() if not name.startswith("#")}
 
 
-def _plain_dataset(node: Any, file: Path, name: str, follow: Callable[[Any], Any]) -> Any:
-    """Return a dataset; HDF5 stores arrays of MATLAB with their dimensions reversed."""
+def _class(node: Any) -> str:
     kind = node.attrs.get("MATLAB_class", b"")
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    return kind.decode() if isinstance(kind, bytes) else str(kind)
+
+
+def _plain_dataset(node: Any, file: Path, name: str, limit: Expansion) -> Any:
+    """Return a dataset; HDF5 stores arrays of MATLAB with their dimensions reversed.
+
+    Of a cell array, these are references to the cells.
+    """
+    array = read_dataset(node, limit)
     if node.attrs.get("MATLAB_empty"):
-        return np.zeros(tuple(int(size) for size in node[...]))
-    array = np.asarray(node[...]).T
+        shape = tuple(int(size) for size in array)
+        limit.take(8 * abs(prod(shape)))
+        return np.zeros(shape)
+    array, kind = array.T, _class(node)
     if kind == "char":
         rows = ["".join(chr(code) for code in row).rstrip() for row in np.atleast_2d(array)]
         return rows[0] if len(rows) == 1 else rows
     if kind == "cell":
-        return [follow(one) for one in array.ravel(order="F")]
+        return list(array.ravel(order="F"))
+    if array.dtype.names == ("real", "imag"):
+        raise InputError(f"The numbers of {name!r} in {file} are complex; responses must be real.")
     if array.dtype.kind not in "fiub":
         raise _unsupported(file, name)
     return array

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import InputError, RepshapeError
-from repshape.io.csv import csv_bytes, csv_cells, typed_cells
+from repshape.errors import PROVEN, InputError, RepshapeError
+from repshape.io.csv import check_columns, csv_bytes, csv_cells, typed_cells
+from repshape.io.expansion import MaxBytes
 from repshape.io.json import json_text, plain
-from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
+from repshape.io.npz import read_arrays
+from repshape.io.paths import check_output_file, check_suffix, read_text
 from repshape.io.tables import column_cells
 from repshape.io.writing import open_output
 from repshape.matrix.error_bars import ARRAYS as BARS
 from repshape.matrix.error_bars import ErrorBars
 
+FloatArray = npt.NDArray[np.float64]
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
 ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
@@ -38,12 +42,15 @@ def write_matrix(path: str | os.PathLike[str], fields: dict[str, Any]) -> None:
         write(handle, fields)
 
 
-def read_matrix(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the fields that `write_matrix` wrote, or raise one clear sentence."""
+def read_matrix(path: str | os.PathLike[str], max_bytes: MaxBytes = None) -> dict[str, Any]:
+    """Return the fields that `write_matrix` wrote, or raise one clear sentence.
+
+    ``max_bytes`` is how much an NPZ file may expand to, by default a quarter of the memory.
+    """
     file = Path(path)
     suffix = check_suffix(file, SUFFIXES)
     try:
-        return _read_npz(file) if suffix == ".npz" else _read_csv(file)
+        return _read_npz(file, max_bytes) if suffix == ".npz" else _read_csv(file)
     except RepshapeError:
         raise
     except Exception as error:  # whatever a damaged file makes its reader raise
@@ -66,6 +73,7 @@ def metadata_to_json(metadata: pd.DataFrame) -> list[dict[str, Any]]:
 def metadata_from_json(columns: list[dict[str, Any]], count: int) -> pd.DataFrame:
     """Return the table that `metadata_to_json` described."""
     frame = pd.DataFrame(index=range(count))
+    check_columns([column["name"] for column in columns], "The table of metadata")
     for column in columns:
         series = pd.Series(column["values"], index=frame.index)
         frame[column["name"]] = series.astype(column["dtype"]) if column["dtype"] else series
@@ -104,20 +112,21 @@ def _write_csv(handle: IO[bytes], fields: dict[str, Any]) -> None:
     handle.write(csv_bytes([["", *labels, *map(str, metadata.columns)], *rows]))
 
 
-def _read_npz(path: Path) -> dict[str, Any]:
-    with open_file(path) as handle, np.load(handle, allow_pickle=False) as stored:
-        header = json.loads(str(stored["header"]))
-        if header["format"] != FORMAT:
-            raise _foreign(path)
-        if header["version"] != FORMAT_VERSION:
-            raise InputError(
-                f"{path} has format version {header['version']}; "
-                f"this repshape reads version {FORMAT_VERSION}."
-            )
-        arrays = {name: stored[name] for name in ARRAYS if name in stored.files}
-        if "error_bars" in header:
-            bars = {name: stored[name] for name in BARS}
-            arrays["error_bars"] = ErrorBars(**bars, **header["error_bars"])
+def _read_npz(path: Path, max_bytes: MaxBytes) -> dict[str, Any]:
+    stored = read_arrays(path, max_bytes, {"header", *ARRAYS, *BARS})
+    header = json.loads(str(stored["header"]))
+    if header["format"] != FORMAT:
+        raise _foreign(path)
+    if header["version"] != FORMAT_VERSION:
+        raise InputError(
+            f"{path} has format version {header['version']}; "
+            f"this repshape reads version {FORMAT_VERSION}."
+        )
+    arrays: dict[str, Any] = {name: stored[name] for name in ARRAYS if name in stored}
+    if "error_bars" in header:
+        bars: dict[str, Any] = {name: stored[name] for name in BARS}
+        arrays["error_bars"] = ErrorBars(**bars, **header["error_bars"])
+    _check_bounds(path, arrays["values"], arrays.get("lower_bounds"))
     return {
         "values": arrays.pop("values"),
         **arrays,
@@ -129,9 +138,24 @@ def _read_npz(path: Path) -> dict[str, Any]:
     }
 
 
+def _check_bounds(path: Path, values: FloatArray, bounds: FloatArray | None) -> None:
+    """Raise one sentence if a distance is below its proven lower bound."""
+    if bounds is None:
+        return
+    # False where a pair is missing. Estimates may be negative, and have no such bound.
+    wrong = (values >= 0) & (bounds > values * (1 + PROVEN))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            f"{path} is damaged: the distance of pair ({i}, {j}), {values[i, j]:.6g}, is below its "
+            f"lower bound, {bounds[i, j]:.6g}."
+        )
+
+
 def _read_csv(path: Path) -> dict[str, Any]:
     header, *rows = csv_cells(read_text(path))
     end = len(rows) + 1  # columns of metadata come after those of distances
+    check_columns(header[end:], str(path))
     labels = header[1:end]
     values = np.array([[float(cell) for cell in row[1:end]] for row in rows])
     if [row[0] for row in rows] != labels:

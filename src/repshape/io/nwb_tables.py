@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import pandas as pd
 
 from repshape._arrays import IntArray
 from repshape._labels import list_values
-from repshape.errors import InputError, MissingDependencyError, RepshapeError, StorageError
+from repshape.errors import InputError, RepshapeError, StorageError
+from repshape.io.expansion import check_fits
+from repshape.io.hdf5 import Hdf5Group, open_hdf5
 from repshape.io.nwb_zarr import ZarrGroup
+from repshape.io.paths import one_line
 
 Column = npt.NDArray[Any]
 
@@ -37,14 +41,9 @@ def open_nwb_file(path: Path) -> tuple[Any, Callable[[], None]]:
 
 
 def _open_hdf5(path: Path) -> tuple[Any, Callable[[], None]]:
-    try:
-        import h5py
-    except ImportError:
-        raise MissingDependencyError(
-            "NWB files need h5py and pynwb: pip install 'repshape[nwb]'."
-        ) from None
-    file = h5py.File(path, "r", rdcc_nbytes=CHUNK_CACHE_BYTES)
-    return file, file.close
+    needs = "NWB files need h5py and pynwb: pip install 'repshape[nwb]'."
+    file = open_hdf5(path, needs, rdcc_nbytes=CHUNK_CACHE_BYTES)
+    return Hdf5Group(file, path), file.close
 
 
 def _nothing() -> None:
@@ -59,8 +58,7 @@ def damaged(path: Path) -> Iterator[None]:
     except (RepshapeError, MemoryError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path} cannot be read as an NWB file: {reason}") from None
+        raise InputError(f"{path} cannot be read as an NWB file: {one_line(error)}.") from None
 
 
 class Table:
@@ -150,6 +148,10 @@ def is_plain(column: Column) -> bool:
 
 
 def _read(array: Any, part: slice = slice(None)) -> Column:
+    if array.shape:
+        rows = len(range(*part.indices(array.shape[0])))
+        item_bytes = getattr(array, "dtype", np.dtype(object)).itemsize  # text has none in Zarr
+        check_fits(rows * prod(array.shape[1:]) * item_bytes, "A column")
     values = np.asarray(array[part] if array.shape else array[()])
     if values.dtype.kind not in "OSUT":
         return values

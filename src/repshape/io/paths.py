@@ -10,6 +10,7 @@ from typing import IO
 from repshape.errors import InputError, StorageError
 
 PathLike = str | os.PathLike[str]
+LONGEST_REASON = 300  # characters of what another library says
 
 
 def check_suffix(path: PathLike, suffixes: Sequence[str]) -> str:
@@ -94,6 +95,16 @@ def read_text(path: PathLike) -> str:
             f"{path} is not text in UTF-8: line {line} has the byte "
             f"0x{content[error.start]:02x}. Save it as UTF-8."
         ) from None
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error of another library as part of a sentence, and not too long.
+
+    >>> one_line(ValueError("unable to   open file."))
+    'unable to open file'
+    """
+    words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]} ..."
 
 
 def _check_access(target: Path, folder: Path) -> Path:

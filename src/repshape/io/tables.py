@@ -15,9 +15,10 @@ import pandas as pd
 
 from repshape._joins import match_rows
 from repshape.errors import InputError, RepshapeError
-from repshape.io.csv import csv_bytes, unescape
+from repshape.io.csv import check_columns, csv_bytes, csv_cells, unescape
 from repshape.io.json import json_text
-from repshape.io.paths import check_output_file, check_suffix, open_file, read_text
+from repshape.io.npz import read_arrays
+from repshape.io.paths import check_output_file, check_suffix, one_line, read_text
 from repshape.io.writing import open_output
 from repshape.matrix.distances import DistanceMatrix
 
@@ -89,9 +90,8 @@ def read_metadata(path: Path, labels: Sequence[str]) -> pd.DataFrame:
         table = parse_csv(read_text(path))
     except ValueError as error:
         if isinstance(error, InputError):
-            raise
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path} cannot be read as a table: {reason}") from None
+            raise InputError(f"In {path}: {error}") from None
+        raise InputError(f"{path} cannot be read as a table: {one_line(error)}.") from None
     return rows_of(table.set_index(table.columns[0]), labels, str(path), keys=True)
 
 
@@ -129,6 +129,7 @@ def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
     A network may be called "NA" or "007", which pandas would read as a gap and a number. Older
     versions also read numbers with an error in the last digit, which Python does not.
     """
+    check_columns(next(iter(csv_cells(text)), []), "The table")
     table = pd.read_csv(io.StringIO(text))
     written = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)
     for name in table.columns[table.dtypes == np.float64]:
@@ -174,8 +175,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _read_npz(path: Path) -> pd.DataFrame:
-    with open_file(path) as handle, np.load(handle, allow_pickle=False) as stored:
-        return pd.DataFrame({name: stored[name] for name in stored.files if name != SUMMARY})
+    stored = read_arrays(path)
+    return pd.DataFrame({name: array for name, array in stored.items() if name != SUMMARY})
 
 
 def _read_json(path: Path) -> pd.DataFrame:

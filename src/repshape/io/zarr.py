@@ -18,7 +18,9 @@ from zarr.core.buffer import Buffer
 from zarr.storage import LocalStore
 
 from repshape.errors import StorageError
+from repshape.io.expansion import check_fits
 from repshape.io.links import refuse_links
+from repshape.io.paths import one_line
 from repshape.io.writing import atomic_write, open_output_folder, writable
 from repshape.io.zarr_rules import METADATA_FILES, check_metadata
 
@@ -159,7 +161,9 @@ def add_array(
 def read_array(path: Path, within: Path) -> npt.NDArray[Any]:
     """Return a whole array, or raise one clear sentence; see `open_array`."""
     with readable(path):
-        return np.asarray(open_array(path, within=within)[...])
+        array = open_array(path, within=within)
+        check_fits(array.nbytes, "It")
+        return np.asarray(array[...])
 
 
 def sealed(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -214,5 +218,5 @@ def readable(path: Path, remedy: str = "") -> Iterator[None]:
     except StorageError:
         raise
     except Exception as error:
-        what = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise StorageError(f"{path} is damaged ({what}).{remedy and ' ' + remedy}") from error
+        words = f"{path} is damaged ({one_line(error)}).{remedy and ' ' + remedy}"
+        raise StorageError(words) from error

@@ -13,7 +13,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from repshape.errors import InputError
+from repshape.io.expansion import check_fits
 
 # Format 3: codecs by name, and the settings that each of them may have.
 CODECS = {
@@ -70,7 +73,9 @@ def _check_format_3(file: Path, found: dict[str, Any]) -> None:
     grid = found.get("chunk_grid")
     name, settings = _named(file, "chunk grid", grid)
     _demand(name == "regular", file, "chunk grid", grid)
-    _check_sizes(file, found.get("shape"), settings.get("chunk_shape"))
+    _check_sizes(
+        file, found.get("shape"), settings.get("chunk_shape"), np.dtype(data_type).itemsize
+    )
     encoding = found.get("chunk_key_encoding")
     name, settings = _named(file, "chunk key encoding", encoding)
     fits = name in KEY_ENCODINGS and settings.get("separator", "/") in SEPARATORS
@@ -97,16 +102,17 @@ def _check_format_2(file: Path, found: dict[str, Any]) -> None:
             _demand(_id(one) in FILTERS, file, "filter", one)
             kinds = [one[key] for key in ("dtype", "astype") if key in one]
             _demand(all(map(_is_plain, kinds)), file, "filter", one)
-    _check_sizes(file, found.get("shape"), found.get("chunks"))
+    _check_sizes(file, found.get("shape"), found.get("chunks"), np.dtype(dtype).itemsize)
     separator = found.get("dimension_separator", ".")
     _demand(separator in SEPARATORS, file, "dimension separator", separator)
 
 
-def _check_sizes(file: Path, shape: Any, chunks: Any) -> None:
+def _check_sizes(file: Path, shape: Any, chunks: Any, item_bytes: int) -> None:
     _demand(_are_sizes(shape, 0), file, "shape", shape)
     _demand(_are_sizes(chunks, 1) and len(chunks) == len(shape), file, "shape of a chunk", chunks)
     count = prod(-(-size // step) for size, step in zip(shape, chunks, strict=True))
     _demand(count <= MOST_CHUNKS, file, "number of chunks", count)
+    check_fits(prod(chunks) * item_bytes, f"A chunk of the array in {file.parent}")
 
 
 def _are_sizes(sizes: Any, low: int) -> bool:

@@ -92,6 +92,8 @@ def _named_rows(frame: pd.DataFrame, labels: Sequence[str]) -> list[Any] | None:
 
 def check_distances(values: npt.ArrayLike, missing: bool) -> FloatArray:
     """Return distances as a read-only symmetric matrix, or raise one clear sentence."""
+    if np.iscomplexobj(values):
+        raise InputError("Distances must be real numbers. Got complex ones.")
     distances = np.array(values, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not distances.size:
         raise InputError(f"Distances must form a square matrix. Got shape {distances.shape}.")

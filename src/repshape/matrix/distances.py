@@ -281,10 +281,13 @@ class DistanceMatrix:
         write_matrix(path, self._fields())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DistanceMatrix:
+    def load(
+        cls, path: str | os.PathLike[str], *, max_bytes: int | str | None = None
+    ) -> DistanceMatrix:
         """Read what `save` wrote, or open a store of `repshape.pairwise`, complete or not.
 
-        Nothing is ever unpickled.
+        Nothing is ever unpickled. An NPZ file may expand to ``max_bytes``, a number or a text such
+        as ``"8 GB"``; by default to a quarter of the memory, or to its own size if that is more.
         """
         if Path(path).is_dir():
             from repshape.engine.store import read_store
@@ -292,7 +295,7 @@ class DistanceMatrix:
             return read_store(path)
         from repshape.io.matrices import read_matrix
 
-        fields = read_matrix(path)
+        fields = read_matrix(path, max_bytes)
         try:
             return cls(**fields, missing=True)
         except (TypeError, ValueError) as error:
