@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -77,11 +77,3 @@ def claim_folder(out: Path, summary: Mapping[str, Any], key: str) -> None:
         write_json(path, written)
     elif json.loads(path.read_text())[key] != written[key]:
         raise StorageError(f"{out} has networks of other settings. Choose another folder.")
-
-
-def read_records(folders: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the records of all networks that are finished."""
-    for folder in folders:
-        path = folder / RECORD
-        if path.exists():
-            yield json.loads(path.read_text())

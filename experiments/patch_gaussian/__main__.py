@@ -17,6 +17,7 @@ from rich.table import Table
 
 from experiments.common.command import (
     Images,
+    Kept,
     Out,
     Part,
     PartOption,
@@ -67,11 +68,13 @@ def train(
     images: Images = None,
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
+    kept: Kept = False,
 ) -> None:
     """Train all networks that are not finished yet."""
     console = Console(stderr=True)
     with reported(console):
-        study = Study.of_scale(scale.value, out, images, part.value, read_seeds(seeds))
+        chosen = read_seeds(seeds)
+        study = Study.of_scale(scale.value, out, images, part.value, chosen, kept=kept)
     follow(console, "networks trained", partial(train_all, study), workers)
     records = list(study.records())
     print_accuracy(console, records)
@@ -80,19 +83,33 @@ def train(
 
 
 @app.command()
-def collect(out: Out, scale: ScaleOption = Scale.SMALL, images: Images = None) -> None:
+def collect(
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    images: Images = None,
+    part: PartOption = Part.PILOT,
+    kept: Kept = False,
+) -> None:
     """Collect responses alone, into cohorts on disk, for distances on a cluster."""
-    study = Study.of_scale(scale.value, out, images)
-    follow(Console(stderr=True), "networks", partial(collect_responses, study), 1)
+    console = Console(stderr=True)
+    with reported(console):
+        study = Study.of_scale(scale.value, out, images, part.value, kept=kept)
+    follow(console, "networks", partial(collect_responses, study), 1)
 
 
 @app.command()
 def measure(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    images: Images = None,
+    part: PartOption = Part.PILOT,
+    kept: Kept = False,
 ) -> None:
     """Collect responses, compute the distances between the networks, and decide the claims."""
-    study = Study.of_scale(scale.value, out, images)
     console = Console(stderr=True)
+    with reported(console):
+        study = Study.of_scale(scale.value, out, images, part.value, kept=kept)
     follow(console, "steps", partial(measure_all, study), workers)
     print_claims(console, read_results(out)[0])
 
@@ -112,11 +129,16 @@ def figures(
 
 @app.command(name="all")
 def everything(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    images: Images = None,
+    part: PartOption = Part.PILOT,
+    kept: Kept = False,
 ) -> None:
     """Train, measure and draw; repeat the command to continue."""
-    train(out, scale, workers, images)
-    measure(out, scale, workers, images)
+    train(out, scale, workers, images, part, kept=kept)
+    measure(out, scale, workers, images, part, kept)
     figures(out)
 
 

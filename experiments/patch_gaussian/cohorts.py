@@ -6,7 +6,6 @@ while it is still being trained.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from typing import Any
 
@@ -23,7 +22,7 @@ def complete_plans(study: Study) -> list[NetworkPlan]:
     """Return the networks of the complete seeds: without patches, then by W, sigma and seed."""
     finished: dict[int, list[bool]] = defaultdict(list)
     for plan in study.plans():
-        finished[plan.seed].append((study.folder(plan) / files.RECORD).exists())
+        finished[plan.seed].append(study.network(plan).has(files.RECORD))
     plans = [plan for plan in study.plans() if all(finished[plan.seed])]
     return sorted(plans, key=_order)
 
@@ -37,7 +36,7 @@ def metadata_of(study: Study, plans: list[NetworkPlan]) -> pd.DataFrame:
     """Return a row for each network, indexed by its name; W and sigma are NaN without patches."""
     rows = []
     for plan in plans:
-        record = json.loads((study.folder(plan) / files.RECORD).read_text())
+        record = study.network(plan).json(files.RECORD)
         row: dict[str, Any] = {name: record[name] for name in ("cell", "seed", "failed")}
         row["width"] = np.nan if record["width"] is None else float(record["width"])
         row["sigma"] = np.nan if record["sigma"] is None else float(record["sigma"])

@@ -5,7 +5,6 @@ For each tau there is a cohort on disk. Networks that are in it are not collecte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,10 +39,9 @@ def cohort_path(study: Study, tau: float) -> Path:
 
 def load_network(study: Study, plan: NetworkPlan, data: TrainTest) -> ResNet:
     """Return a trained network, or raise if its weights are not those of its record."""
-    folder = study.folder(plan)
-    with np.load(folder / files.WEIGHTS, allow_pickle=False) as stored:
-        weights = dict(stored)
-    if weights_hash(weights) != json.loads((folder / files.RECORD).read_text())["weights_sha256"]:
+    stored = study.network(plan)
+    weights = stored.arrays(files.WEIGHTS)
+    if weights_hash(weights) != stored.json(files.RECORD)["weights_sha256"]:
         raise InputError(f"The weights of {plan.name} are not those that its record describes.")
     network = build_network(study.settings.architecture, *channel_moments(data.train), 0)
     set_weights(network, weights)

@@ -40,7 +40,7 @@ N_NETWORKS = 2
 
 def collect_networks(study: Study, n_images: int) -> dict[str, rs.Gaussians]:
     """Return trained networks with covariances of full rank, as the paper's are."""
-    plans = [p for p in study.plans() if (study.folder(p) / files.RECORD).exists()]
+    plans = [p for p in study.plans() if study.network(p).has(files.RECORD)]
     if len(plans) < N_NETWORKS:
         raise InputError(f"At least {N_NETWORKS} trained networks are needed. Got {len(plans)}.")
     data = study.data()

@@ -26,8 +26,8 @@ python -m experiments.patch_gaussian figures --out figures \\
 ```
 
 draws all figures from them and writes an interactive report. The trained networks are in
-`experiments/patch_gaussian/trained/small`: copy them to `patch-output/networks` to measure them
-without training.
+archives in `experiments/patch_gaussian/trained`: with the option `--kept` the commands read them
+from there, and nothing is trained.
 """
 
 NOT_YET = """!!! note "Not measured yet"

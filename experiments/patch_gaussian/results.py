@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from experiments.common import files
+from experiments.common import archives, files
 from experiments.common.reproducible import require_torch
 from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, Arrays, analysis_versions
 from experiments.common.samples import Sample, store_sample
@@ -127,8 +127,7 @@ def tabulate(study: Study, measurement: Measurement, sample: Sample) -> dict[str
 
 def read_records(measurement: Measurement) -> list[dict[str, Any]]:
     """Return the records of the networks that are measured."""
-    folders = [measurement.study.folder(plan) for plan in measurement.plans]
-    return list(files.read_records(folders))
+    return list(archives.read_records(map(measurement.study.network, measurement.plans)))
 
 
 def count_networks(study: Study, measurement: Measurement) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 The folder of a network has ``weights.npz`` and ``record.json``. An interrupted run resumes when the
 command is repeated (`common.files`).
 
-Networks that are already trained are in ``trained/small`` and ``trained/wide``, beside this file.
-Copy those of a scale to the folder ``networks`` of a study, and the command trains only the others.
+Networks that are already trained are in the archives of the folder ``trained``, beside this file.
+With ``--kept`` the commands read them from there, and train only the others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.common import files
+from experiments.common.archives import NetworkFiles, archive_of, find_archives, read_records
 from experiments.common.images import TrainTest
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
@@ -36,6 +37,8 @@ from experiments.patch_gaussian.settings import (
 if TYPE_CHECKING:
     from experiments.patch_gaussian.training import Trained
 
+KEPT = Path(__file__).parent / "trained"
+
 
 @dataclass(frozen=True)
 class Study:
@@ -53,6 +56,8 @@ class Study:
         Name of the settings.
     seeds : range or None
         Work on these seeds alone.
+    archives : tuple of Path
+        Networks that are kept there need not be trained (`common.archives`).
     """
 
     out: Path
@@ -61,6 +66,7 @@ class Study:
     images: Path | None = None
     scale: str = "small"
     seeds: range | None = None
+    archives: tuple[Path, ...] = ()
 
     @classmethod
     def of_scale(
@@ -70,10 +76,13 @@ class Study:
         images: Path | None = None,
         part: str = PILOT,
         seeds: range | None = None,
+        *,
+        kept: bool = False,
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
-        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds)
+        archives = find_archives(KEPT, settings=asdict(settings)) if kept else ()
+        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds, archives)
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of some seeds or of all."""
@@ -83,9 +92,13 @@ class Study:
         """Return the folder of a network."""
         return self.out / files.NETWORKS / plan.name
 
+    def network(self, plan: NetworkPlan) -> NetworkFiles:
+        """Return what is stored of a network."""
+        return NetworkFiles(self.folder(plan), archive_of(plan.name, self.archives))
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
-        return files.read_records(map(self.folder, self.plans()))
+        return read_records(map(self.network, self.plans()))
 
     def data(self) -> TrainTest:
         """Load the images."""
@@ -113,7 +126,7 @@ def train_all(
     require_torch()
     files.claim_folder(study.out, study.summary(), "settings")
     plans = study.plans()
-    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
+    jobs = [plan for plan in plans if not study.network(plan).has(files.RECORD)]
     if jobs:
         study.data()  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from experiments.common.command import (
     Images,
+    Kept,
     OnStart,
     Out,
     Part,
@@ -73,12 +74,13 @@ def train(
     only: Only = None,
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
+    kept: Kept = False,
 ) -> None:
     """Train all networks that are not finished yet."""
     console, name = Console(stderr=True), None if only is None else only.value
     with reported(console):
         chosen = read_seeds(seeds)
-        study = Study.of_scale(scale.value, out, images, name, part.value, chosen)
+        study = Study.of_scale(scale.value, out, images, name, part.value, chosen, kept=kept)
     follow(console, "networks trained", partial(train_all, study), workers)
     print_training(console, list(study.records()))
 
@@ -94,12 +96,13 @@ def score(
     ] = 0,
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
+    kept: Kept = False,
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
     console, name = Console(stderr=True), Dataset.DSPRITES.value
     with reported(console):
         chosen = read_seeds(seeds)
-        study = Study.of_scale(scale.value, out, images, name, part.value, chosen)
+        study = Study.of_scale(scale.value, out, images, name, part.value, chosen, kept=kept)
     steps = partial(check_scores, study, full) if full else partial(score_all, study)
     follow(console, "networks scored", steps, workers)
 
@@ -117,10 +120,13 @@ def measure(
             "latents are taken from there instead of being computed again."
         ),
     ] = None,
+    part: PartOption = Part.PILOT,
+    kept: Kept = False,
 ) -> None:
     """Compute the distances between the networks, and decide the claims."""
-    study = Study.of_scale(scale.value, out, None, None if only is None else only.value)
-    console = Console(stderr=True)
+    console, name = Console(stderr=True), None if only is None else only.value
+    with reported(console):
+        study = Study.of_scale(scale.value, out, None, name, part.value, kept=kept)
 
     def steps(processes: int, on_start: OnStart) -> Iterator[dict[str, Any]]:
         earlier = None if known is None else KnownResults(known)
@@ -145,12 +151,17 @@ def figures(
 
 @app.command(name="all")
 def everything(
-    out: Out, scale: ScaleOption = Scale.SMALL, workers: Workers = None, images: Images = None
+    out: Out,
+    scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
+    images: Images = None,
+    part: PartOption = Part.PILOT,
+    kept: Kept = False,
 ) -> None:
     """Train, score, measure and draw; repeat the command to continue."""
-    train(out, scale, workers, images)
-    score(out, scale, workers, images)
-    measure(out, scale, workers)
+    train(out, scale, workers, images, part=part, kept=kept)
+    score(out, scale, workers, images, part=part, kept=kept)
+    measure(out, scale, workers, part=part, kept=kept)
     figures(out)
 
 

@@ -6,11 +6,9 @@ so be measured while it is still being trained.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ import pandas as pd
 
 import repshape as rs
 from experiments.common import files
+from experiments.common.archives import NetworkFiles
 from experiments.vae.run import LATENTS, SCORES, Study
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import UNTRAINED, NetworkPlan, Settings, plan_networks
@@ -102,7 +101,7 @@ def complete_seeds(study: Study, group: Group) -> list[int]:
     """Return the seeds of which all networks of the group are finished."""
     finished: dict[int, list[bool]] = defaultdict(list)
     for plan in group.plans(study):
-        finished[plan.seed].append((study.folder(plan) / files.RECORD).exists())
+        finished[plan.seed].append(study.network(plan).has(files.RECORD))
     return sorted(seed for seed, found in finished.items() if all(found))
 
 
@@ -112,32 +111,30 @@ def complete_plans(study: Study, group: Group) -> list[NetworkPlan]:
     return [plan for plan in group.plans(study) if plan.seed in seeds]
 
 
-def describe_network(folder: Path) -> dict[str, Any]:
+def describe_network(stored: NetworkFiles) -> dict[str, Any]:
     """Return a row of metadata: the record, and scores A to O (NaN where there are none)."""
-    record = json.loads((folder / files.RECORD).read_text())
+    record = stored.json(files.RECORD)
     row = {name: record[name] for name in RECORDED}
     row["trained"] = row["objective"] != UNTRAINED
     row["cell"] = UNTRAINED
     if row["trained"]:
         row["cell"] = f"{row['objective']} {row['strength']:g}"
-    found = {}
-    if (folder / SCORES).exists():
-        found = json.loads((folder / SCORES).read_text())["scores"]
+    found = stored.json(SCORES)["scores"] if stored.has(SCORES) else {}
     scores = {letter: found.get(letter) for letter in NAMES}
     return row | {letter: np.nan if one is None else one for letter, one in scores.items()}
 
 
 def metadata_of(study: Study, plans: list[NetworkPlan]) -> pd.DataFrame:
     """Return a row for each network, indexed by its name."""
-    rows = [describe_network(study.folder(plan)) for plan in plans]
+    rows = [describe_network(study.network(plan)) for plan in plans]
     frame = pd.DataFrame(rows, index=[plan.name for plan in plans])
     return frame.astype({"strength": float})
 
 
-def read_network(path: Path, n_images: int) -> rs.Gaussians:
+def read_network(stored: NetworkFiles, n_images: int) -> rs.Gaussians:
     """Return the latents of evenly spaced images as Gaussians with independent neurons."""
-    with np.load(path, allow_pickle=False) as stored:
-        return gaussians(stored["means"], stored["log_variances"], n_images)
+    latents = stored.arrays(LATENTS)
+    return gaussians(latents["means"], latents["log_variances"], n_images)
 
 
 def gaussians(
@@ -167,14 +164,14 @@ def spaced(count: int, available: int) -> npt.NDArray[np.intp]:
 
 def read_networks(study: Study, plans: list[NetworkPlan], n_images: int) -> list[rs.Gaussians]:
     """Return the networks of several plans."""
-    return [read_network(study.folder(plan) / LATENTS, n_images) for plan in plans]
+    return [read_network(study.network(plan), n_images) for plan in plans]
 
 
 def read_checkpoints(
     study: Study, plans: list[NetworkPlan], n_images: int
 ) -> Iterator[tuple[int, list[rs.Gaussians]]]:
     """Yield for each kept step the networks as they were after it."""
-    stored = [dict(np.load(study.folder(p) / LATENTS, allow_pickle=False)) for p in plans]
+    stored = [study.network(plan).arrays(LATENTS) for plan in plans]
     for k, step in enumerate(stored[0]["steps"].tolist()):
         yield (
             step,

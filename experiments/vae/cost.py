@@ -2,7 +2,7 @@
 
 python -m experiments.vae.cost DIR
 
-The networks that are kept with the study (`run.KEPT`), copied to DIR/networks, are enough.
+DIR may be empty: networks that are not there are those that are kept with the study (`run.KEPT`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 import repshape as rs
@@ -39,7 +38,7 @@ def choose_networks(study: Study, count: int) -> list[NetworkPlan]:
     """Return the first trained network of each objective whose weights are there."""
     first: dict[str, NetworkPlan] = {}
     for plan in filter(is_scored, study.plans()):
-        if (study.folder(plan) / files.WEIGHTS).exists():
+        if study.network(plan).has(files.WEIGHTS):
             first.setdefault(plan.objective, plan)
     if len(first) < count:
         raise InputError(
@@ -61,7 +60,7 @@ def encoded_networks(study: Study, count: int) -> dict[str, rs.Gaussians]:
     with deterministic():
         for plan in chosen:
             vae = Vae.build(size, 0, plan.initialisation)
-            vae.load(dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False)))
+            vae.load(study.network(plan).arrays(files.WEIGHTS))
             found[plan.name] = gaussians(*vae.latents(images), N_IMAGES)
     return found
 
@@ -100,7 +99,7 @@ def main(
     ),
 ) -> None:
     """Measure the processor time of a pair, and say what the paper's job would cost."""
-    found = measure_cost(Study.of_scale("small", out))
+    found = measure_cost(Study.of_scale("small", out, kept=True))
     files.write_json(results / COST, found)
     typer.echo(f"{sum(found['core_hours'].values()):.0f} core hours; wrote {results / COST}")
 

@@ -25,14 +25,14 @@ python -m experiments.vae figures --results experiments/vae/results --out figure
 
 draws all figures from them and writes an interactive report.
 
-Our networks are in `experiments/vae/trained/small`. Copy them to `vae-output/networks`, and they
-are not trained again. Those on sprites have all latents, their scores, and the weights of twelve
+Our networks are in archives in `experiments/vae/trained`. With the option `--kept` the commands
+read them from there. Those on sprites have all latents, their scores, and the weights of twelve
 networks. Those on MNIST and CIFAR-10 have no weights, and only the latents of the 256 images that
 are measured, in half precision (`python -m experiments.vae.keep`); distances were computed from
-these rounded latents. With such a copy,
+these rounded latents.
 
 ```sh
-python -m experiments.vae measure --known experiments/vae/results --out vae-output
+python -m experiments.vae measure --kept --known experiments/vae/results --out vae-output
 ```
 
 repeats the verdicts, and computes only those distances that the stored results do not have. Without

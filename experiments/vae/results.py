@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -12,6 +11,7 @@ import numpy as np
 
 import repshape as rs
 from experiments.common import files
+from experiments.common.archives import read_records
 from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, analysis_versions
 from experiments.common.samples import Sample
 from experiments.vae import analysis
@@ -110,9 +110,9 @@ def full_score_differences(study: Study) -> dict[str, Any]:
     """Return how scores at the paper's sizes differ, for the networks that have both."""
     pairs = []
     for plan in SPRITES.plans(study):
-        paths = [study.folder(plan) / name for name in (SCORES, FULL_SCORES)]
-        if all(path.exists() for path in paths):
-            pairs.append([json.loads(path.read_text()) for path in paths])
+        stored = study.network(plan)
+        if stored.has(SCORES) and stored.has(FULL_SCORES):
+            pairs.append([stored.json(SCORES), stored.json(FULL_SCORES)])
     if not pairs:
         return {}
     own_minutes, minutes = (sum(map(score_seconds, one)) / 60 for one in zip(*pairs, strict=True))
@@ -148,14 +148,14 @@ def count_networks(study: Study, group: Group) -> dict[str, Any]:
     seeds = complete_seeds(study, group)
     measured = [plan for plan in plans if plan.seed in seeds]
     frame = metadata_of(study, measured) if measured else None
-    paths = [study.folder(plan) / SCORES for plan in measured]
-    scores = [json.loads(path.read_text()) for path in paths if path.exists()]
+    stored = list(map(study.network, measured))
+    scores = [one.json(SCORES) for one in stored if one.has(SCORES)]
     return {
         "planned": len(plans),
         "measured": len(measured),
         "seeds": len(seeds),
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
-        "seconds": sum(one["seconds"] for one in files.read_records(map(study.folder, measured))),
+        "seconds": sum(one["seconds"] for one in read_records(stored)),
         "score_seconds": round(sum(map(score_seconds, scores)), 2),
     }

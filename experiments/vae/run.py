@@ -3,9 +3,9 @@
 The folder of a network has ``latents.npz``, ``weights.npz`` and ``record.json``; later also
 ``scores.json``. An interrupted run resumes when the command is repeated (`common.files`).
 
-Networks of the small scale that are already trained and scored are in ``trained/small``, beside
-this file, mostly without their weights (`keep`). Copy them to the folder ``networks`` of a study,
-and the commands train and score only the others.
+Networks that are already trained and scored are in the archives of the folder ``trained``, beside
+this file, mostly without their weights (`keep`). With ``--kept`` the commands read them from there,
+and train and score only the others.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.common import files
+from experiments.common.archives import NetworkFiles, archive_of, find_archives, read_records
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
 from experiments.common.rounds import PILOT, is_chosen, settings_of_round
@@ -37,7 +36,7 @@ from experiments.vae.settings import (
 LATENTS = "latents.npz"
 SCORES = "scores.json"
 FULL_SCORES = "scores_full.json"
-KEPT = Path(__file__).parent / "trained" / "small"
+KEPT = Path(__file__).parent / "trained"
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,8 @@ class Study:
         Name of the settings.
     seeds : range or None
         Work on these seeds alone.
+    archives : tuple of Path
+        Networks that are kept there need not be trained (`common.archives`).
     """
 
     out: Path
@@ -69,10 +70,15 @@ class Study:
     only: str | None = None
     scale: str = "small"
     seeds: range | None = None
+    archives: tuple[Path, ...] = ()
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
         return self.out / files.NETWORKS / plan.name
+
+    def network(self, plan: NetworkPlan) -> NetworkFiles:
+        """Return what is stored of a network."""
+        return NetworkFiles(self.folder(plan), archive_of(plan.name, self.archives))
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of one data set or of all, of some seeds or of all."""
@@ -82,7 +88,7 @@ class Study:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records of all networks that are finished."""
-        return files.read_records(map(self.folder, self.plans()))
+        return read_records(map(self.network, self.plans()))
 
     def data(self, dataset: str) -> ImageData:
         """Load a data set."""
@@ -104,11 +110,18 @@ class Study:
         only: str | None = None,
         part: str = PILOT,
         seeds: range | None = None,
+        *,
+        kept: bool = False,
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
         sizes = settings, SCORE_SCALES[scale], MEASURE_SCALES[scale]
-        return cls(out, *sizes, images, only, scale, seeds)
+        archives = [
+            path
+            for name in (settings if kept else ())
+            for path in find_archives(KEPT, dataset=name, settings=asdict(settings[name]))
+        ]
+        return cls(out, *sizes, images, only, scale, seeds, tuple(archives))
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""
@@ -124,7 +137,7 @@ def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     """
     study.prepare()
     plans = study.plans()
-    jobs = [plan for plan in plans if not (study.folder(plan) / files.RECORD).exists()]
+    jobs = [plan for plan in plans if not study.network(plan).has(files.RECORD)]
     for dataset in dict.fromkeys(plan.dataset for plan in jobs):
         study.data(dataset)  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
@@ -148,8 +161,8 @@ def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     """Score the trained sprite networks that have no scores yet; yield what is written."""
     study.prepare()
     plans = [plan for plan in study.plans() if is_scored(plan)]
-    plans = [plan for plan in plans if (study.folder(plan) / files.RECORD).exists()]
-    jobs = [plan for plan in plans if not (study.folder(plan) / SCORES).exists()]
+    plans = [plan for plan in plans if study.network(plan).has(files.RECORD)]
+    jobs = [plan for plan in plans if not study.network(plan).has(SCORES)]
     on_start(len(plans) - len(jobs), len(plans))
     yield from run_jobs(partial(score_job, study), jobs, workers)
 
@@ -159,9 +172,9 @@ def check_scores(
 ) -> Iterator[Any]:
     """Score some networks once more at the sizes of the paper, to show the difference."""
     study.prepare()
-    scored = [p for p in study.plans() if is_scored(p) and (study.folder(p) / SCORES).exists()]
+    scored = [p for p in study.plans() if is_scored(p) and study.network(p).has(SCORES)]
     plans = scored[:: max(1, len(scored) // count)][:count]
-    jobs = [plan for plan in plans if not (study.folder(plan) / FULL_SCORES).exists()]
+    jobs = [plan for plan in plans if not study.network(plan).has(FULL_SCORES)]
     on_start(len(plans) - len(jobs), len(plans))
     full = replace(study, scores=SCORE_SCALES["paper"])
     yield from run_jobs(partial(score_job, full, name=FULL_SCORES), jobs, workers)
@@ -177,10 +190,12 @@ def score_job(study: Study, plan: NetworkPlan, name: str = SCORES) -> dict[str, 
     from experiments.vae.encoding import encode_sprites
     from experiments.vae.scores import all_scores
 
-    weights = dict(np.load(study.folder(plan) / files.WEIGHTS, allow_pickle=False))
+    weights = study.network(plan).arrays(files.WEIGHTS)
     architecture = study.settings[plan.dataset].architecture
     sprites = load_sprites(study.images, architecture.side)
     table = encode_sprites(architecture, weights, sprites, study.scores.strides)
     found = {"name": plan.name} | all_scores(table, study.scores)
-    files.write_json(study.folder(plan) / name, found)
+    folder = study.folder(plan)
+    files.prepare_network_folder(folder)
+    files.write_json(folder / name, found)
     return found

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.common import files
+from experiments.common.archives import open_archive
 from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.vae import cohort
 from experiments.vae import measure as measure_module
@@ -25,7 +26,7 @@ from experiments.vae.cohorts import (
     metadata_of,
     read_networks,
 )
-from experiments.vae.keep import keep_networks
+from experiments.vae.keep import keep_networks, measured_latents
 from experiments.vae.known import KnownResults
 from experiments.vae.measure import Measurement, repaired
 from experiments.vae.results import full_score_differences, measure_all
@@ -170,22 +171,44 @@ def test_nothing_is_computed_twice(study: Study, measured: dict[str, Any]) -> No
 
 
 def test_kept_networks_are_measured_as_they_are(study: Study, tmp_path: Path) -> None:
-    """The kept images are those that are measured, so nothing but rounding differs."""
-    kept = replace(study, out=tmp_path)
-    folders = keep_networks(study, tmp_path / files.NETWORKS)
-    assert len(folders) == 30
-    assert {path.name for path in folders[0].iterdir()} == {files.RECORD, LATENTS}
+    """The kept images are those that are measured."""
+    archive = keep_networks(replace(study, only="dsprites"), "pilot", tmp_path)
+    assert archive.name == "tiny-dsprites.zip"
+    assert len(open_archive(archive).networks) == 30
+    kept = replace(study, out=tmp_path, archives=(archive,))
     plans = complete_plans(kept, SPRITES)
     assert plans == complete_plans(study, SPRITES)
+    assert not kept.network(plans[0]).has(files.WEIGHTS)
     for own, other in zip(
         read_networks(kept, plans, MEASURE.n_images),
         read_networks(study, plans, MEASURE.n_images),
         strict=True,
     ):
-        assert own.means == pytest.approx(other.means, rel=2**-11)
-        assert own.variances == pytest.approx(other.variances, rel=0.01)
+        assert own.means.tolist() == other.means.tolist()
+        assert own.variances.tolist() == other.variances.tolist()
     (cell,) = Measurement(kept, 1).training_ratio().values()
     assert cell["alpha-2"][0] == pytest.approx(0.1 * cell["alpha-2"][-1], rel=1e-3)
+
+
+def test_untrained_networks_of_the_confirmation_are_not_kept(study: Study, tmp_path: Path) -> None:
+    one = replace(study, only="dsprites", seeds=range(2, 3))
+    archive = keep_networks(one, "confirmation", tmp_path)
+    assert archive.name == "tiny-dsprites-confirmation-2.zip"
+    assert len(open_archive(archive).networks) == 6
+    (study.folder(one.plans()[-1]) / SCORES).rename(tmp_path / SCORES)
+    try:
+        with pytest.raises(InputError, match="1 of 6 networks are not finished"):
+            keep_networks(one, "confirmation", tmp_path)
+    finally:
+        (tmp_path / SCORES).rename(study.folder(one.plans()[-1]) / SCORES)
+
+
+def test_latents_of_other_images_are_rounded() -> None:
+    means = np.linspace(1, 2, 8)[:, None]
+    found = measured_latents({"means": means, "log_variances": -means, "steps": np.arange(2)}, 4)
+    assert found["means"].dtype == np.float16
+    assert found["means"] == pytest.approx(means[::2], rel=2**-11)
+    assert found["steps"].dtype == np.arange(2).dtype
 
 
 # Distances of earlier results

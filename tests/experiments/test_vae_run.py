@@ -244,20 +244,18 @@ def test_networks_that_are_kept_belong_to_the_small_scale() -> None:
     """
     sizes = SCALES["small"]
     plans = {plan.name: plan for name in sizes for plan in plan_networks(name, sizes[name])}
-    kept = list(run.KEPT.iterdir())
-    assert kept
-    for folder in kept:
-        plan = plans[folder.name]
-        settings = sizes[plan.dataset]
-        record = json.loads((folder / files.RECORD).read_text())
+    study = Study.of_scale("small", Path("no-folder"), kept=True)
+    for plan in plans.values():
+        settings, stored = sizes[plan.dataset], study.network(plan)
+        record = stored.json(files.RECORD)
         assert (record["name"], record["seed"]) == (plan.name, plan.seed)
         sprites = plan.dataset == "dsprites"
         images = settings.n_held_out if sprites else MEASURE_SCALES["small"].n_images
-        with np.load(folder / run.LATENTS, allow_pickle=False) as latents:
-            assert latents["means"].shape == (images, settings.architecture.latents)
+        means = stored.arrays(run.LATENTS)["means"]
+        assert means.shape == (images, settings.architecture.latents)
         if run.is_scored(plan):
             assert record["steps"] == settings.steps
-            found = json.loads((folder / run.SCORES).read_text())
+            found = stored.json(run.SCORES)
             assert list(found["scores"]) == list("ABCDEFGHIJKLMNO")
 
 
@@ -265,8 +263,7 @@ def test_networks_that_are_kept_belong_to_the_small_scale() -> None:
 
 
 def test_kept_networks_are_enough_to_measure_the_cost(tmp_path: Path) -> None:
-    (tmp_path / files.NETWORKS).symlink_to(run.KEPT, target_is_directory=True)
-    chosen = choose_networks(Study.of_scale("small", tmp_path), N_NETWORKS)
+    chosen = choose_networks(Study.of_scale("small", tmp_path, kept=True), N_NETWORKS)
     assert len({plan.objective for plan in chosen}) == N_NETWORKS
 
 
