@@ -12,7 +12,7 @@ import xarray as xr
 
 import repshape as rs
 from repshape._labels import label_text
-from repshape.errors import InputError, InputTypeError, InputWarning
+from repshape.errors import DataWarning, InputError, InputTypeError
 
 TABLE = pd.DataFrame(
     {
@@ -154,7 +154,7 @@ class TestCategories:
     @pytest.mark.parametrize("ordered", [True, False])
     def test_categories_without_a_trial_are_named(self, ordered: bool) -> None:
         frame = self.frame(ordered=ordered, shown=("large", "small"))
-        with pytest.warns(InputWarning, match=r"no trial are not conditions: 'medium'\. If"):
+        with pytest.warns(DataWarning, match=r"no trial are not conditions: 'medium'\. If"):
             found = rs.Trials.from_frame(frame, condition="size", neurons=["u"])
         assert set(found.conditions or ()) == {"large", "small"}
         used = frame.assign(size=frame["size"].cat.remove_unused_categories())

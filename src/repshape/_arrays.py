@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._tensors import to_numpy
-from repshape.errors import InputError, InputTypeError
+from repshape.errors import InputError, InputTypeError, WrappedIntegersWarning, warn_user
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -27,8 +28,11 @@ ORDINARY_DIGITS = 128
 """Numbers with at most this many binary digits before or after the point are not extreme."""
 
 
-def real_array(value: Any, what: str) -> npt.NDArray[Any]:
-    """Return ``value`` as an array with a real dtype; masked entries become NaN."""
+def real_array(value: Any, what: str, *, check: bool = True) -> npt.NDArray[Any]:
+    """Return ``value`` as an array with a real dtype; masked entries become NaN.
+
+    With ``check``, warn of integers that seem to have wrapped around.
+    """
     try:
         plain = to_numpy(value)
         array = plain if isinstance(plain, np.ma.MaskedArray) else np.asarray(plain)
@@ -41,9 +45,36 @@ def real_array(value: Any, what: str) -> npt.NDArray[Any]:
         raise InputTypeError(
             f"The {what} must be real numbers. Got an array of dtype {array.dtype} instead.{hint}"
         )
+    if check:
+        warn_if_wrapped([array], what)
     if isinstance(array, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
     return array
+
+
+def warn_if_wrapped(arrays: Sequence[Any], what: str) -> None:
+    """Warn of unsigned integers next to their type's maximum, with none between them and the rest.
+
+    Images fill the range between, and masks consist of 0 and the maximum only.
+    """
+    if not arrays or any(getattr(one, "dtype", np.dtype(float)).kind != "u" for one in arrays):
+        return
+    array = np.concatenate([np.ravel(one) for one in arrays])
+    top = int(np.iinfo(array.dtype).max)
+    if not array.size or array.max() <= top - top // 16:
+        return
+    high = array > top - top // 16
+    wrapped, rest = array[high], array[~high]
+    largest = int(rest.max(initial=0))
+    if largest > top // 4 or (largest == 0 and wrapped.min() == top):
+        return
+    low = int(wrapped.min())
+    warn_user(
+        f"The {what} hold values from {low} to {int(wrapped.max())} of type {array.dtype}, whose "
+        f"maximum is {top}, and others up to {largest}. Differences of unsigned integers wrap "
+        f"around: {low} may stand for {low - top - 1}. Convert to float before you subtract.",
+        WrappedIntegersWarning,
+    )
 
 
 def float_array(value: Any, what: str) -> FloatArray:
@@ -151,8 +182,12 @@ def count(number: int, noun: str) -> str:
 def pool_trials(responses: Any) -> tuple[FloatArray, IntArray]:
     """Return all trials as rows, and the number of trials of each condition."""
     if isinstance(responses, list | tuple):
-        arrays = [real_array(one, f"trials of condition {m}") for m, one in enumerate(responses)]
+        arrays = [
+            real_array(one, f"trials of condition {m}", check=False)
+            for m, one in enumerate(responses)
+        ]
         _check_ragged(arrays)
+        warn_if_wrapped(arrays, "trials")
         counts = np.array([len(one) for one in arrays], dtype=np.intp)
         with np.errstate(over="ignore"):  # an overflow becomes infinite, which is reported later
             pooled = np.concatenate(arrays, axis=0, dtype=np.float64)
@@ -205,6 +240,11 @@ def drop_missing(rows: FloatArray, counts: IntArray, labels: Labels) -> tuple[Fl
         where = f"{name_condition(m, labels)}, trial {row - counts[:m].sum()}, neuron {neuron}"
         if np.isinf(rows[row, neuron]):
             raise InputError(f"The trials must be finite. Got {rows[row, neuron]} at {where}.")
+        if np.isnan(rows[~missing, neuron]).all():
+            raise InputError(
+                f"Neuron {neuron} is NaN in every trial. Remove it from the responses of the "
+                "network: it was not recorded."
+            )
         raise InputError(
             f"A neuron must not be NaN in some trials only. Got NaN at {where}. Set the whole "
             "trial to NaN to drop the trial, or remove the neuron from every condition."

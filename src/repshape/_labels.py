@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import IntArray, Labels, count
-from repshape.errors import InputError, InputTypeError, InputWarning
+from repshape.errors import DataWarning, InputError, InputTypeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ def _ordered_categories(labels: Any, used: set[str]) -> tuple[str, ...]:
             f"Categories of the labels that have no trial are not conditions: "
             f"{list_labels(unused)}. If that is intended, call remove_unused_categories() on the "
             "labels first.",
-            InputWarning,
+            DataWarning,
             stacklevel=4,
         )
     return tuple(name for name in names if name in used) if kind.ordered else ()

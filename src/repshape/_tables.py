@@ -5,6 +5,7 @@ Neither library is imported: their objects are recognised by where their class i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +32,18 @@ HINTS = {
 }
 TIME_HINTS = ("time", "bin", "lag")
 # A column of numbers with one of these names is not a neuron.
-LABEL_COLUMNS = ("condition", "stimulus", "label", "trial")
+LABEL_COLUMNS = {
+    "condition": (
+        *("condition", "stimulus", "stimuli", "stim", "label", "odor", "odour", "image", "class"),
+        *("category", "target", "orientation", "direction", "sound", "texture", "picture"),
+    ),
+    "other": (
+        *("trial", "repeat", "repetition", "presentation", "block", "session", "subject", "animal"),
+        *("time", "index", "unnamed: 0"),
+    ),
+}
+# What may follow such a name: "trial_id", "stimulus number", "labels".
+SUFFIXES = re.compile(r"(s|[ _-]?(id|ids|index|idx|name|number|num|no|nr))$")
 
 
 class Labelled(NamedTuple):
@@ -206,19 +218,31 @@ def read_frame(frame: Any, *, rows: str = "conditions") -> Labelled:
     columns = list(frame.columns)
     numeric = [name for name in columns if _is_numeric(frame, name)]
     others = [name for name in columns if name not in numeric]
-    others += [name for name in numeric if str(name).lower() in LABEL_COLUMNS]
+    others += [name for name in numeric if _is_label_column(name)]
     if others:
         neurons = [name for name in numeric if name not in others]
+        best = next((one for one in others if _is_label_column(one, ("condition",))), others[0])
         listed = ", ".join(f'"{name}"' for name in neurons[:2])
         listed += ", ..." if len(neurons) > 2 else ""
         why = "is not numeric" if others[0] not in numeric else "is not a neuron, by its name"
         raise InputTypeError(
             f"A table that is given as a network must hold neurons only. Its column {others[0]!r} "
-            f'{why}. Say what the columns are: Trials.from_frame(frame, condition="{others[0]}", '
+            f'{why}. Say what the columns are: Trials.from_frame(frame, condition="{best}", '
             f"neurons=[{listed}])"
         )
     labels = _row_labels(frame) if rows == "conditions" else None
     return Labelled(frame_columns(frame, columns), labels, columns)
+
+
+def _is_label_column(name: Any, kinds: Sequence[str] = tuple(LABEL_COLUMNS)) -> bool:
+    """Whether a column holds something else than a neuron, by its name.
+
+    >>> _is_label_column("Trial_ID"), _is_label_column("odor"), _is_label_column("unit 3")
+    (True, True, False)
+    """
+    text = str(name).strip().lower()
+    known = [one for kind in kinds for one in LABEL_COLUMNS[kind]]
+    return text in known or SUFFIXES.sub("", text) in known
 
 
 def _row_labels(frame: Any) -> list[Any] | None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 __all__ = [
+    "CopyWarning",
+    "DataWarning",
     "InputError",
     "InputTypeError",
-    "InputWarning",
     "MissingDependencyError",
     "NotConvergedWarning",
     "RepshapeError",
     "SearchWarning",
+    "SilentNetworkWarning",
     "StorageError",
+    "TransposedWarning",
     "WindowWarning",
+    "WrappedIntegersWarning",
 ]
 
 # Called as rule(name, value, owner=...), which raises unless the value is allowed. Most rules are
@@ -52,12 +58,36 @@ class SearchWarning(UserWarning):
     """The best alignment of a pair was found once only, so a better one may exist."""
 
 
-class InputWarning(UserWarning):
-    """An input can be used, but is probably not what was meant."""
+class DataWarning(UserWarning):
+    """Data can be used, but are probably not what was meant: the base of more special warnings."""
 
 
-class WindowWarning(InputWarning):
+class CopyWarning(DataWarning):
+    """A network has exactly the responses of another one under another name."""
+
+
+class SilentNetworkWarning(DataWarning):
+    """All responses of a network are zero."""
+
+
+class TransposedWarning(DataWarning):
+    """A network without names has as many neurons as another one has trials."""
+
+
+class WindowWarning(DataWarning):
     """A window of spike counts does not fit the trials, or the times of the spikes."""
+
+
+class WrappedIntegersWarning(DataWarning):
+    """Unsigned integers seem to have wrapped around, as 2 - 5 = 253 in 8 bits."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package that made the call."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 # When a search is in doubt. A lower bound this close to the distance, relative to it, proves that

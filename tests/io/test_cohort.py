@@ -49,8 +49,8 @@ def test_order_names_and_metadata_are_kept(tmp_path: Path) -> None:
     toy = toy_networks(3, 2)
     cohort = Cohort.from_networks(toy).save(tmp_path / "c")
     names = ["z/../a", ".hidden", "100 %", "ü", "CON"]
-    for name in names:
-        cohort.add(name, toy[0])
+    for k, name in enumerate(names):
+        cohort.add(name, np.full((5, 2), k))
     back = Cohort.open(tmp_path / "c")
     assert back.labels == (*toy.labels, *names)
     np.testing.assert_array_equal(back.metadata["scale"][:6], toy.metadata["scale"])
@@ -76,7 +76,7 @@ def test_networks_are_read_when_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("disk", [False, True])
 def test_conditions_must_agree(tmp_path: Path, disk: bool) -> None:
     cohort = Cohort.create(tmp_path / "c") if disk else Cohort()
-    cohort.add("a", Trials(np.zeros((2, 3, 2)), conditions=["cat", "dog"]))
+    cohort.add("a", Trials(np.ones((2, 3, 2)), conditions=["cat", "dog"]))
     with pytest.raises(InputError, match="Got 2 in 'a' and 3 in 'b'"):
         cohort.add("b", np.zeros((3, 3, 2)))
     with pytest.raises(InputError, match="Condition 1 is 'dog' in 'a' and 'owl' in 'b'"):
@@ -143,7 +143,7 @@ def test_common_conditions_are_matched_by_label(tmp_path: Path) -> None:
 
 
 def test_the_error_for_conditions_that_differ_offers_a_way_out() -> None:
-    x = Trials(np.zeros((2, 3, 2)), conditions=["cat", "dog"])
+    x = Trials(np.ones((2, 3, 2)), conditions=["cat", "dog"])
     for given, first in [
         (x[["dog", "cat"]], "Condition 0 is 'cat' in 'x' and 'dog' in 'y'"),
         (x[["cat"]], "Condition 1 is 'dog' in 'x' and missing in 'y'"),
@@ -310,7 +310,7 @@ def test_a_replaced_network_keeps_its_place_and_nothing_of_its_data(
     before, new = cohort.fingerprints, np.ones((5, 4, 3))
     old = [record.metadata for record in cohort.records]
     cohort.replace("c0s1", new)
-    cohort.replace("c1s0", new, day=2)
+    cohort.replace("c1s0", 3 * new, day=2)
     cohort.replace("c1s0", 2 * new)
     back = Cohort.open(tmp_path / "c") if disk else cohort
     assert back.labels == ("c0s0", "c0s1", "c1s0", "c1s1")

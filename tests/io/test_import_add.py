@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from repshape import Cohort
-from repshape.errors import InputError, InputTypeError, StorageError
+from repshape.errors import CopyWarning, InputError, InputTypeError, StorageError
 from repshape.io import import_cohort
 from scale_support import contents
 
@@ -43,7 +43,8 @@ def test_replaced_networks_keep_their_place_and_their_metadata() -> None:
     np.testing.assert_array_equal(cohort["a"].stacked, ARRAYS["d"])
     assert cohort.metadata["age"].tolist()[:2] == [7, 8]
     Path("m.csv").write_text("name,file,age\na,b.npy,9\n")
-    cohort = import_cohort(["m.csv"], "c.zarr", add=True, replace=["a"])
+    with pytest.warns(CopyWarning, match="'a' is an exact copy of 'b'"):
+        cohort = import_cohort(["m.csv"], "c.zarr", add=True, replace=["a"])
     assert cohort.metadata["age"].tolist()[:2] == [9, 8]
     assert sorted(one.name for one in Path("c.zarr").iterdir()) == ["a#2", "b", "c", "zarr.json"]
 

@@ -99,8 +99,9 @@ def test_an_array_that_is_not_there(tmp_path: Path) -> None:
 
 def test_names_in_a_manifest_are_text(tmp_path: Path) -> None:
     """Neither a gap nor a number, and without the apostrophe that guards a spreadsheet."""
-    np.save(tmp_path / "a.npy", np.zeros((2, 3, 1)))
-    rows = ["name,file,note", "NA,a.npy,'=x", "007,a.npy,", "'=1+1,a.npy,b", "'t,a.npy,-2"]
+    for k, file in enumerate("abcd"):
+        np.save(tmp_path / f"{file}.npy", np.full((2, 3, 1), k + 1.0))
+    rows = ["name,file,note", "NA,a.npy,'=x", "007,b.npy,", "'=1+1,c.npy,b", "'t,d.npy,-2"]
     (tmp_path / "m.csv").write_text("\n".join(rows))
     cohort = import_cohort([tmp_path / "m.csv"], tmp_path / "c")
     assert cohort.labels == ("NA", "007", "=1+1", "'t")

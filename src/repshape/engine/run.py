@@ -34,6 +34,7 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, describe
 from repshape.preprocess import check_sizes
+from repshape.responses.doubts import warn_of_doubts
 
 __all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
@@ -242,6 +243,9 @@ def plan_pairwise(
         if metadata is None
         else check_metadata(metadata, own_labels)
     )
+    if store is None and not isinstance(items, Cohort):  # a cohort is checked as it is made
+        named = labels is not None or isinstance(networks, Mapping)
+        warn_of_doubts(items, own_labels, named)
     permission = Permission.of(replace, remove, own_labels)
     if isinstance(items, Cohort):  # the sizes of others are known once they are read
         check_sizes(metrics.values(), [(one.name, one.n_neurons) for one in items.records])

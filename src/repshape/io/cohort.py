@@ -29,15 +29,13 @@ from repshape.io.records import (
     check_new,
     discard_network,
     load_network,
-    metadata_table,
-    network_rows,
     new_record,
     read_records,
     save_network,
     save_network_whole,
-    sizes_in_words,
     stored_checksum,
 )
+from repshape.io.rows import metadata_table, network_rows, sizes_in_words
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import create_group
 from repshape.responses import NetworkLike
@@ -68,7 +66,7 @@ class Cohort(Sequence[Network]):
     --------
     >>> import numpy as np
     >>> cohort = Cohort()
-    >>> cohort.add("mouse", np.zeros((5, 10, 3)), area="V1")
+    >>> cohort.add("mouse", np.ones((5, 10, 3)), area="V1")
     >>> cohort.add("vae", (np.zeros((5, 2)), np.ones((5, 2))), layers=3)
     >>> cohort
     Cohort(2 networks, 5 conditions, 2-3 neurons, in memory)

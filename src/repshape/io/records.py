@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,13 +17,11 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import pandas as pd
 import zarr
 
-from repshape._arrays import count, frozen
+from repshape._arrays import frozen
 from repshape._compact import compact_repr
-from repshape._joins import network_names
-from repshape._labels import find_difference
+from repshape._labels import find_difference, list_labels
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.links import list_folder
 from repshape.io.writing import TEMPORARY_SUFFIX, atomic_folder, writable
@@ -35,8 +33,14 @@ from repshape.io.zarr import (
     readable,
     sealed,
 )
-from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.responses import Gaussians, Kind, Trials
+from repshape.responses.doubts import (
+    Sizes,
+    sizes_of,
+    warn_if_silent,
+    warn_if_transposed,
+    warn_of_copy,
+)
 from repshape.responses.positions import PositionNetwork
 from repshape.responses.windows import window_words
 
@@ -133,6 +137,15 @@ class Record:
         quoted = quote(self.name, safe=SAFE)
         quoted = quoted if not quoted.startswith(".") else "%2E" + quoted[1:]
         return quoted if not self.revision else f"{quoted}{REVISION}{self.revision}"
+
+    @property
+    def sizes(self) -> Sizes | None:
+        """Trials per condition and neurons, or None without trials or if their number varies."""
+        n_trials, rest = divmod(self.n_bytes, 8 * self.n_conditions * self.n_neurons)
+        if self.kind != "trials" or self.positions is not None or rest:
+            return None
+        named = self.conditions is not None or self.neurons is not None
+        return Sizes(n_trials, self.n_neurons, named)
 
     def attributes(self) -> dict[str, Any]:
         """Return the record as JSON can hold it, with a seal."""
@@ -325,9 +338,36 @@ def new_record(
     else:
         made = Record.of(name, network, dict(metadata) or old.metadata, old.order)
         record = replace(made, revision=old.revision + 1)
-    for other in [one for one in records if one is not old][:1]:
-        check_same_conditions(other, record)
+    others = [one for one in records if one is not old]
+    if others:
+        _check_joins(others, record)
+        _warn_of_doubts(others, record, network)
+    warn_if_silent(getattr(network, "flat", network), f"network {name!r}")
     return record
+
+
+def _check_joins(others: Sequence[Record], record: Record) -> None:
+    """Raise unless a network has the conditions of the others, and names if they have."""
+    check_same_conditions(others[0], record)
+    named = next((one for one in others if one.conditions is not None), None)
+    if named is None:
+        return
+    if record.conditions is None:
+        raise InputError(
+            f"The conditions of {named.name!r} have names ({list_labels(named.conditions or ())}), "
+            f"and those of {record.name!r} have none, so that their order cannot be checked. If it "
+            "is the same, name them: Trials(responses, conditions=[...])."
+        )
+    check_same_conditions(named, record)
+
+
+def _warn_of_doubts(others: Sequence[Record], record: Record, network: Network) -> None:
+    names = f"network {others[0].name!r}", f"network {record.name!r}"
+    warn_if_transposed(others[0].sizes, sizes_of(network), names)
+    same = (record.fingerprint, record.conditions)
+    copied = next((one for one in others if (one.fingerprint, one.conditions) == same), None)
+    if copied is not None:
+        warn_of_copy(record.name, copied.name)
 
 
 def check_same_conditions(first: Record, second: Record) -> None:
@@ -337,42 +377,6 @@ def check_same_conditions(first: Record, second: Record) -> None:
         raise InputError(
             f"All networks must have the same conditions in the same order. {difference}"
         )
-
-
-def metadata_table(records: Sequence[Record]) -> pd.DataFrame:
-    """Return the metadata of networks, a row for each of them."""
-    rows = [record.row for record in records]
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    frame = pd.DataFrame(index=[record.name for record in records])
-    for column in columns:
-        cells = [row.get(column) for row in rows]
-        words = any(isinstance(cell, str) for cell in cells)  # what is absent stays None
-        frame[column] = pd.Series(cells, index=frame.index, dtype=object if words else None)
-    return frame
-
-
-def network_rows(
-    networks: Any, labels: Sequence[str] | None, metadata: pd.DataFrame | Mapping[str, Any] | None
-) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Yield name, network and metadata of each network."""
-    items = list(networks.values() if isinstance(networks, Mapping) else networks)
-    names = check_labels(network_names(networks) if labels is None else labels, len(items))
-    frame = (
-        carried_metadata(networks, names) if metadata is None else check_metadata(metadata, names)
-    )
-    for k, (name, network) in enumerate(zip(names, items, strict=True)):
-        yield name, network, {str(column): frame[column].iloc[k] for column in frame.columns}
-
-
-def sizes_in_words(records: Sequence[Record]) -> list[str]:
-    """Say how many networks, conditions and neurons there are."""
-    parts = [count(len(records), "network")]
-    if records:
-        sizes = [record.n_neurons for record in records]
-        low, high = min(sizes), max(sizes)
-        neurons = count(low, "neuron") if low == high else f"{low}-{high} neurons"
-        parts += [count(records[0].n_conditions, "condition"), neurons]
-    return parts
 
 
 def check_new(path: str | os.PathLike[str]) -> Path:

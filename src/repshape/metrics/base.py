@@ -40,6 +40,7 @@ from repshape.metrics.parameters import Parameters
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
+from repshape.responses.doubts import warn_if_transposed
 from repshape.responses.silent import with_silent_neurons
 
 FloatArray = npt.NDArray[np.float64]
@@ -380,6 +381,7 @@ def check_same_conditions(
         raise InputError(
             f"Both networks must have the same conditions in the same order. {difference}"
         )
+    warn_if_transposed(x, y)
 
 
 def signed_root(squared: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import real_array
+from repshape._arrays import real_array, warn_if_wrapped
 from repshape._tables import Labelled, is_frame, is_xarray, read_dataarray, read_frame
 from repshape._tensors import is_array_like, to_numpy
 from repshape.errors import InputError, InputTypeError, RepshapeError
@@ -69,25 +69,34 @@ def _convert(network: Any, name: str) -> Trials | Gaussians:
     if isinstance(network, tuple) and len(network) == 2:
         return Gaussians(network[0], network[1])
     if is_xarray(network):
-        return _from_labelled(read_dataarray(network))
+        return _from_labelled(read_dataarray(network), name)
     if is_frame(network):
-        return _from_labelled(read_frame(network))
+        return _from_labelled(read_frame(network), name)
     if isinstance(network, list) and network:
         network = [to_numpy(one) for one in network]
         if all(_ndim(one) == 2 for one in network):
-            return Trials(network)
+            return Trials(_named(network, name))
         network = real_array(network, name)
     if is_array_like(network):
         array = np.asanyarray(to_numpy(network))
         if array.ndim in (2, 3):
-            return _from_labelled(Labelled(array, None, None))
+            return _from_labelled(Labelled(array, None, None), name)
     raise _refusal(network, name)
 
 
-def _from_labelled(found: Labelled) -> Trials | Gaussians:
+def _from_labelled(found: Labelled, name: str) -> Trials | Gaussians:
     """Return trials if the array has three dimensions, and points if it has two."""
     make = Trials if found.array.ndim == 3 else Gaussians.points
-    return make(found.array, conditions=found.conditions, neurons=found.neurons)
+    array = _named([found.array], name)[0]
+    return make(array, conditions=found.conditions, neurons=found.neurons)
+
+
+def _named(arrays: list[Any], name: str) -> list[Any]:
+    """Return unsigned integers as floats, after a warning that has the name of the network."""
+    if any(getattr(getattr(one, "dtype", None), "kind", "") != "u" for one in arrays):
+        return arrays
+    warn_if_wrapped(arrays, "responses" if name == "network" else f"responses of {name}")
+    return [np.asarray(one, dtype=np.float64) for one in arrays]
 
 
 def _ndim(value: Any) -> int:
