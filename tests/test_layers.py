@@ -44,7 +44,7 @@ LAYERS = (
     ),
     ("metrics", "solvers"),
     ("matrix",),
-    ("io",),
+    ("io", "store"),
     ("engine",),
     ("analysis", "baselines", "inference"),
     ("datasets", "pytorch"),

@@ -12,7 +12,6 @@ several shards can begin the same generation at once.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -24,14 +23,16 @@ import numpy as np
 import pandas as pd
 
 from repshape.engine.effort import PLAIN, Effort
-from repshape.engine.identity import Identity, Permission, Relation
-from repshape.engine.sources import common_networks
-from repshape.engine.store import FORMAT, GENERATION, VERSIONS, Store, create_layer
+from repshape.engine.store import GENERATION, Store, make_layer
 from repshape.errors import InputError, StorageError
 from repshape.io.links import list_folder, remove_folder
 from repshape.io.matrices import metadata_to_json
 from repshape.io.zarr import write_attributes
+from repshape.store.header import VERSION, new_header
+from repshape.store.identity import Identity, Permission, Relation
 
+# What the attributes of a store say besides those of its generations; version 4 has no kinds.
+ROOT = ("format", "version", "kind", "current")
 ADVICE = "Choose another name for the output, or delete that store."
 
 
@@ -51,6 +52,9 @@ class Form:
         Whether the metric gives lower bounds, convergence and numbers of starts.
     effort : Effort
         How pairs are searched. An existing store keeps the effort that it was made with.
+    rows : int or None
+        Number of networks in the first of two sets whose distances to each other are stored, or
+        None for a matrix. All names must differ, also between the sets.
     """
 
     edge: int
@@ -58,23 +62,21 @@ class Form:
     dimensions: int
     bounded: bool
     effort: Effort = PLAIN
+    rows: int | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
         """Return the attributes of a store, or of a generation."""
-        return {
-            "format": FORMAT,
-            "version": VERSIONS[0],
-            "id": uuid.uuid4().hex,
-            "description": identity.description,
-            "labels": list(identity.labels),
-            "fingerprints": list(identity.fingerprints),
-            "metadata": metadata_to_json(metadata),
-            "edge": self.edge,
-            "alignments": self.alignments,
-            "width": 2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see chunks.pack
-            "bounded": self.bounded,
-            "effort": asdict(self.effort),
-        }
+        return new_header(
+            "matrix" if self.rows is None else "cross",
+            identity,
+            metadata=metadata_to_json(metadata),
+            edge=self.edge,
+            alignments=self.alignments,
+            width=2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see chunks.pack
+            bounded=self.bounded,
+            effort=asdict(self.effort),
+            rows=self.rows,
+        )
 
 
 def relate(path: Path, identity: Identity, permission: Permission) -> Relation:
@@ -112,7 +114,7 @@ def open_store(
     """
     if not path.exists():
         header = form.header(identity, metadata)
-        create_layer(path, header, header)
+        make_layer(path, header, header)
     permission = permission or Permission()
     relation = relate(path, identity, permission)
     store = Store(path)
@@ -149,12 +151,11 @@ def _begin_generation(
     polished = next((one for one in sources if one.polished() is not None), None)
     inherited = np.zeros(0, dtype=np.intp)
     if polished is not None:
-        inherited = np.flatnonzero(common_networks(polished.identity, identity) >= 0)
+        inherited = np.flatnonzero(polished.identity.places(identity) >= 0)
     effort = replace(store.effort, inherits=len(inherited) > 1)
     form = replace(form, alignments=store.alignments, bounded=store.bounded, effort=effort)
     folders = [_name(store, one) for one in sources]
     header = form.header(identity, metadata) | {
-        "version": VERSIONS[1],
         "sources": folders,
         "inherited": inherited.tolist(),
         "inherited_from": _name(store, polished) if polished and effort.inherits else None,
@@ -162,8 +163,10 @@ def _begin_generation(
     }
     name = GENERATION + _digest(identity, folders)
     if not (store.path / name).exists():
-        create_layer(store.path / name, header, header)
-    write_attributes(store.path, store.root | {"version": VERSIONS[1], "current": name})
+        make_layer(store.path / name, header, header)
+    write_attributes(
+        store.path, store.root | {"version": VERSION, "kind": header["kind"], "current": name}
+    )
     return Store(store.path)
 
 
@@ -185,7 +188,7 @@ def discard_sources(store: Store) -> None:
     needed = store.polished() is None if store.effort.inherits else bool(store.missing())
     if needed or "current" not in store.root:
         return
-    kept = {key: store.root[key] for key in ("format", "version", "current")}
+    kept = {key: store.root[key] for key in ROOT if key in store.root}
     earlier = list(_earlier_folders(store))
     if not earlier and store.root == kept:
         return

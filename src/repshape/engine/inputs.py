@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from repshape.engine.store import Store, check_store_path
+from repshape.engine.store import Store
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, InputTypeError, RepshapeError
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import check_identity
+from repshape.store.header import check_store_path
 
 
 def check_store(

@@ -18,7 +18,6 @@ from repshape._arrays import count
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
 from repshape.engine.growth import Form, discard_sources, open_store, relate
-from repshape.engine.identity import Identity, Permission, Relation
 from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.polish import can_polish, keeps_transforms, polish_layers
@@ -30,6 +29,7 @@ from repshape.errors import SearchWarning, StorageError
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
+from repshape.store.identity import Identity, Permission, Relation
 
 # Transforms that only the polish needs are starting points: seven digits are plenty.
 POLISH_DTYPE = "float32"

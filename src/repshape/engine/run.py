@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from repshape.engine.identity import Permission
 from repshape.engine.inputs import (
     as_sequence,
     check_store,
@@ -34,6 +33,7 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, describe
 from repshape.preprocess import check_sizes
+from repshape.store.identity import Permission
 
 __all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
