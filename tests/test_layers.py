@@ -45,7 +45,7 @@ LAYERS = (
     ),
     ("metrics", "solvers"),
     ("matrix",),
-    ("io",),
+    ("io", "store"),
     ("engine",),
     ("analysis", "baselines", "inference"),
     ("datasets", "pytorch"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import repshape as rs
 from repshape.analysis import pair_solver
 from repshape.engine import threads
 from repshape.errors import StorageError
+from repshape.io.zarr import write_attributes
 
 
 def test_store_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,18 +81,38 @@ def test_store_refuses_others(tmp_path: Path) -> None:
         rs.analysis.neighbor_graph(others, metric, 2, store=store)
     other = tmp_path / "q"
     rs.analysis.neighbor_graph(networks, metric, 2, store=other)
-    moved = next((other / "pairs").glob("*.npz"))
-    moved.rename(store / "pairs" / moved.name)
-    with pytest.raises(StorageError, match="belongs to another store"):
+    moved, mine = (next((one / "pairs").iterdir()) for one in (other, store))
+    foreign = "belongs to another batch or another store"
+    shutil.copytree(moved, store / "pairs" / moved.name)  # all that a run has added
+    with pytest.raises(StorageError, match=foreign):
         rs.analysis.neighbor_graph(networks, metric, 2, store=store)
-    damaged = next((other / "pairs").glob("*.npz"), other / "pairs" / "a.npz")
-    damaged.write_bytes(b"x")
-    with pytest.raises(StorageError, match="is damaged"):
-        rs.analysis.neighbor_graph(networks, metric, 2, store=other)
+    shutil.rmtree(store / "pairs" / moved.name)
+    shutil.copytree(moved / "batches", mine / "batches", dirs_exist_ok=True)
+    with pytest.raises(StorageError, match=foreign):
+        rs.analysis.neighbor_graph(networks, metric, 2, store=store)
+    for name in ("batches/zarr.json", "batches/c/0/0/0", "zarr.json"):
+        damaged = moved / name
+        damaged.write_bytes(b"x")
+        words = "is damaged .* Delete that file and run the same command again"
+        with pytest.raises(StorageError, match=rf"{name} {words}"):
+            rs.analysis.neighbor_graph(networks, metric, 2, store=other)
+        damaged.unlink()
+        found = rs.analysis.neighbor_graph(networks, metric, 2, store=other)
+        check_equal(found, whole_matrix(networks, metric), 2)
     plain = tmp_path / "plain"
     plain.mkdir()
     with pytest.raises(StorageError, match="does not hold solved pairs"):
         rs.analysis.neighbor_graph(networks, metric, 2, store=plain)
+
+
+def test_a_store_of_an_earlier_release_names_the_command_that_computes_it_again(
+    tmp_path: Path,
+) -> None:
+    networks, metric, store = families(2, 3), rs.GaussianShapeMetric(1.0), tmp_path / "p"
+    write_attributes(store, {"format": "repshape-neighbor-pairs", "version": 2})
+    words = r"format of repshape 0\.2.* Delete that folder and .*rs.analysis.neighbor_graph\("
+    with pytest.raises(StorageError, match=words):
+        rs.analysis.neighbor_graph(networks, metric, 2, store=store)
 
 
 def test_dask_gives_the_same(tmp_path: Path) -> None:

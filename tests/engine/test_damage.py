@@ -115,7 +115,7 @@ def test_a_damaged_description_of_an_array_costs_no_tile(
 
     edit(file, separate)
     with pytest.raises(StorageError, match=rf"{name}/zarr.json is damaged .* Delete that file"):
-        Store(store)._array(0 if layer == "." else 1, name)
+        assert Store(store)._array(0 if layer == "." else 1, name)._opened
     file.unlink()
 
     def never(*_: Any) -> None:

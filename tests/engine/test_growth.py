@@ -336,16 +336,38 @@ def test_callables_grow_too(tmp_path: Path) -> None:
     np.testing.assert_array_equal(D.values, expected.values)
 
 
-def test_a_store_of_the_previous_version_is_read_continued_and_grown(store: Path) -> None:
-    """A store that was never changed is written as before: version 3, without generations."""
-    header = json.loads((store / "zarr.json").read_text())["attributes"]
-    del header["effort"]["inherits"], header["seal"]  # which it did not have
+def as_version_3(store: Path) -> None:
+    """Give a store that has never grown the attributes that repshape 0.1 wrote."""
     file = store / "zarr.json"
+    header = json.loads(file.read_text())["attributes"]
+    for name in ("kind", "rows", "seal"):
+        del header[name]
+    del header["effort"]["inherits"]
+    header["version"] = 3
     file.write_text(json.dumps(json.loads(file.read_text()) | {"attributes": header}))
-    assert header["version"] == 3
-    assert not {"current", "sources", "inherited", "removed"} & header.keys()
+
+
+def as_version_4(store: Path) -> None:
+    """Give a store that has grown the attributes that repshape 0.2 wrote."""
+    for file in (store / "zarr.json", *store.glob("generation-*/zarr.json")):
+        content = json.loads(file.read_text())
+        for name in ("kind", "rows", "seal"):
+            content["attributes"].pop(name, None)
+        content["attributes"]["version"] = 4
+        file.write_text(json.dumps(content))
+
+
+def test_a_store_of_an_earlier_version_is_read_continued_and_grown(store: Path) -> None:
+    as_version_3(store)
     old = DistanceMatrix.load(store)
     assert_same_numbers(pairwise(some(10), METRIC, store=store), old)
+    pairwise(some(11), METRIC, store=store, shard="1/2", tile=4)
+    as_version_4(store)
+    assert_same_numbers(DistanceMatrix.load(store)[list(some(10))], old)
     grown = pairwise(some(11), METRIC, store=store)
     assert (grown[list(some(10))].values <= old.values).all()
-    assert json.loads(file.read_text())["attributes"]["version"] == 4
+    as_version_4(store)
+    assert_same_numbers(DistanceMatrix.load(store), grown)
+    pairwise(some(12), METRIC, store=store)
+    header = json.loads((store / "zarr.json").read_text())["attributes"]
+    assert (header["version"], header["kind"]) == (5, "matrix")

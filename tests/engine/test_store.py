@@ -69,7 +69,7 @@ def test_another_version_is_refused(cohort: Cohort, half: Path) -> None:
     refused(cohort, METRIC, half, "made by repshape 0.0.1 and this is")
     header["attributes"]["version"] = 7
     (half / "zarr.json").write_text(json.dumps(header))
-    refused(cohort, METRIC, half, "has format version 7; this repshape reads versions 3 to 4")
+    refused(cohort, METRIC, half, "has format version 7; this repshape reads versions 3 to 5")
 
 
 def test_polish_needs_alignments(cohort: Cohort, tmp_path: Path) -> None:

@@ -90,12 +90,12 @@ def test_matrix_resumes_from_its_store_with_the_same_bits(
         for name in ("low", "high", "floors", "standard_errors"):
             np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
         np.testing.assert_array_equal(found.matrix.values, whole.matrix.values)
-    with pytest.raises(StorageError, match="its settings differ"):
+    with pytest.raises(StorageError, match="'random_state' was 0 and is 1"):
         run(store=tmp_path / "kept", random_state=1)
-    with pytest.raises(StorageError, match="its metrics differ"):
+    with pytest.raises(StorageError, match=r"'alpha' was .* and is 0\.5"):
         rs.inference.matrix(pair, rs.GaussianShapeMetric(0.5), n_groups=4, store=tmp_path / "kept")
     pair["b"] = pair["b"] + 1.0
-    with pytest.raises(StorageError, match="its networks differ"):
+    with pytest.raises(StorageError, match="responses of network 'b' have changed"):
         run(store=tmp_path / "kept")
 
 

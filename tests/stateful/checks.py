@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis.stateful import RuleBasedStateMachine
 
 from repshape import Cohort, DistanceMatrix, pairwise
-from repshape.engine.identity import Identity
 from repshape.engine.sources import Sources
 from repshape.engine.store import Store
 from repshape.errors import RepshapeError
+from repshape.store.identity import Identity
 
 from .damage import contents
 from .faults import Fault, Outcome, refusal

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from repshape import Cohort, Gaussians, GaussianShapeMetric, Trials, pairwise
-from repshape.engine.identity import Identity
 from repshape.metrics.base import ShapeMetric
+from repshape.store.identity import Identity
 
 NAMES = ("a", "b/2", "c", "d", "é", "f")
 VERSIONS = 4

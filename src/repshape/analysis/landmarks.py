@@ -21,12 +21,12 @@ from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.placement import place_points
 from repshape.engine.inputs import as_sequence
 from repshape.engine.plan import Settings
-from repshape.engine.store import check_store_path
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, check_integer
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, check_identity
+from repshape.store.header import check_store_path
 
 FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]

@@ -11,12 +11,12 @@ from repshape.analysis.neighbor_job import NeighborJob, check_limits, own_names
 from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.engine.inputs import as_sequence
 from repshape.engine.plan import Settings
-from repshape.engine.store import check_store_path
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, check_boolean, check_integer
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, check_identity
+from repshape.store.header import check_store_path
 
 PathLike = str | os.PathLike[str]
 

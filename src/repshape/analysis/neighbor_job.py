@@ -18,7 +18,6 @@ from repshape.analysis.neighbor_search import Limits, NeighborSearch, choose_piv
 from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.solved_pairs import PairStore, SolvedPairs
 from repshape.engine.cross import Chain
-from repshape.engine.identity import Identity, Permission
 from repshape.engine.inputs import records_of
 from repshape.engine.plan import Settings
 from repshape.engine.threads import Metric
@@ -27,6 +26,7 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.checks import carried_metadata, check_labels
 from repshape.metrics.base import in_one_space
 from repshape.metrics.registry import describe
+from repshape.store.identity import Identity, Permission
 
 # Bytes of a block of rows for each of its pairs: bounds, distances, masks and temporaries.
 BYTES_PER_PAIR = 64

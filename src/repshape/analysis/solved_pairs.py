@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from hashlib import sha256
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape._native import PairResults
-from repshape.engine.identity import Identity, Permission
-from repshape.engine.store import check_store_path
-from repshape.errors import PROVEN, TELLING_STARTS, InputError, StorageError
+from repshape.errors import PROVEN, TELLING_STARTS, InputError
 from repshape.io.links import list_folder
-from repshape.io.npz import read_arrays
-from repshape.io.writing import open_output, writable
-from repshape.io.zarr import new_group, read_attributes, readable
+from repshape.io.writing import writable
+from repshape.io.zarr import read_attributes
+from repshape.store.arrays import REWRITE, Place, SealedArray, array_form, seal_of
+from repshape.store.header import identity_in, make_group, new_header, open_header, refusal
+from repshape.store.identity import Identity, Permission
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-NamedFingerprint = tuple[str, str]
-FORMAT = "repshape-neighbor-pairs"
-FORMAT_VERSION = 2
 # What is kept of each pair.
 NUMBERS = ("distance", "lower_bound", "n_starts", "n_agreeing")
-# Of a network in files: it fits an unsigned integer. Keys of one store are checked to be distinct.
-KEY_BYTES = 8
-REMEDY = "Delete that file and run the same command again to compute its pairs anew."
+# Pairs in a batch, and batches in a group; a run that solves more begins another group.
+BATCH = 1024
+MOST_BATCHES = 2**20
+# Of a batch: the networks of each pair, its numbers, and the seal.
+BATCHES = array_form(
+    (MOST_BATCHES, len(NUMBERS) + 3, BATCH), (1, len(NUMBERS) + 3, BATCH), compress=True
+)
 
 
 class SolvedPairs:
@@ -89,17 +88,29 @@ class SolvedPairs:
         return int(np.sum((agreeing == 1) & (starts >= TELLING_STARTS) & ~proven))
 
 
+@dataclass
+class Journal:
+    """What one run has added to a store: batches of pairs, and the networks they are of.
+
+    ``places`` are those of its networks among those of the present run, -1 where they differ.
+    """
+
+    array: SealedArray
+    networks: dict[str, str]
+    places: IndexArray
+    seen: set[Place]
+
+
 class PairStore(SolvedPairs):
-    """Solved pairs on disk: a Zarr group with a file for each batch of pairs.
+    """Solved pairs on disk, in a group for each run that has added some.
 
-    A file takes its name once it is complete. It carries the random id of its store, so that a file
-    of another store is refused. Several processes may add files at the same time; a pair that two
-    of them solved counts once.
+    The group is called after a random number, names the networks of the run, and holds an array
+    with a chunk for each batch of pairs. So several runs may add pairs at the same time; a pair
+    that two of them solved counts once.
 
-    Files call a network by a hash of its name and its fingerprint. So pairs stay valid when
-    networks are added, left out or sorted in another way, and those of a network whose responses
-    have changed are not used. The attributes of the group list the networks with which the store
-    was made, and files in the folder ``networks`` list those that came later.
+    Networks are recognised by their names and fingerprints. So pairs stay valid when networks are
+    added, left out or sorted in another way, and those of a network whose responses have changed
+    are not used.
 
     Parameters
     ----------
@@ -114,120 +125,90 @@ class PairStore(SolvedPairs):
         self, path: Path, identity: Identity, permission: Permission | None = None
     ) -> None:
         super().__init__()
-        check_store_path(path)
-        if not path.exists():
-            _create(path, identity)
-        self.path, self._count = path, len(identity.labels)
-        list_folder(path)  # refuses links, also in the two folders below
-        header = _checked_header(path, identity)
-        known = _known_networks(path, header)
-        _check_responses(path, known, identity, permission or Permission())
-        mine = list(identity.networks.items())
-        self._unlisted = [one for one in mine if one not in known]
-        self._keys = _distinct_keys(mine, known)
-        self._id = str(header["id"])
-        self._seen: set[str] = set()
-        self._places = np.zeros(0, dtype=np.int64)  # of all pairs in the upper triangle
+        header = open_header(path, new_header("pairs", identity), {})
+        self.path, self._identity, self._id = path, identity, str(header["id"])
+        self._journals: dict[str, Journal] = {}
+        self._own: str | None = None
+        self._known = np.zeros(0, dtype=np.int64)  # places of all pairs in the upper triangle
+        self._find_journals()
+        every = [identity_in(header).networks, *(one.networks for one in self._journals.values())]
+        _check_responses(path, every, identity, permission or Permission())
         self.refresh()
 
     def add(self, pairs: IndexArray, found: PairResults) -> None:
         """Keep results durably."""
         numbers = np.stack([getattr(found, name) for name in NUMBERS]).astype(np.float64)
-        name = f"{uuid.uuid4().hex}.npz"
-        self._list_networks()
         with writable(self.path):
-            (self.path / "pairs").mkdir(exist_ok=True)
-        with open_output(self.path / "pairs" / name) as handle:
-            np.savez(handle, id=np.array(self._id), keys=self._keys[pairs], numbers=numbers)
-        self._seen.add(name)
+            for start in range(0, len(pairs), BATCH):
+                part = slice(start, start + BATCH)
+                self._write(np.concatenate([pairs[part].T, numbers[:, part]]))
         self._append_new(pairs, numbers)
 
-    def _list_networks(self) -> None:
-        """Note networks that the store has not seen before, ahead of their first pairs."""
-        if not self._unlisted:
-            return
-        content = json.dumps(self._unlisted).encode()  # several shards may write the same file
-        with writable(self.path):
-            (self.path / "networks").mkdir(exist_ok=True)
-        name = f"{sha256(content).hexdigest()[:16]}.json"
-        with open_output(self.path / "networks" / name) as handle:
-            handle.write(content)
-        self._unlisted = []
+    def _write(self, columns: FloatArray) -> None:
+        if self._own is None or len(self._journals[self._own].seen) == MOST_BATCHES:
+            self._own = self._begin()
+        journal = self._journals[self._own]
+        place = (len(journal.seen), 0, 0)
+        block = np.full((1, len(columns) + 1, BATCH), np.nan)
+        block[0, :-1, : columns.shape[1]] = columns
+        block[0, -1] = seal_of(self._id, self._own, place[0])
+        journal.array.write(place, block)
+        journal.seen.add(place)
+
+    def _begin(self) -> str:
+        """Make the group of this run, and return its name."""
+        name, networks = uuid.uuid4().hex, self._identity
+        named = {"labels": list(networks.labels), "fingerprints": list(networks.fingerprints)}
+        make_group(self.path / "pairs" / name, {"id": self._id} | named, {"batches": BATCHES})
+        self._find_journals()
+        return name
+
+    def _find_journals(self) -> None:
+        """Note the groups of all runs that are new."""
+        folder = self.path / "pairs"
+        names = {one.name for one in list_folder(folder)} if folder.is_dir() else set()
+        for name in sorted(names - self._journals.keys()):
+            noted = read_attributes(folder / name, REWRITE)
+            if not noted:  # another run is about to make it, or the file was lost
+                continue
+            array = SealedArray(folder / name / "batches", BATCHES, "batch", self.path)
+            array.describe()
+            networks = Identity({}, tuple(noted["labels"]), tuple(noted["fingerprints"]))
+            places = self._identity.places(networks)
+            self._journals[name] = Journal(array, networks.networks, places, set())
 
     def refresh(self) -> None:
-        """Read the files that other processes have added."""
-        folder = self.path / "pairs"
-        files = list_folder(folder) if folder.is_dir() else []
-        names = {file.name for file in files if file.suffix == ".npz" and file.name[0] != "."}
-        for name in sorted(names - self._seen):
-            self._append_new(*self._read(folder / name))
-            self._seen.add(name)
+        """Read the batches that other processes have added."""
+        self._find_journals()
+        for name, journal in self._journals.items():
+            chunks = journal.array.folder / "c"
+            numbers = [int(one.name) for one in chunks.iterdir()] if chunks.is_dir() else []
+            for place in sorted({(number, 0, 0) for number in numbers} - journal.seen):
+                if journal.array.has(place):
+                    self._append_new(*self._read(name, place))
+                    journal.seen.add(place)
 
-    def _read(self, file: Path) -> tuple[IndexArray, FloatArray]:
-        """Return the pairs of a file whose networks are both part of this run."""
-        with readable(file, REMEDY):
-            content = read_arrays(file)
-            keys, numbers = content["keys"], content["numbers"].astype(np.float64)
-            fits = keys.shape == (numbers.shape[1], 2) and len(numbers) == len(NUMBERS)
-            if str(content["id"]) != self._id or not fits:
-                raise ValueError("it belongs to another store")
-        order = np.argsort(self._keys)
-        nearest = order[np.searchsorted(self._keys, keys, sorter=order).clip(max=len(order) - 1)]
-        here = (self._keys[nearest] == keys).all(axis=1)
-        return np.sort(nearest[here], axis=1), numbers[:, here]
+    def _read(self, name: str, place: Place) -> tuple[IndexArray, FloatArray]:
+        """Return the pairs of a batch whose networks are both part of this run."""
+        journal, seal = self._journals[name], seal_of(self._id, name, place[0])
+        block = journal.array.read(place, lambda found: bool((found[0, -1] == seal).all()))[0]
+        block = block[:-1, ~np.isnan(block[0])]
+        pairs = journal.places[block[:2].astype(np.intp).T]
+        here = (pairs >= 0).all(axis=1)
+        return np.sort(pairs[here], axis=1), block[2:, here]
 
     def _append_new(self, pairs: IndexArray, numbers: FloatArray) -> None:
-        places = pairs[:, 0].astype(np.int64) * self._count + pairs[:, 1]
-        new = ~np.isin(places, self._places)
-        self._places = np.union1d(self._places, places[new])
+        places = pairs[:, 0].astype(np.int64) * len(self._identity.labels) + pairs[:, 1]
+        new = ~np.isin(places, self._known)
+        self._known = np.union1d(self._known, places[new])
         self._append(pairs[new], numbers[:, new])
 
 
-def _create(path: Path, identity: Identity) -> None:
-    """Make an empty store."""
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "id": uuid.uuid4().hex}
-    header |= {"description": identity.description, "labels": list(identity.labels)}
-    header |= {"fingerprints": list(identity.fingerprints)}
-    try:
-        with new_group(path, header):
-            pass
-    except StorageError:
-        if not path.exists():  # else another shard was faster
-            raise
-
-
-def _checked_header(path: Path, identity: Identity) -> dict[str, Any]:
-    """Return the attributes of a store, or raise if it is none or belongs to another metric."""
-    header: dict[str, Any] = read_attributes(path) or {}
-    if header.get("format") != FORMAT or header.get("version") != FORMAT_VERSION:
-        raise StorageError(
-            f"{path} does not hold solved pairs of this version of repshape; it is left as it is."
-        )
-    difference = Identity(header["description"], (), ()).metric_difference(identity)
-    if difference:
-        raise StorageError(
-            f"{path} cannot be continued: {difference}. Choose another name for the store, or "
-            "delete it."
-        )
-    return header
-
-
-def _known_networks(path: Path, header: dict[str, Any]) -> set[NamedFingerprint]:
-    """Return the names and fingerprints of all networks that a store has seen."""
-    known = set(zip(header["labels"], header["fingerprints"], strict=True))
-    folder = path / "networks"
-    for file in list_folder(folder) if folder.is_dir() else ():
-        if file.suffix != ".json" or file.name[0] == ".":
-            continue
-        with readable(file, REMEDY):
-            known |= {(str(name), str(mark)) for name, mark in json.loads(file.read_bytes())}
-    return known
-
-
 def _check_responses(
-    path: Path, known: set[NamedFingerprint], identity: Identity, permission: Permission
+    path: Path, every: list[dict[str, str]], identity: Identity, permission: Permission
 ) -> None:
     """Raise if a network has other responses than those that the store knows by its name."""
+    known = {pair for networks in every for pair in networks.items()}
     stored = dict(sorted(known))
     stored |= {name: mark for name, mark in identity.networks.items() if (name, mark) in known}
     old = {name: stored[name] for name in identity.labels if name in stored}
@@ -236,18 +217,4 @@ def _check_responses(
             Identity(identity.description, tuple(old), tuple(old.values())), identity, frozenset()
         )
     except InputError as error:
-        raise StorageError(f"{path} cannot be continued: {error}") from None
-
-
-def _distinct_keys(
-    mine: list[NamedFingerprint], known: set[NamedFingerprint]
-) -> npt.NDArray[np.uint64]:
-    """Return the keys of networks, or raise if two networks of the store share one."""
-    keys = {network: _key(network) for network in {*mine, *known}}
-    if len(set(keys.values())) < len(keys):
-        raise StorageError("Two networks have the same key; choose another name for one of them.")
-    return np.array([keys[network] for network in mine], dtype=np.uint64)
-
-
-def _key(network: NamedFingerprint) -> int:
-    return int.from_bytes(sha256(json.dumps(network).encode()).digest()[:KEY_BYTES])
+        raise refusal(path, str(error)) from None

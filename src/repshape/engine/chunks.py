@@ -7,45 +7,39 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zarr
-from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from repshape.engine.plan import Plan, Tile
 from repshape.engine.tiles import QUANTITIES
+from repshape.store.arrays import array_form
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
 
+def plan_of(header: dict[str, Any]) -> Plan:
+    """Return the tiles of a store, from its attributes."""
+    return Plan(len(header["labels"]), int(header["edge"]), header.get("rows"))
+
+
 def array_forms(header: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arrays of a layer, by name, as Zarr makes them."""
-    plan = Plan(len(header["labels"]), int(header["edge"]))
-    tiles = {
-        "shape": (len(QUANTITIES) + 1, plan.count, plan.count),
-        "chunks": (len(QUANTITIES) + 1, plan.edge, plan.edge),
-        "dtype": "float64",
-        "fill_value": np.nan,
-        "compressors": [Crc32cCodec()],
-        "dimension_names": ("quantity", "network", "other network"),
-        "attributes": {"quantities": [*QUANTITIES, "seal"]},
-    }
+    plan = plan_of(header)
+    tiles = array_form(
+        (len(QUANTITIES) + 1, *plan.shape),
+        (len(QUANTITIES) + 1, plan.edge, plan.edge),
+        dimension_names=("quantity", "network", "other network"),
+        attributes={"quantities": [*QUANTITIES, "seal"]},
+    )
     if header["alignments"] is None:
         return {"tiles": tiles}
-    alignments = {
-        "shape": (plan.side, plan.side, int(header["width"])),
-        "chunks": (1, 1, int(header["width"])),
-        "dtype": header["alignments"],
-        "fill_value": np.nan,
-        "compressors": [ZstdCodec(level=1), Crc32cCodec()],  # most may be empty
-    }
+    width, sides = int(header["width"]), (-(-size // plan.edge) for size in plan.shape)
+    alignments = array_form(
+        (*sides, width),
+        (1, 1, width),
+        header["alignments"],
+        compress=True,  # most may be empty
+    )
     return {"tiles": tiles, "alignments": alignments}
-
-
-def description_of(array: zarr.Array[Any]) -> dict[str, Any]:
-    """Return how an array is kept, of what Zarr writes about it."""
-    whole = array.metadata.to_dict()
-    names = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "codecs")
-    return {name: whole[name] for name in names}
 
 
 def pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
@@ -75,7 +69,7 @@ def where(tile: Tile) -> tuple[slice, slice, slice]:
 
 def places_in(tile: Tile) -> tuple[IndexArray, IndexArray]:
     """Return the rows and columns of a tile's pairs, counted inside the tile."""
-    if tile.row == tile.column:
+    if tile.rows == tile.columns:
         return np.triu_indices(len(tile.rows), 1)
     i, j = np.indices((len(tile.rows), len(tile.columns))).reshape(2, -1)
     return i, j

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.engine.inputs import as_sequence, records_of
-from repshape.engine.plan import Plan, Settings, Sizes, cross_tiles
+from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.threads import Metric, PreparedCache, ThreadSolver
 from repshape.engine.tiles import Layer, MemoryTiles
 from repshape.metrics.base import ShapeMetric, in_one_space
@@ -56,13 +56,12 @@ def cross(
     edge = sizes.edge(len(names), settings.memory, stored=False, keeps=False)
     capacity = sizes.capacity(settings.memory, edge)
     cache = PreparedCache(Chain(first, second), names, [metric], capacity)
-    found = MemoryTiles(Plan(len(names), edge))
-    tiles = cross_tiles(len(first), len(second), edge)
+    found = MemoryTiles(Plan(len(names), edge, rows=len(first)))
     solver = ThreadSolver(cache, settings.workers, progress)
     layer = Layer(found, metric=0, number=0)
-    solver.run("pairs", [(layer, tile) for tile in tiles])
+    solver.run("pairs", [(layer, tile) for tile in found.plan.tiles])
     values = np.empty((len(first), len(second)))
-    for tile in tiles:
+    for tile in found.plan.tiles:
         i, j = tile.pairs.T
         values[i, j - len(first)] = found.results[0, tile].distance
     return values

@@ -13,7 +13,13 @@ import numpy.typing as npt
 
 from repshape._memory import parse_memory
 from repshape._parallel import available_cores
-from repshape.errors import InputError, check_boolean, check_choice, check_integer
+from repshape.errors import (
+    InputError,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_real,
+)
 from repshape.io.records import Record
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
@@ -66,36 +72,49 @@ class Tile:
     def places(self, pairs: IndexArray) -> IndexArray:
         """Return the places of some of its pairs, shape (P, 2), among `pairs`."""
         i, j = pairs[:, 0] - self.rows.start, pairs[:, 1] - self.columns.start
-        if self.row != self.column:
+        if self.rows != self.columns:
             return np.asarray(i * len(self.columns) + j)
         return np.asarray(i * len(self.rows) - i * (i + 1) // 2 + j - i - 1)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The upper triangle of ``count`` networks, cut into tiles of ``edge`` x ``edge`` pairs.
+    """The pairs of ``count`` networks, cut into tiles of ``edge`` x ``edge`` pairs.
+
+    They are the upper triangle or, if ``rows`` is given, the pairs of the first ``rows`` networks
+    with all others.
 
     >>> plan = Plan(count=5, edge=2)
     >>> [(tile.row, tile.column) for tile in plan.tiles]
     [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
     >>> plan.tiles[1].pairs.tolist()
     [[0, 2], [0, 3], [1, 2], [1, 3]]
+    >>> [tile.pairs.tolist() for tile in Plan(count=4, edge=2, rows=1).tiles]
+    [[[0, 1], [0, 2]], [[0, 3]]]
     """
 
     count: int
     edge: int
+    rows: int | None = None
 
     @property
-    def side(self) -> int:
-        """Number of tiles per side."""
-        return -(-self.count // self.edge)
+    def shape(self) -> tuple[int, int]:
+        """Number of networks along the rows and the columns of the tiles."""
+        return (
+            (self.count, self.count) if self.rows is None else (self.rows, self.count - self.rows)
+        )
 
     @cached_property
     def tiles(self) -> tuple[Tile, ...]:
         """All tiles that hold a pair, row by row."""
-        spans = _spans(self.count, self.edge)
-        places = ((row, column) for row in range(self.side) for column in range(row, self.side))
-        every = (Tile(row, column, spans[row], spans[column]) for row, column in places)
+        rows = _spans(0, self.rows or self.count, self.edge)
+        columns = _spans(self.rows or 0, self.count, self.edge)
+        every = (
+            Tile(r, c, of_rows, of_columns)
+            for r, of_rows in enumerate(rows)
+            for c, of_columns in enumerate(columns)
+            if self.rows is not None or c >= r
+        )
         return tuple(tile for tile in every if tile.n_pairs)
 
     @cached_property
@@ -103,23 +122,19 @@ class Plan:
         """The same tiles, by row and column."""
         return {(tile.row, tile.column): tile for tile in self.tiles}
 
+    def places(self, pairs: IndexArray) -> IndexArray:
+        """Return the row and the column of the tile of each pair i < j, or -1, shape (P, 2).
 
-def cross_tiles(n_rows: int, n_columns: int, edge: int) -> list[Tile]:
-    """Return the tiles of all pairs of one set of networks with another, numbered after it.
-
-    >>> [tile.pairs.tolist() for tile in cross_tiles(1, 3, 2)]
-    [[[0, 1], [0, 2]], [[0, 3]]]
-    """
-    columns = [range(n_rows + one.start, n_rows + one.stop) for one in _spans(n_columns, edge)]
-    return [
-        Tile(r, c, of_rows, of_columns)
-        for r, of_rows in enumerate(_spans(n_rows, edge))
-        for c, of_columns in enumerate(columns)
-    ]
+        >>> Plan(count=4, edge=2, rows=1).places(np.array([[0, 3], [1, 2]])).tolist()
+        [[0, 1], [-1, -1]]
+        """
+        i, j = pairs.T
+        here = (i < (self.rows or self.count)) & (j >= (self.rows or 0))
+        return np.where(here[:, None], (pairs - (0, self.rows or 0)) // self.edge, -1)
 
 
-def _spans(count: int, edge: int) -> list[range]:
-    return [range(start, min(start + edge, count)) for start in range(0, count, edge)]
+def _spans(start: int, stop: int, edge: int) -> list[range]:
+    return [range(first, min(first + edge, stop)) for first in range(start, stop, edge)]
 
 
 @dataclass(frozen=True)
@@ -259,6 +274,7 @@ class Settings:
     alignments: str | None
     scheduler: Any
     tile: int | None
+    wait: float
 
     @classmethod
     def checked(
@@ -274,6 +290,7 @@ class Settings:
         alignments: str | None = None,
         scheduler: Any = None,
         tile: int | None = None,
+        wait: float = 0.0,
     ) -> Settings:
         """Return the settings that a user gives, or raise one clear sentence.
 
@@ -293,4 +310,5 @@ class Settings:
             alignments=alignments,
             scheduler=scheduler,
             tile=None if tile is None else check_integer("tile", tile, 1),
+            wait=check_real("wait", wait, low=0.0),
         )

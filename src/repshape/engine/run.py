@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from repshape.engine.identity import Permission
 from repshape.engine.inputs import (
     as_sequence,
     check_store,
@@ -35,6 +34,7 @@ from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import check_callable, describe
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
+from repshape.store.identity import Permission
 
 __all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
@@ -60,6 +60,7 @@ def pairwise(
     tile: int | None = None,
     replace: Iterable[str] | None = None,
     remove: Iterable[str] | None = None,
+    wait: float = 0.0,
 ) -> DistanceMatrix:
     """Return the distances between all pairs of networks.
 
@@ -120,6 +121,10 @@ def pairwise(
         Names of networks in the store that ``networks`` no longer has. Their distances are
         dropped. Without this, such networks stay in the store if there is nothing to add, and
         raise an error otherwise.
+    wait : float
+        Seconds to wait if another run is working on the same store with other networks; then, or
+        at once by default, an error names that run. Runs with the same networks share the store,
+        and do not wait for each other.
 
     Returns
     -------
@@ -156,6 +161,7 @@ def pairwise(
         alignments=alignments,
         scheduler=scheduler,
         tile=tile,
+        wait=wait,
     )
     changes = {"replace": replace, "remove": remove}
     run = plan_pairwise(

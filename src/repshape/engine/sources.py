@@ -15,8 +15,8 @@ from repshape.engine.tiles import QUANTITIES, KnownPairs
 from repshape.errors import StorageError
 
 if TYPE_CHECKING:
-    from repshape.engine.identity import Identity
     from repshape.engine.store import Store
+    from repshape.store.identity import Identity
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
@@ -26,15 +26,6 @@ EARLIER = (
     "It holds distances from before networks were changed: restore it from a copy, or choose "
     "another output."
 )
-
-
-def common_networks(old: Identity, new: Identity) -> IndexArray:
-    """Return the place in ``old`` of each network of ``new``; -1 if it has other responses there.
-
-    Networks are the same if both their names and their fingerprints are.
-    """
-    places = {pair: k for k, pair in enumerate(old.networks.items())}
-    return np.array([places.get(pair, -1) for pair in new.networks.items()], dtype=np.intp)
 
 
 class Sources:
@@ -50,7 +41,7 @@ class Sources:
         self._stores = stores
         self._polished = polished
         self._count = len(identity.labels)
-        self._places = [common_networks(store.identity, identity) for store in stores]
+        self._places = [store.identity.places(identity) for store in stores]
         self._read = lru_cache(TILES_IN_MEMORY)(self._read_tile)
 
     def known(self, pairs: IndexArray, *, polished: bool) -> KnownPairs | None:
@@ -103,9 +94,11 @@ class Sources:
     ) -> Iterator[tuple[Tile, IndexArray]]:
         """Yield each finished tile that holds some of the pairs, and which of them."""
         store = self._stores[number]
-        places, inverse = np.unique(pairs // store.plan.edge, axis=0, return_inverse=True)
+        places, inverse = np.unique(store.plan.places(pairs), axis=0, return_inverse=True)
         for k, (row, column) in enumerate(places.tolist()):
-            tile = store.plan.by_place[row, column]
+            tile = store.plan.by_place.get((row, column))
+            if tile is None:  # networks of the same set, whose distances are not stored
+                continue
             if store.has(layer, tile):
                 yield tile, np.flatnonzero(inverse.ravel() == k)
             elif layer > 0:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Callable
 from functools import cached_property
-from hashlib import sha256
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import zarr
 
 from repshape._native import PairResults
-from repshape.engine.chunks import array_forms, description_of, pack, places_in, unpack, where
+from repshape.engine.chunks import array_forms, pack, places_in, plan_of, unpack, where
 from repshape.engine.effort import INHERITING_LAYER, Effort
-from repshape.engine.identity import Identity
-from repshape.engine.plan import Plan, Tile
+from repshape.engine.plan import Tile
 from repshape.engine.sources import EARLIER, Sources
 from repshape.engine.tiles import (
     QUANTITIES,
@@ -31,37 +29,28 @@ from repshape.engine.tiles import (
     read_matrix,
 )
 from repshape.errors import SearchWarning, StorageError
-from repshape.io.links import list_folder
 from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
-from repshape.io.zarr import (
-    DurableStore,
-    new_group,
-    open_array,
-    read_attributes,
-    readable,
-    write_attributes,
-)
+from repshape.io.zarr import read_attributes, readable, write_attributes
 from repshape.matrix.distances import DistanceMatrix
+from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
+from repshape.store.header import Header, identity_in, make_group, read_header
+from repshape.store.identity import Identity
+from repshape.store.lease import Lease
 
-__all__ = ["FORMAT", "VERSIONS", "Identity", "Store", "check_store_path", "read_store"]
+__all__ = ["Store", "make_layer", "read_steadily", "read_store"]
 
+T = TypeVar("T")
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
-FORMAT = "repshape-distance-store"
-# Version 4 has generations: networks can be added and removed.
-VERSIONS = (3, 4)
 # The folder of a generation begins with this; the first generation is in the store itself.
 GENERATION = "generation-"
 GENERATION_NAME = re.compile(rf"\.?|{GENERATION}[0-9a-f]+")
-# A seal has 48 bits: a float64 holds it exactly, and two float32 hold half of it each.
-SEAL_BYTES = 6
+# Alignments may be kept as float32, which holds half of a seal.
 HALF_SEAL = 2**24
 # The seal of a tile also says whether its transforms were written.
 KINDS = ("plain", "aligned")
 RESUME = "Finished tiles are safe: run the same command again to continue."
-RECOMPUTE = "Delete that file and run the same command again to compute its tile anew."
-REWRITE = "Delete that file and run the same command again to write it anew."
 
 
 class Store:
@@ -78,8 +67,8 @@ class Store:
     Once networks were added or removed, the attributes name the folder inside the store that holds
     the present generation, in the same form; see `repshape.engine.growth`.
 
-    Both kinds of chunk carry a seal: a number derived from the store's random ``id``, the layer and
-    the place of the tile. A chunk that was moved, or comes from another store, is refused.
+    The same form holds the distances between two sets of networks: then the rows of the tiles are
+    the networks of the first set, and their columns those of the second.
 
     Parameters
     ----------
@@ -91,20 +80,19 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], folder: Path | None = None) -> None:
         self.path = Path(path)
-        self.root = read_header(self.path)
-        list_folder(self.path)  # refuses links, also in the present generation
+        self.root = read_header(self.path, "matrix", "cross")
         self.folder = self._generation(self.root.get("current", "")) if folder is None else folder
-        self._header = read_header(self.folder)
-        list_folder(self.folder)
+        self._header = read_header(self.folder, "matrix", "cross")
         self.id = str(self._header["id"])
-        self.plan = Plan(len(self._header["labels"]), int(self._header["edge"]))
+        self.plan = plan_of(self._header)
         self.alignments: str | None = self._header["alignments"]
         self.keeps = self.alignments is not None
         self.removed = frozenset(self._header.get("removed", ()))
         self.bounded = bool(self._header["bounded"])
         self.effort = Effort(**self._header["effort"])
         self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
-        self._arrays: dict[tuple[int, str], zarr.Array[Any]] = {}
+        self.lease: Lease | None = None  # that of the run which opened the store to write
+        self._arrays: dict[tuple[int, str], SealedArray] = {}
 
     @cached_property
     def generations(self) -> list[Store]:
@@ -139,8 +127,7 @@ class Store:
     @cached_property
     def identity(self) -> Identity:
         """The metric and the networks that the store belongs to."""
-        head = self._header
-        return Identity(head["description"], tuple(head["labels"]), tuple(head["fingerprints"]))
+        return identity_in(self._header)
 
     @property
     def metadata(self) -> pd.DataFrame:
@@ -163,20 +150,20 @@ class Store:
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
         """Keep a finished tile durably; its numbers are written last and make it count."""
         aligned = self.keeps and found.transforms is not None
+        self._check_lease()
         with writable(self.path, RESUME):
             self._ensure(layer)
             if aligned:
-                array = self._array(layer, "alignments")
-                record = np.full(array.shape[2], np.nan)  # a whole chunk: nothing is read back
+                record = np.full((1, 1, self._header["width"]), np.nan)  # a whole chunk
                 packed = pack(found.transforms or [], tile)
-                record[2 : 2 + len(packed)] = packed
-                record[:2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
-                array[tile.row, tile.column] = record
+                record[0, 0, 2 : 2 + len(packed)] = packed
+                record[0, 0, :2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
+                self._array(layer, "alignments").write(_place("alignments", tile), record)
             block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
             i, j = places_in(tile)
             block[:-1, i, j] = numbers_of(found)
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
-            self._array(layer, "tiles")[where(tile)] = block
+            self._array(layer, "tiles").write(_place("tiles", tile), block)
 
     @property
     def was_polished(self) -> bool:
@@ -225,13 +212,13 @@ class Store:
             layer -= 1
         file = self._file(layer, "alignments", tile)
         if not file.exists():
-            anew = "Run the same command again to compute it anew."
-            raise StorageError(f"{file} is missing. {self._remedy(layer, 'alignments', anew)}")
-        record = self._read(layer, "alignments", tile)
-        return unpack(record[2:], tile)
+            again = "Run the same command again to compute it again."
+            raise StorageError(f"{file} is missing. {self._remedy(layer, 'alignments', again)}")
+        return unpack(self._read(layer, "alignments", tile)[0, 0, 2:], tile)
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
         """Record that the polish is complete."""
+        self._check_lease()
         record = {"id": self.id, "layers": layers, "report": report}
         write_attributes(self.folder / "polish", record)
 
@@ -244,67 +231,84 @@ class Store:
                 raise ValueError("it belongs to another store")
         return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
 
-    def _read(self, layer: int, name: str, tile: Tile) -> npt.NDArray[Any]:
+    def _read(self, layer: int, name: str, tile: Tile) -> Array:
         """Return the chunk of a tile, or raise if it is damaged or has the seal of another."""
-        array = self._array(layer, name)
-        with readable(self._file(layer, name, tile), self._remedy(layer, name, RECOMPUTE)):
-            if name == "tiles":
-                found = np.asarray(array[where(tile)])
-                seals = found[-1][places_in(tile)]
-                fits = any((seals == self._seal(layer, tile, one)).all() for one in KINDS)
-            else:
-                found = np.asarray(array[tile.row, tile.column])
+
+        def is_sealed(block: Array) -> bool:
+            if name == "alignments":
                 seal = divmod(self._seal(layer, tile, name), HALF_SEAL)
-                fits = tuple(found[:2].tolist()) == seal
-            if not fits:
-                raise ValueError("it belongs to another tile or another store")
-        return found
+                return tuple(block[0, 0, :2].tolist()) == seal
+            seals = block[-1][places_in(tile)]
+            return any((seals == self._seal(layer, tile, one)).all() for one in KINDS)
+
+        remedy = self._remedy(layer, name, RECOMPUTE)
+        return self._array(layer, name).read(_place(name, tile), is_sealed, remedy)
 
     def _is_aligned(self, layer: int, tile: Tile) -> bool:
         """Return whether a finished tile was written together with its alignments."""
         seals = self._read(layer, "tiles", tile)[-1]
         return bool((seals == self._seal(layer, tile, "aligned")).any())
 
+    def _check_lease(self) -> None:
+        """Raise if another run has taken over; the workers of a cluster leave that to their run."""
+        if self.lease is not None:
+            self.lease.check(RESUME)
+
     def _seal(self, layer: int, tile: Tile, kind: str) -> int:
-        words = f"{self.id} {layer} {tile.row} {tile.column} {kind}"
-        return int.from_bytes(sha256(words.encode()).digest()[:SEAL_BYTES])
+        return seal_of(self.id, layer, tile.row, tile.column, kind)
 
     def _layer(self, layer: int) -> Path:
         return self.folder if layer == 0 else self.folder / "polish" / str(layer)
 
-    def _file(self, layer: int, array: str, tile: Tile) -> Path:
-        row, column = str(tile.row), str(tile.column)
-        place = ("0", row, column) if array == "tiles" else (row, column, "0")
-        return Path(self._layer(layer), array, "c", *place)
+    def _file(self, layer: int, name: str, tile: Tile) -> Path:
+        return self._array(layer, name).file(_place(name, tile))
 
     def _ensure(self, layer: int) -> None:
         if not self._layer(layer).exists():
-            create_layer(self._layer(layer), {}, self._header)
+            make_layer(self._layer(layer), {}, self._header)
 
-    def _array(self, layer: int, name: str) -> zarr.Array[Any]:
+    def _array(self, layer: int, name: str) -> SealedArray:
         key = (layer, name)
         if key not in self._arrays:
             folder = self._layer(layer) / name
-            with readable(folder / "zarr.json", REWRITE):
-                array = open_array(folder, within=self.path, writing=True)
-                if description_of(array) != self._descriptions[name]:
-                    raise ValueError("it describes another array")
-            self._arrays[key] = array
+            self._arrays[key] = SealedArray(folder, self._forms[name], "tile", self.path)
         return self._arrays[key]
 
     @cached_property
-    def _descriptions(self) -> dict[str, dict[str, Any]]:
-        forms = array_forms(self._header).items()
-        return {name: description_of(zarr.create_array({}, **form)) for name, form in forms}
+    def _forms(self) -> dict[str, dict[str, Any]]:
+        return array_forms(self._header)
 
     def describe_arrays(self) -> None:
-        """Write the files that describe the arrays anew where they were deleted."""
-        for layer in takewhile(lambda one: self._layer(one).exists(), count()):
-            for name, form in array_forms(self._header).items():
-                folder = self._layer(layer) / name
-                if not (folder / "zarr.json").exists():
-                    with writable(self.path, RESUME):
-                        zarr.create_array(DurableStore(folder, within=self.path), **form)
+        """Write the files that describe the arrays again where they were deleted."""
+        with writable(self.path, RESUME):
+            for layer in takewhile(lambda one: self._layer(one).exists(), count()):
+                for name in self._forms:
+                    self._array(layer, name).describe()
+
+
+def _place(name: str, tile: Tile) -> Place:
+    """Return the place of a tile's chunk in one of the arrays."""
+    return (0, tile.row, tile.column) if name == "tiles" else (tile.row, tile.column, 0)
+
+
+def make_layer(folder: Path, attributes: Header, header: Header) -> None:
+    """Make a folder with the empty arrays of a layer; the first one has attributes."""
+    make_group(folder, attributes, array_forms(header), ("polish",) if attributes else ())
+
+
+def read_steadily(path: Path, read: Callable[[Store], T]) -> T:
+    """Return what is read from a store, again if another run changed its networks meanwhile."""
+    while True:
+        root = read_attributes(path)
+        try:
+            store = Store(path)
+            found = read(store)
+        except StorageError:
+            if read_attributes(path) == root:
+                raise
+        else:
+            if read_attributes(path) == root == store.root:
+                return found
 
 
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
@@ -312,10 +316,8 @@ def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
 
     Warns if every pair is computed, but only from the brief search that comes before the polish.
     """
-    store = Store(path)
-    identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description)
-    if D.complete and store.effort.brief is not None and store.polished() is None:
+    D, unfinished = read_steadily(Path(path), _read_all)
+    if unfinished:
         warnings.warn(
             f"{path} is not finished: its pairs were searched briefly, and the polish has not been "
             "run, so distances may be too large. Run the same command again, without a shard.",
@@ -325,40 +327,12 @@ def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     return D
 
 
-def check_store_path(path: Path) -> None:
-    """Raise one clear sentence if there is no way to make or open a store at a path."""
-    if path.exists() and not path.is_dir():
-        raise StorageError(f"{path} is a file; a store needs a folder of its own.")
-    parent = path.absolute().parent
-    if not parent.is_dir():
-        raise StorageError(f"Cannot make a store at {path}: its parent folder does not exist.")
-    if str((read_attributes(parent) or {}).get("format")).startswith("repshape-"):
-        raise StorageError(f"{path} is inside a cohort or another store; choose another place.")
-
-
-def read_header(path: Path) -> dict[str, Any]:
-    """Return the attributes of a store, or raise one clear sentence."""
-    if not path.exists():
-        raise StorageError(f"There is no distance store at {path}.")
-    header = read_attributes(path) or {}
-    if header.get("format") != FORMAT:
-        raise StorageError(f"{path} is not a repshape distance store; it is left as it is.")
-    if header.get("version") not in VERSIONS:
+def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
+    """Return the matrix, and whether it is complete but still waits for its polish."""
+    if store.plan.rows is not None:
         raise StorageError(
-            f"{path} has format version {header.get('version')}; "
-            f"this repshape reads versions {VERSIONS[0]} to {VERSIONS[-1]}."
+            f"{store.path} holds distances between two sets of networks, not a matrix."
         )
-    return header
-
-
-def create_layer(folder: Path, attributes: dict[str, Any], header: dict[str, Any]) -> None:
-    """Make a folder with the empty arrays of a layer."""
-    try:
-        with new_group(folder, attributes) as group:
-            for name, form in array_forms(header).items():
-                group.create_array(name, **form)
-            if attributes:
-                group.create_group("polish")
-    except StorageError as error:
-        if not isinstance(error.__cause__, FileExistsError):
-            raise  # otherwise another process was faster, and its folder will do
+    identity = store.identity
+    D = read_matrix(store, identity.labels, store.metadata, identity.description)
+    return D, D.complete and store.effort.brief is not None and store.polished() is None

@@ -29,6 +29,7 @@ from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.registry import describe
 from repshape.responses import Trials, as_trials
+from repshape.store.identity import Identity
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -194,7 +195,10 @@ def matrix(
     shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
     kept = None
     if folder is not None:
-        kept = PartStore(folder, _identity(networks, names, chosen, settings, n_splits), shapes)
+        cohort = Cohort.from_networks(networks, names.get("labels"))
+        identity = Identity(plain(describe(chosen)), cohort.labels, cohort.verify())
+        numbers = {"n_splits": n_splits, "random_state": random_state}
+        kept = PartStore(folder, identity, {"n_groups": settings.n_groups} | numbers, shapes)
     run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
     found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
     squares = run(partial(_splits, chosen, seeds), networks, name="floors")
@@ -214,23 +218,6 @@ def _splits(
     metric: ShapeMetric[Any], seeds: Sequence[np.random.SeedSequence], network: Trials
 ) -> FloatArray:
     return np.array([split_square(network, metric, seed) for seed in seeds])
-
-
-def _identity(
-    networks: list[Trials],
-    names: dict[str, Any],
-    metric: ShapeMetric[Any],
-    settings: Settings,
-    n_splits: int,
-) -> dict[str, Any]:
-    """Return what the numbers depend on, as JSON holds it."""
-    cohort = Cohort.from_networks(networks, names.get("labels"))
-    found = {
-        "networks": [list(pair) for pair in zip(cohort.labels, cohort.verify(), strict=True)],
-        "metrics": describe(metric),
-        "settings": [settings.n_groups, n_splits, settings.random_state],
-    }
-    return dict(plain(found))
 
 
 def _with_bars(

@@ -9,79 +9,85 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from zarr.codecs import Crc32cCodec
 
 from repshape._parallel import run_all
-from repshape.engine.store import check_store_path
-from repshape.errors import StorageError
 from repshape.inference.dask_rows import rows_on_dask
 from repshape.io.links import refuse_links
 from repshape.io.writing import writable
-from repshape.io.zarr import new_group, open_array, read_attributes, readable
+from repshape.store.arrays import SealedArray, array_form, seal_of
+from repshape.store.header import (
+    ADVICE,
+    check_store_path,
+    identity_in,
+    new_header,
+    open_header,
+    refusal,
+)
+from repshape.store.identity import Identity
 
 FloatArray = npt.NDArray[np.float64]
 Item = TypeVar("Item")
-FORMAT = "repshape-estimates"
-FORMAT_VERSION = 1
 RESUME = "Finished parts are safe: run the same command again to continue."
-RECOMPUTE = "Delete that folder and run the same command again."
 
 
 class PartStore:
-    """Rows of numbers that are written one by one and survive interruptions.
+    """Rows of numbers on disk: one chunk each, with its seal as the last number.
 
-    A row is one chunk, which is one file; it gets its name only when it is complete and on the
-    disk. NaN means "not computed yet". The store keeps an identity, and is continued only if the
-    same one is given again.
+    It is continued only with the same metric, networks and settings. Several processes may add rows
+    at the same time.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    identity : Identity
+    settings : dict
+        Whatever else the numbers depend on.
+    shapes : dict of name to (int, int)
+        Number of rows of each array, and of numbers in a row.
     """
 
     def __init__(
-        self, path: Path, identity: dict[str, Any], shapes: dict[str, tuple[int, int]]
+        self,
+        path: Path,
+        identity: Identity,
+        settings: dict[str, Any],
+        shapes: dict[str, tuple[int, int]],
     ) -> None:
-        check_store_path(path)
-        if not path.exists():
-            header = {"format": FORMAT, "version": FORMAT_VERSION, "identity": identity}
-            with new_group(path, header) as group:
-                for name, shape in shapes.items():
-                    group.create_array(
-                        name,
-                        shape=shape,
-                        chunks=(1, max(shape[1], 1)),
-                        dtype="float64",
-                        fill_value=np.nan,
-                        compressors=[Crc32cCodec()],
-                    )
-        self.path = path
-        self._check(identity)
-        with readable(path, RECOMPUTE):
-            self._arrays = {
-                name: open_array(path / name, within=path, writing=True) for name in shapes
-            }
+        forms = {
+            name: array_form((count, width + 1), (1, width + 1))
+            for name, (count, width) in shapes.items()
+        }
+        header = open_header(path, new_header("parts", identity, settings=settings), forms)
+        self.path, self._id = path, str(header["id"])
+        difference = identity_in(header).difference(identity)
+        for name, old in header["settings"].items():
+            if difference is None and old != settings.get(name):
+                difference = f"{name!r} was {old!r} and is {settings.get(name)!r}"
+        if difference is not None:
+            raise refusal(path, f"{difference}. {ADVICE}")
+        self._arrays = {
+            name: SealedArray(path / name, form, "part", path) for name, form in forms.items()
+        }
+        with writable(path, RESUME):
+            for array in self._arrays.values():
+                array.describe()
 
-    def _check(self, identity: dict[str, Any]) -> None:
-        header = read_attributes(self.path) or {}
-        if header.get("format") != FORMAT or header.get("version") != FORMAT_VERSION:
-            raise StorageError(
-                f"{self.path} does not hold estimates of this version of repshape; it is left as "
-                "it is."
-            )
-        mine = header["identity"]
-        for name, value in identity.items():
-            if mine.get(name) != value:
-                raise StorageError(
-                    f"{self.path} cannot be continued: its {name} differ. Choose another name for "
-                    "the store, or delete it."
-                )
-
-    def rows(self, name: str) -> FloatArray:
-        """Return all rows of an array, NaN where they are not computed yet."""
-        with readable(self.path / name, RECOMPUTE):
-            return np.asarray(self._arrays[name][...])
+    def rows(self, name: str) -> dict[int, FloatArray]:
+        """Return the finished rows of an array, by number."""
+        array = self._arrays[name]
+        there = [k for k in range(array.form["shape"][0]) if array.has((k, 0))]
+        return {k: array.read((k, 0), self._seals(name, k))[0, :-1] for k in there}
 
     def write(self, name: str, k: int, row: FloatArray) -> None:
         """Keep a finished row durably."""
         with writable(self.path, RESUME):
-            self._arrays[name][k] = row
+            self._arrays[name].write((k, 0), np.append(row, self._seal(name, k))[None])
+
+    def _seal(self, name: str, k: int) -> int:
+        return seal_of(self._id, name, k)
+
+    def _seals(self, name: str, k: int) -> Callable[[FloatArray], bool]:
+        return lambda block: bool(block[0, -1] == self._seal(name, k))
 
 
 def run_rows(
@@ -101,9 +107,8 @@ def run_rows(
     found: dict[int, FloatArray] = {}
     missing = list(range(len(items)))
     if store is not None:
-        rows = store.rows(name)
-        missing = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
-        found = {k: row for k, row in enumerate(rows) if k not in set(missing)}
+        found = store.rows(name)
+        missing = [k for k in missing if k not in found]
 
     def finish(k: int, row: FloatArray) -> None:
         if store is not None:

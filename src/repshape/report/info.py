@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from repshape._arrays import count
-from repshape.engine.store import FORMAT as STORE
 from repshape.errors import PROVEN, TELLING_STARTS, InputError, RepshapeError
 from repshape.io.cohort import FORMAT as COHORT
 from repshape.io.cohort import Cohort
@@ -21,6 +20,7 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
 from repshape.responses.windows import window_words
+from repshape.store.header import kind_in
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def info(path: str | os.PathLike[str]) -> Info:
 
 
 def _folder(place: Path) -> Info:
-    kind = (read_attributes(place) or {}).get("format")
-    if kind == COHORT:
+    attributes = read_attributes(place) or {}
+    if attributes.get("format") == COHORT:
         return describe_cohort(Cohort.open(place))
-    if kind == STORE:
+    if kind_in(attributes) == "matrix":
         return describe_matrix(DistanceMatrix.load(place), str(place))
     inside = [one for one in sorted(place.iterdir()) if (read_attributes(one) or {}).get("format")]
     if not inside:

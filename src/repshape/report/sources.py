@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.engine.store import FORMAT as STORE
 from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
 from repshape.io.cohort import Cohort
@@ -22,6 +21,7 @@ from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.registry import restore, short_title
+from repshape.store.header import kind_in
 
 FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]
@@ -198,7 +198,7 @@ def stores_in(path: Path) -> list[Path] | None:
 
 
 def _is_store(path: Path) -> bool:
-    return path.is_dir() and (read_attributes(path) or {}).get("format") == STORE
+    return path.is_dir() and kind_in(read_attributes(path)) == "matrix"
 
 
 def check_same_networks(mine: tuple[str, ...], theirs: tuple[str, ...]) -> None:

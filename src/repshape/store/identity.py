@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from repshape.errors import InputError
 
 
@@ -21,6 +24,16 @@ class Identity:
     def networks(self) -> dict[str, str]:
         """The fingerprints by name."""
         return dict(zip(self.labels, self.fingerprints, strict=True))
+
+    def places(self, other: Identity) -> npt.NDArray[np.intp]:
+        """Return the place here of each network of ``other``; -1 where name or responses differ.
+
+        >>> first = Identity({}, ("a", "b"), ("1", "2"))
+        >>> first.places(Identity({}, ("b", "a"), ("2", "3")))
+        array([ 1, -1])
+        """
+        mine = {pair: k for k, pair in enumerate(self.networks.items())}
+        return np.array([mine.get(pair, -1) for pair in other.networks.items()], dtype=np.intp)
 
     def difference(self, other: Identity) -> str | None:
         """Say what differs between this identity and another one, or return None."""
