@@ -52,7 +52,9 @@ def test_settings_become_metadata(tmp_path: Path) -> None:
     )
     assert found.labels == cohort.labels == ("a/first", "a/second")
     row = rs.Cohort.open(tmp_path / "c.zarr").metadata.loc["a/second"].to_dict()
-    fixed = {key: value for key, value in row.items() if key not in ("weights", "inputs")}
+    hashes = ("weights", "inputs", "modules", "check")
+    fixed = {key: value for key, value in row.items() if key not in hashes}
+    assert all(isinstance(row[key], str) for key in hashes)
     assert fixed == {
         "lr": 0.1,
         "model": "Sequential",
@@ -65,6 +67,8 @@ def test_settings_become_metadata(tmp_path: Path) -> None:
         "passes": "per-example",
         "switched_on": None,
         "batch_size": None,
+        "noise_code": None,
+        "readout_code": None,
     }
 
 
@@ -85,11 +89,12 @@ class TestResuming:
     @pytest.mark.parametrize("moments", [False, True])
     def test_what_is_there_is_not_collected_again(self, tmp_path: Path, moments: bool) -> None:
         options = {"cohort": tmp_path / "c.zarr", "name": "net", "moments": moments}
+        options["batch_size"] = 2
         model = Counting()
         first = collect(model, "inner.second", **options)[0]
         passes = model.passes
         again = collect(model, "inner.second", **options)[0]
-        assert model.passes - passes <= 3 < passes  # to find out how the model varies
+        assert model.passes - passes <= 8 < 15 <= passes  # to see that nothing has changed
         assert first.fingerprint == again.fingerprint
 
     def test_only_missing_layers_are_collected(self, tmp_path: Path) -> None:
@@ -144,7 +149,8 @@ def noise(x, rng):
 noise.calls = 0
 for seed in (0, 1):
     rs.pytorch.collect(dense(seed), "second", some_inputs(), 6, noise=noise, moments=False,
-                       batch_size=4, cohort={str(store)!r}, name=f"net {{seed}}", random_state=seed)
+                       batch_size=4, cohort={str(store)!r}, name=f"net {{seed}}", random_state=seed,
+                       noise_name="gaussian")
 """
         ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
         assert ended.returncode == -9, ended.stderr
@@ -154,10 +160,10 @@ for seed in (0, 1):
         def noise(x: Tensor, rng: np.random.Generator) -> Tensor:
             return x + 0.1 * torch.from_numpy(rng.standard_normal(x.shape))
 
-        noise.__qualname__ = "noise"
         for seed in (0, 1):
             settings = {"noise": noise, "random_state": seed, "batch_size": 4}
-            collect(dense(seed), cohort=store, name=f"net {seed}", **settings)
+            resumed = {"cohort": store, "name": f"net {seed}", "noise_name": "gaussian"}
+            collect(dense(seed), **resumed, **settings)
             expected = collect(dense(seed), **settings)
             found = rs.Cohort.open(store)[f"net {seed}"]
             np.testing.assert_array_equal(found.stacked, expected.stacked)

@@ -18,6 +18,7 @@ from repshape.pytorch.layers import Readout, find_layers
 from repshape.pytorch.noise import LARGEST_INDEX, Noise, NoiseLike
 from repshape.pytorch.passes import Passes, check_inputs, check_model
 from repshape.pytorch.planning import AUTO, PASSES, SkippedNoiseWarning
+from repshape.pytorch.resuming import check_name
 from repshape.pytorch.sinks import DEGREES_LOST
 from repshape.responses import Gaussians, Trials
 
@@ -46,6 +47,8 @@ def collect(
     name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     progress: bool | None = None,
+    noise_name: str | None = None,
+    readout_name: str | None = None,
 ) -> Gaussians | Trials | Cohort:
     """Collect the responses of layers over repeated stochastic forward passes.
 
@@ -96,13 +99,18 @@ def collect(
     cohort : Cohort or path, optional
         Where to add the result. A path is opened if it exists and created if not. Trials are
         written as they come, and never all in memory. A network that is there already is not
-        collected again, so that an interrupted script resumes.
+        collected again, so that an interrupted script resumes. It is refused unless all that
+        decides its responses is the same, and three of its trials come out again. See Notes.
     name : str, optional
         Name in the cohort; by default that of the layer. Several layers are called "name/layer".
     metadata : dict, optional
         More metadata of the network in the cohort.
     progress : bool, optional
         Show a progress bar on stderr. By default only in a terminal or a notebook.
+    noise_name, readout_name : str, optional
+        Names of the functions ``noise`` and ``readout`` in a cohort, which are compared in place of
+        their code. Needed to resume if a function refers to something that has no value, such as
+        an open file or a random generator. Change the name whenever you change the function.
 
     Returns
     -------
@@ -133,6 +141,12 @@ def collect(
     "passes", "switched_on" and "batch_size" say what was found. The size of the batches is None if
     the responses do not depend on it.
 
+    A cohort keeps hashes of the weights, of all other attributes of the modules (such as a dropout
+    rate) and the code of their ``forward``, of the inputs, and of the functions ``noise`` and
+    ``readout``: their code, defaults, closure and the globals that they read. Before a network is
+    taken from a cohort, these must be the same, and its first, middle and last trial are computed
+    again and must be the same up to rounding. What belongs to a library counts by its name alone.
+
     Examples
     --------
     >>> import torch
@@ -153,18 +167,22 @@ def collect(
     check_boolean("moments", moments)
     check_choice("covariance", covariance, DEGREES_LOST)
     check_choice("passes", passes, PASSES)
+    check_name("noise_name", noise_name, [noise])
+    check_name("readout_name", readout_name, [one.readout for one in layers])
     trials = Passes(
         model=model,
         inputs=check_inputs(inputs, place),
         place=place,
-        noise=Noise.of(noise),
+        noise=Noise.of(noise, noise_name),
         n_trials=_check_trials(n_trials, moments),
         batch_size=check_integer("batch_size", batch_size, 1),
         seed=check_seed(random_state),
     )
     labels = check_labels(conditions, len(trials.inputs))
     estimator = covariance if moments else None
-    collection = Collection(trials, labels, estimator, progress, passes)
+    collection = Collection(
+        trials, labels, estimator, progress, passes, noise_name, (readout_name,) * len(layers)
+    )
     if cohort is None and isinstance(layer, str):
         if name is not None or metadata is not None:
             raise InputError("A 'name' and 'metadata' need a 'cohort' to add the network to.")

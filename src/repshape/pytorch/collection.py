@@ -27,14 +27,25 @@ from repshape.pytorch.planning import (
     listed,
     switched_on,
 )
+from repshape.pytorch.resuming import (
+    CHECK,
+    MODULES,
+    NOISE_CODE,
+    READOUT_CODE,
+    Checks,
+    Code,
+    check_same_settings,
+    check_trials,
+    recompute,
+)
 from repshape.pytorch.sinks import DiskSink, MomentSink, Shape, Sink, TrialSink
 from repshape.responses import Gaussians, Trials
 
 S = TypeVar("S", bound=Sink)
 
 # Settings that are known once a model has run: how trials are divided among passes, what was
-# switched on, and the size of the batches if the responses depend on it.
-FOUND = ("passes", "switched_on", "batch_size")
+# switched on, the size of the batches if the responses depend on it, code, and some trials.
+FOUND = ("passes", "switched_on", "batch_size", MODULES, NOISE_CODE, READOUT_CODE, CHECK)
 
 
 class EqualTrialsWarning(UserWarning):
@@ -54,6 +65,10 @@ class Collection:
     progress : bool or None
     choice : {"auto", "per-example", "per-pass"}
         How trials are divided among passes.
+    noise_name : str or None
+        The name of the function that adds noise, if the user gave one.
+    readout_names : tuple of str or None
+        The name of the function that reads each layer, if the user gave one.
     """
 
     passes: Passes
@@ -61,6 +76,8 @@ class Collection:
     covariance: str | None
     progress: bool | None
     choice: str = AUTO
+    noise_name: str | None = None
+    readout_names: tuple[str | None, ...] = ()
 
     def planned(self, layers: Sequence[Layer], stacklevel: int = 3) -> Collection:
         """Return the collection with its plan, for which the model runs a few times."""
@@ -73,7 +90,9 @@ class Collection:
             warnings.warn(words, SkippedNoiseWarning, stacklevel=stacklevel)  # of collect
         return replace(self, passes=replace(self.passes, plan=plan))
 
-    def in_memory(self, layers: Sequence[Layer]) -> dict[str, Gaussians | Trials]:
+    def in_memory(
+        self, layers: Sequence[Layer], checks: Checks | None = None
+    ) -> dict[str, Gaussians | Trials]:
         """Return the network of each layer."""
 
         def make(layer: Layer, shape: Shape) -> MomentSink | TrialSink:
@@ -81,7 +100,7 @@ class Collection:
                 return TrialSink(layer.name, shape)
             return MomentSink(layer.name, shape, self.covariance)
 
-        sinks = self._run(layers, make)
+        sinks = self._run(layers, make, checks)
         return {name: sink.network(self.conditions) for name, sink in sinks.items()}
 
     def into(
@@ -89,19 +108,35 @@ class Collection:
     ) -> Cohort:
         """Add the network of each layer to a cohort, except those that it has already."""
         common = self._settings()
-        settings = [
-            common | {"layer": layer.name, "readout": layer.setting} | dict.fromkeys(FOUND)
-            for layer in layers
-        ]
         records = [
-            self._record(name, one, metadata) for name, one in zip(names, settings, strict=True)
+            self._record(
+                name,
+                common | {"layer": layer.name, "readout": words} | dict.fromkeys(FOUND),
+                metadata,
+            )
+            for name, layer, words in zip(names, layers, self._readouts(layers), strict=True)
         ]
         self._check_present(cohort, records, apart=FOUND)  # before the first pass
+        code = self._code(layers)
         planned = self.planned(layers, stacklevel=4)
-        found = planned._found()
-        records = [replace(one, metadata=one.metadata | found) for one in records]
+        code = code.lasting(self._code(layers))
+        found = planned._found() | {MODULES: code.modules_hash, NOISE_CODE: code.functions[0]}
+        records = [
+            replace(one, metadata=one.metadata | found | {READOUT_CODE: readout})
+            for one, readout in zip(records, code.functions[1:], strict=True)
+        ]
         self._check_present(cohort, records)
+        planned._check_trials(cohort, layers, records)
         return planned._add_missing(cohort, layers, records)
+
+    def _readouts(self, layers: Sequence[Layer]) -> list[str | None]:
+        """Return the readout of each layer in words."""
+        named = zip(layers, self.readout_names, strict=True)
+        return [name if name and callable(one.readout) else one.setting for one, name in named]
+
+    def _code(self, layers: Sequence[Layer]) -> Code:
+        functions = [self.passes.noise.function, *(layer.readout for layer in layers)]
+        return Code.of(self.passes.model, functions, [self.noise_name, *self.readout_names])
 
     def _check_present(
         self, cohort: Cohort, records: list[Record], apart: Sequence[str] = ()
@@ -115,6 +150,19 @@ class Collection:
             if record.name in present:
                 check_same_settings(present[record.name], record, apart)
 
+    def _check_trials(self, cohort: Cohort, layers: list[Layer], records: list[Record]) -> None:
+        """Raise unless some trials of the networks that are there come out again."""
+        present = dict(zip(cohort.labels, cohort.records, strict=True))
+        known = {
+            layer: present[record.name]
+            for layer, record in zip(layers, records, strict=True)
+            if record.name in present
+        }
+        if known:
+            found, epsilon = recompute(self.passes, list(known))
+            for layer, record in known.items():
+                check_trials(record.metadata[CHECK], found[layer.name], epsilon, record.name)
+
     def _add_missing(self, cohort: Cohort, layers: list[Layer], records: list[Record]) -> Cohort:
         present = set(cohort.labels)
         todo = {
@@ -123,14 +171,18 @@ class Collection:
             if record.name not in present
         }
         missing = [layer for layer in layers if layer.name in todo]
+        checks = Checks(self.passes)
         if missing and cohort.path is not None and self.covariance is None:
-            self._to_disk(cohort, missing, todo)
+            self._to_disk(cohort, missing, todo, checks)
         elif missing:
-            for name, network in self.in_memory(missing).items():
-                cohort.add(todo[name].name, network, **todo[name].metadata)
+            for name, network in self.in_memory(missing, checks).items():
+                settings = todo[name].metadata | {CHECK: checks.text(name)}
+                cohort.add(todo[name].name, network, **settings)
         return cohort[[record.name for record in records]]
 
-    def _to_disk(self, cohort: Cohort, layers: list[Layer], records: dict[str, Record]) -> None:
+    def _to_disk(
+        self, cohort: Cohort, layers: list[Layer], records: dict[str, Record], checks: Checks
+    ) -> None:
         """Write trials as they come; each network appears once it is complete."""
         assert cohort.path is not None
         root = cohort.path
@@ -141,12 +193,18 @@ class Collection:
                 folder = open_output_folder(root / records[layer.name].key)
                 return DiskSink(layer.name, shape, stack.enter_context(folder))
 
-            sinks = self._run(layers, make)
+            sinks = self._run(layers, make, checks)
             for k, (name, sink) in enumerate(sinks.items()):
-                sink.finish(records[name], order + k)
+                settings = records[name].metadata | {CHECK: checks.text(name)}
+                sink.finish(replace(records[name], metadata=settings), order + k)
         cohort._refresh()
 
-    def _run(self, layers: Sequence[Layer], make: Callable[[Layer, Shape], S]) -> dict[str, S]:
+    def _run(
+        self,
+        layers: Sequence[Layer],
+        make: Callable[[Layer, Shape], S],
+        checks: Checks | None,
+    ) -> dict[str, S]:
         """Run all passes, and return a sink for each layer that has taken its trials."""
         passes = self.passes
         sinks: dict[str, S] = {}
@@ -159,6 +217,8 @@ class Collection:
                         shape = Shape(len(passes.inputs), passes.n_trials, found.shape[1])
                         sinks[layer.name] = make(layer, shape)
                     sinks[layer.name].add(condition, trial, found)
+                    if checks is not None:
+                        checks.see(layer.name, condition, trial, found)
                 advance(len(found))
 
             epsilon = passes.run(layers, take)
@@ -203,17 +263,6 @@ class Collection:
             metadata={key: plain(key, value) for key, value in (settings | dict(metadata)).items()},
             **fields,  # type: ignore[arg-type]
         )
-
-
-def check_same_settings(present: Record, wanted: Record, apart: Sequence[str] = ()) -> None:
-    """Raise unless a network of a cohort is the one that would be collected."""
-    for key, value in wanted.metadata.items():
-        known = present.metadata.get(key)
-        if known != value and key not in apart:
-            raise InputError(
-                f"The cohort already has a network named {wanted.name!r} with {key}={known!r}, and "
-                f"not {value!r}. Choose another name, or collect into another cohort."
-            )
 
 
 def _warn_of_equal_trials(layers: list[str], passes: Passes) -> None:

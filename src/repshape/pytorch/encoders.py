@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from repshape.errors import InputError, InputTypeError, check_integer
 from repshape.io.cohort import Cohort
 from repshape.io.records import Record, plain
 from repshape.pytorch.collecting import PathLike, open_cohort
-from repshape.pytorch.collection import check_same_settings
 from repshape.pytorch.layers import Capture, FloatArray, Layer, find_layers
-from repshape.pytorch.noise import drops
+from repshape.pytorch.noise import drops, private_randomness
 from repshape.pytorch.passes import (
     Place,
     check_inputs,
@@ -27,7 +27,19 @@ from repshape.pytorch.passes import (
     take_inputs,
     weights_hash,
 )
+from repshape.pytorch.resuming import (
+    CHECK,
+    MODULES,
+    Code,
+    check_same_settings,
+    check_trials,
+    sums_text,
+)
+from repshape.pytorch.sinks import ROUNDING
 from repshape.responses import Gaussians
+
+# Inputs that are encoded twice, to see that the encoder does not vary.
+FEW_INPUTS = 2
 
 
 def collect_gaussian(
@@ -93,12 +105,19 @@ def collect_gaussian(
     wanted = _check_layers(model, layers)
     target = None if cohort is None else open_cohort(cohort)
     record = _record(name, model, found, layers, metadata or {}) if target is not None else None
+    rows, epsilon, identity = _look(model, found, place, wanted)
+    if record is not None:
+        record = replace(record, metadata=record.metadata | identity)
     if target is not None and record is not None and record.name in target.labels:
-        check_same_settings(target.records[target.labels.index(record.name)], record)
+        present = target.records[target.labels.index(record.name)]
+        check_same_settings(present, record)
+        check_trials(present.metadata[CHECK], rows, epsilon, record.name)
         stored = target[record.name]
         assert isinstance(stored, Gaussians)
         return stored
-    network = _encode(model, found, place, wanted, batch_size, labels, progress)
+    means, logarithms = _encode(model, found, place, wanted, batch_size, progress, len(found))
+    with np.errstate(over="ignore"):  # infinite variances are refused
+        network = Gaussians(means, np.exp(logarithms), conditions=labels)
     if target is not None and record is not None:
         target.add(record.name, network, **record.metadata)
     return network
@@ -121,16 +140,18 @@ def _encode(
     place: Place,
     layers: list[Layer] | None,
     batch_size: int,
-    labels: Any,
     progress: bool | None,
-) -> Gaussians:
+    stop: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Return means and log-variances of the first inputs, up to ``stop``."""
     # Without layers, the output of the model is read as two.
     read = Capture(layers) if layers is not None else None
     parts: list[tuple[FloatArray, FloatArray]] = []
-    with progress_bar("inputs", len(inputs), progress) as advance, torch.no_grad():
-        for start in range(0, len(inputs), batch_size):
+    stop = min(stop, len(inputs))
+    with progress_bar("inputs", stop, progress) as advance, torch.no_grad():
+        for start in range(0, stop, batch_size):
             # A copy: a model may change its inputs in place.
-            batch = take_inputs(inputs, slice(start, start + batch_size), place).clone()
+            batch = take_inputs(inputs, slice(start, min(start + batch_size, stop)), place).clone()
             if read is None or layers is None:
                 parts.append(_split(model(batch), len(batch)))
             else:
@@ -146,9 +167,32 @@ def _encode(
             "The means and the log-variances must have the same shape. "
             f"Got {means.shape} and {logarithms.shape}."
         )
-    with np.errstate(over="ignore"):  # infinite variances are refused below
-        variances = np.exp(logarithms)
-    return Gaussians(means, variances, conditions=labels)
+    return means, logarithms
+
+
+def _look(
+    model: nn.Module, inputs: Any, place: Place, layers: list[Layer] | None
+) -> tuple[list[FloatArray], float, dict[str, Any]]:
+    """Return a few encoded inputs, the machine epsilon, and what identifies the encoder.
+
+    Raises if it encodes the same inputs differently in another pass.
+    """
+    code = Code.of(model, (), ())
+    with private_randomness(place.device):
+        first, again = (
+            _encode(model, inputs, place, layers, FEW_INPUTS, False, FEW_INPUTS) for _ in range(2)
+        )
+    epsilon = torch.finfo(place.dtype or torch.float64).eps
+    rows, others = (list(np.concatenate(one, axis=1)) for one in (first, again))
+    for one, two in zip(rows, others, strict=True):
+        tolerance = ROUNDING * epsilon * np.abs(one).max(initial=0.0)
+        if np.abs(one - two).max(initial=0.0) > tolerance:
+            raise InputError(
+                "The means and log-variances of an encoder must not be random. Got other ones in a "
+                "second pass: switch off the noise of the model, or sample it with collect."
+            )
+    lasting = code.lasting(Code.of(model, (), ()))
+    return rows, epsilon, {MODULES: lasting.modules_hash, CHECK: sums_text(rows)}
 
 
 def _split(output: Any, n_rows: int) -> tuple[FloatArray, FloatArray]:

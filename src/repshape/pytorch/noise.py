@@ -66,21 +66,28 @@ class Noise:
         Returns one input with noise.
     dropout : bool
         Whether dropout is on although the model is in evaluation mode.
+    function : callable or None
+        The function of the user that adds noise.
     """
 
     setting: float | str | None
     add: AddNoise | None = None
     dropout: bool = False
+    function: Any = None
 
     @classmethod
-    def of(cls, noise: NoiseLike | None) -> Noise:
-        """Return the noise that the parameter of `collect` describes, or raise."""
+    def of(cls, noise: NoiseLike | None, name: str | None = None) -> Noise:
+        """Return the noise that the parameter of `collect` describes, or raise.
+
+        A function may have a name, which takes the place of its own in the metadata.
+        """
         if noise is None:
             return cls(None)
         if isinstance(noise, str) and noise == DROPOUT:
             return cls(DROPOUT, dropout=True)
         if callable(noise):
-            return cls(getattr(noise, "__qualname__", type(noise).__name__), add=noise)
+            words = name or getattr(noise, "__qualname__", type(noise).__name__)
+            return cls(words, add=noise, function=noise)
         if isinstance(noise, str):
             raise InputError(
                 "The 'noise' parameter must be 'dropout', the standard deviation of Gaussian noise "

@@ -141,7 +141,7 @@ class Forward:
     def __call__(self, rows: npt.NDArray[np.int_], *key: int) -> None:
         """Run some rows, with conditions in ascending order.
 
-        What the model draws by itself depends on the key; by default, on the first row.
+        What the model draws by itself depends on the key.
         """
         passes = self._passes
         conditions, trials = np.divmod(rows, passes.n_trials)
@@ -150,7 +150,7 @@ class Forward:
             for m, trial in zip(conditions, trials, strict=True)
         ]
         self.dropout.streams = streams
-        seed_batch(passes.seed, *(key or (int(rows[0]),)))
+        seed_batch(passes.seed, *key)
         first = int(conditions[0])
         unique = take_inputs(passes.inputs, slice(first, int(conditions[-1]) + 1), passes.place)
         clean = unique[torch.from_numpy(conditions - first).to(unique.device)]
@@ -208,35 +208,43 @@ class Passes:
                     self._run_group(first, forward, capture, take)
                 return capture.epsilon
             for start in range(0, self.n_rows, self.batch_size):
-                stop = min(start + self.batch_size, self.n_rows)
-                capture.begin(stop - start)
-                forward(np.arange(start, stop))
-                self._hand_over(start, stop, capture.rows(), take)
+                rows, key = self.batch_of(start)
+                capture.begin(len(rows))
+                forward(rows, *key)
+                self._hand_over(start, start + len(rows), capture.rows(), take)
         return capture.epsilon
 
-    def _run_group(self, first: int, forward: Forward, capture: Capture, take: Take) -> None:
-        """Run one trial of some conditions in each pass.
+    def batch_of(self, row: int) -> tuple[npt.NDArray[np.int_], tuple[int, ...]]:
+        """Return the rows that are in one pass with a row, and the key of what the model draws.
 
-        What the model draws by itself depends on the trial alone, so that noise which it draws once
-        in a pass does not depend on the size of the groups.
+        With one trial in each pass, the key is the trial alone, so that noise which the model draws
+        once in a pass does not depend on the size of the batches.
         """
+        if not self.plan.per_pass:
+            start = row - row % self.batch_size
+            return np.arange(start, min(start + self.batch_size, self.n_rows)), (start,)
+        condition, trial = divmod(row, self.n_trials)
+        first = condition - condition % self.plan.group
         conditions = np.arange(first, min(first + self.plan.group, len(self.inputs)))
+        return conditions * self.n_trials + trial, (trial,)
+
+    def _run_group(self, first: int, forward: Forward, capture: Capture, take: Take) -> None:
+        """Run one trial of some conditions in each pass."""
         held: dict[str, FloatArray] = {}
         begin = 0  # the first trial that is held
         for trial in range(self.n_trials):
-            capture.begin(len(conditions))
-            forward(conditions * self.n_trials + trial, trial)
+            batch, key = self.batch_of(first * self.n_trials + trial)
+            capture.begin(len(batch))
+            forward(batch, *key)
             for name, rows in capture.rows().items():
                 if name not in held:
-                    held[name] = np.empty(
-                        (len(conditions), self._held_trials(rows), *rows.shape[1:])
-                    )
+                    size = len(batch), self._held_trials(rows)
+                    held[name] = np.empty((*size, *rows.shape[1:]))
                 held[name][:, trial - begin] = rows
-            last = trial + 1 == self.n_trials
-            if last or trial + 1 - begin == min(one.shape[1] for one in held.values()):
-                for k, m in enumerate(conditions):
-                    span = slice(0, trial + 1 - begin)
-                    take(int(m), begin, {name: one[k, span] for name, one in held.items()})
+            count = trial + 1 - begin
+            if trial + 1 == self.n_trials or count == min(one.shape[1] for one in held.values()):
+                for k in range(len(batch)):
+                    take(first + k, begin, {name: one[k, :count] for name, one in held.items()})
                 begin = trial + 1
 
     def _held_trials(self, rows: FloatArray) -> int:
@@ -258,7 +266,9 @@ class Passes:
 def weights_hash(model: nn.Module) -> str:
     """Return a hash of all parameters and buffers of a model."""
     state = sha256()
-    for name, value in model.state_dict().items():
+    held = model.state_dict()
+    others = {name: one for name, one in model.named_buffers() if name not in held}
+    for name, value in (held | others).items():
         if isinstance(value, Tensor):
             state.update(f"|{name}{value.dtype}{tuple(value.shape)}|".encode())
             _hash_rows(state, value.detach().reshape(-1))
