@@ -154,8 +154,8 @@ def kernel_rates() -> list[dict[str, float]]:
 def halley_steps(x: rs.Gaussians, y: rs.Gaussians, T: np.ndarray, single: bool) -> float:
     """Mean number of iterations for the polar factors of one pack of conditions.
 
-    This follows the schedule of cpp/gaussian/polar.h for the exact singular values: first from
-    their bounds, then from measured gaps.
+    This follows the schedule of cpp/problems/gaussian/polar.h for the exact singular values: first
+    from their bounds, then from measured gaps.
     """
     lanes, tolerance = (16, 1e-6) if single else (8, 1e-12)
     spectra = [np.sqrt(np.linalg.eigvalsh(net.covariances)) for net in (x, y)]

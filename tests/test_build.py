@@ -58,7 +58,7 @@ def test_a_kernel_defines_its_table_and_nothing_else(
     family: str, level: str, isa: str, tmp_path: Path
 ) -> None:
     """The linker may give a shared symbol of AVX-512 kernels to code for every processor."""
-    found = visible_symbols(ROOT / "cpp" / family / "kernel.cpp", isa, level, tmp_path)
+    found = visible_symbols(ROOT / "cpp" / "problems" / family / "kernel.cpp", isa, level, tmp_path)
     assert found == {f"repshape::{isa}::{family}_table"}
 
 

@@ -6,4 +6,4 @@ void bind_lapack();
 void bind_gaussian(nanobind::module_& m);
 void bind_energy(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
-void bind_process(nanobind::module_& m);
+void bind_pairs(nanobind::module_& m);

@@ -21,5 +21,5 @@ NB_MODULE(_core, m) {
   bind_gaussian(m);
   bind_energy(m);
   bind_objectives(m);
-  bind_process(m);
+  bind_pairs(m);
 }

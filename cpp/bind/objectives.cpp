@@ -1,9 +1,9 @@
 // What the searches maximise, at fixed transforms: chooses the best of many starts by one evaluation each.
 #include "bind/arrays.h"
 #include "bind/bind.h"
-#include "energy/solver.h"
-#include "gaussian/objective.h"
-#include "gaussian/parts.h"
+#include "common/spread.h"
+#include "problems/energy/problem.h"
+#include "problems/gaussian/problem.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -16,27 +16,23 @@ namespace {
 constexpr int kRankedGroups = 16;
 
 void choose_groups(Pair& pair) {
-  const int total = int(pair.groups.size()), wanted = std::min(total, kRankedGroups);
-  std::vector<int> chosen;
+  const std::vector<int> chosen = spread_evenly(int(pair.groups.size()), kRankedGroups);
   double weight = 0;
-  for (int g = 0; g < wanted; ++g) {
-    chosen.push_back(int((2L * g + 1) * total / (2L * wanted)));
-    const int first = chosen.back() * kDoubleLanes;
-    for (int m = first; m < std::min(first + kDoubleLanes, pair.x->conditions); ++m) weight += pair.weights[m];
+  for (int group : chosen) {
+    const int first = group * kDoubleLanes;
+    for (int b = first; b < std::min(first + kDoubleLanes, pair.x->blocks); ++b) weight += pair.weights[b];
   }
-  if (wanted == total || !(weight > 0)) return;
-  pair.groups = chosen, pair.boost = 1 / weight;
+  if (chosen.size() == pair.groups.size() || !(weight > 0)) return;
+  pair.groups = chosen, pair.boost = (pair.x->blocks / pair.x->conditions) / weight;
 }
 
 // One value for each transform of n_second x n_first (or n_first x n_second where `swapped`); x has at least as many
 // neurons as y, and the transforms may be contractions.
-void gaussian_values(const Network& x, const Network& y, bool swapped, double alpha, const double* weights,
-                     const double* transforms, int count, double* out) {
-  Objective f;
-  f.pair.x = &x, f.pair.y = &y, f.pair.alpha = alpha, f.pair.weights = weights, f.pair.groups = all_groups(x);
+void gaussian_values(const Network& x, const Network& y, bool swapped, const Ground& ground, const double* transforms,
+                     int count, double* out) {
+  const GaussianProblem problem(x, y, ground);
+  Objective f = problem.whole;
   choose_groups(f.pair);
-  set_units(f.pair);
-  f.pair.mean_term = mean_term(x, y, alpha * f.pair.mean_weight, weights);
   f.single = f.pair.lanes();
   const std::size_t size = std::size_t(x.neurons) * y.neurons;
   Matrix gradient;
@@ -61,8 +57,7 @@ void energy_values(const Samples& x, const Samples& y, bool swapped, double q, c
 template <class Net, class Values>
 nb::object rate(const nb::list& networks, const Index& pairs, const Starts& transforms, const Array& weights,
                 Values values) {
-  std::vector<const Net*> nets;
-  for (nb::handle h : networks) nets.push_back(nb::cast<const Net*>(h));
+  const auto nets = handles<Net>(networks);
   const std::size_t count = pairs.shape(0);
   if (transforms.size() != count) throw nb::value_error("there must be transforms for each pair");
   std::size_t total = 0;
@@ -90,9 +85,11 @@ nb::object rate(const nb::list& networks, const Index& pairs, const Starts& tran
 }
 
 nb::object rate_gaussian(nb::list networks, Index pairs, const Starts& transforms, Array weights, double alpha) {
+  Ground ground;
+  ground.weights = values(weights), ground.alpha = alpha;
   return rate<Network>(networks, pairs, transforms, weights,
                        [&](const Network& x, const Network& y, bool swapped, const double* t, int count, double* out) {
-                         gaussian_values(x, y, swapped, alpha, weights.data(), t, count, out);
+                         gaussian_values(x, y, swapped, ground, t, count, out);
                        });
 }
 

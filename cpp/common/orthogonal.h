@@ -21,6 +21,13 @@ inline bool negative_determinant(int n, Matrix a) {
   return negative;
 }
 
+// An orthogonal matrix with its first column reversed if it is to be a rotation and is not.
+inline Matrix oriented(int n, Matrix t, bool special) {
+  if (special && negative_determinant(n, t))
+    for (int i = 0; i < n; ++i) t[std::size_t(i) * n] *= -1;
+  return t;
+}
+
 // Nearest orthogonal 2 x 2 matrix in closed form: the best rotation gains |(a + d, c - b)|, the best reflection
 // |(a - d, b + c)|, for g = (a b; c d).
 inline Matrix nearest_orthogonal_2x2(const double* g, bool special) {

@@ -1,6 +1,7 @@
 // A few conditions of a network as the starts from the correspondence of conditions read them.
 #pragma once
 #include "common/dense.h"
+#include "common/spread.h"
 
 namespace repshape {
 
@@ -20,16 +21,10 @@ struct Roots {
   }
 };
 
-// So many conditions are enough to choose signs by.
+// Use at most this many evenly spaced conditions to choose signs by.
 constexpr int kRootedConditions = 24;
 
-// At most kRootedConditions of them, spread evenly.
-inline std::vector<int> spread_conditions(int total) {
-  const int count = std::min(total, kRootedConditions);
-  std::vector<int> out;
-  for (int c = 0; c < count; ++c) out.push_back(int((2L * c + 1) * total / (2L * count)));
-  return out;
-}
+inline std::vector<int> spread_conditions(int total) { return spread_evenly(total, kRootedConditions); }
 
 // S^(1/2) of a covariance S, n x n.
 inline Matrix symmetric_root(int n, Matrix s) {

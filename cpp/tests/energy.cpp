@@ -1,6 +1,6 @@
 // The energy kernels of every instruction set against slow loops.
 #include "common/instruction_set.h"
-#include "energy/solver.h"
+#include "problems/energy/problem.h"
 #include "tests.h"
 #include "twins.h"
 

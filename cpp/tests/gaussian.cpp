@@ -1,8 +1,6 @@
 // The Gaussian kernels of every instruction set, and those on BLAS, against slow loops.
 #include "common/instruction_set.h"
-#include "gaussian/blas_objective.h"
-#include "gaussian/parts.h"
-#include "gaussian/solver.h"
+#include "problems/gaussian/problem.h"
 #include "tests.h"
 #include "twins.h"
 
@@ -50,14 +48,14 @@ void compare(Random& random, int conditions, int nx, int ny, Noise noise_x, Nois
     for (int i = 0; i < nx; ++i)
       for (int j = 0; j < ny; ++j) turned[j * nx + i] = t[i * ny + j];
     return turned;
-  }().data(), weights.data());
+  }().data(), weights);
   CHECK(near(parts.covariance * parts.scale * parts.scale, expected.residual, 1e-10, expected.power));
 }
 
 // The factors of one condition in the units of the caller.
 Values factors_of(const Network& net, int m) {
   Values out(net.entries());
-  net.copy_condition(m, out.data());
+  net.copy_block(m, out.data());
   for (double& v : out) v *= net.scale;
   return out;
 }

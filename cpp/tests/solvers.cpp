@@ -3,9 +3,9 @@
 #include <atomic>
 #include <thread>
 
-#include "energy/solver.h"
-#include "gaussian/solver.h"
-#include "process/solver.h"
+#include "problems/energy/problem.h"
+#include "problems/gaussian/problem.h"
+#include "search/solve.h"
 #include "tests.h"
 #include "twins.h"
 
@@ -29,21 +29,31 @@ void check_in_group(const Values& t, int ny, int nx, Group group) {
     for (double v : t) CHECK(v == 0 || v == 1);
 }
 
-Settings gaussian_settings(Group group, double alpha, const Values& weights, int pad_to) {
+Settings brief(Group group, int pad_to = 0) {
   Settings s;
-  s.group = group, s.alpha = alpha, s.weights = weights.data(), s.pad_to = pad_to;
+  s.group = group, s.pad_to = pad_to;
   s.exploration.shorten(4);
   return s;
 }
 
+// Both orders of a pair give the same distance.
+template <class Problem>
+Solution check_solved(const typename Problem::Net& x, const typename Problem::Net& y, const Ground& ground,
+                      const Settings& s) {
+  const Solution found = solve<Problem>(x, y, ground, s), turned = solve<Problem>(y, x, ground, s);
+  CHECK(found.distance == turned.distance);
+  CHECK(std::isfinite(found.distance) && found.lower_bound <= found.distance);
+  if (!s.pad_to) check_in_group(found.transform, y.neurons, x.neurons, s.group);
+  return found;
+}
+
 Solution check_gaussian(const Network& x, const Network& y, Group group, double alpha, const Values& weights,
                         int pad_to) {
-  const Settings s = gaussian_settings(group, alpha, weights, pad_to);
-  const Solution found = solve(x, y, s), turned = solve(y, x, s);
-  CHECK(found.distance == turned.distance);
-  CHECK(std::isfinite(found.distance) && found.distance >= 0 && found.lower_bound <= found.distance);
-  if (!pad_to) check_in_group(found.transform, y.neurons, x.neurons, group);
-  const Parts parts = evaluate(x, y, found.transform.data(), weights.data());
+  Ground ground;
+  ground.alpha = alpha, ground.weights = weights;
+  const Solution found = check_solved<GaussianProblem>(x, y, ground, brief(group, pad_to));
+  CHECK(found.distance >= 0);
+  const Parts parts = evaluate(x, y, found.transform.data(), weights);
   const double mean = std::sqrt(parts.mean) * parts.mean_scale, noise = std::sqrt(parts.covariance) * parts.scale;
   const double large = std::max(std::max(mean, noise), 1e-300);
   const double square = alpha * (mean / large) * (mean / large) + (2 - alpha) * (noise / large) * (noise / large);
@@ -83,45 +93,44 @@ Samples random_samples(Random& random, int conditions, int neurons, double scale
 void energy_searches(Random& random) {
   for (int repeat = 0; repeat < 16; ++repeat) {
     const int nx = 1 + random.below(4), ny = 1 + random.below(4), conditions = 1 + random.below(4);
-    EnergySettings s;
-    s.group = kGroups[repeat % 4], s.q = 0.5 * (1 + random.below(4)), s.unbiased = repeat % 2;
-    s.weights = random_weights(random, conditions);
-    s.exploration.shorten(4);
+    Ground ground;
+    ground.q = 0.5 * (1 + random.below(4)), ground.unbiased = repeat % 2;
+    ground.weights = random_weights(random, conditions);
     const double scale = random.below(3) ? 1 : 0;
-    const Samples x = random_samples(random, conditions, nx, 1, s.q);
-    const Samples y = random_samples(random, conditions, ny, scale, s.q);
-    const EnergySolution found = solve_energy(x, y, s), turned = solve_energy(y, x, s);
-    CHECK(found.distance == turned.distance);
-    CHECK(std::isfinite(found.distance) && std::isfinite(found.loss) && found.loss >= 0);
-    check_in_group(found.transform, ny, nx, s.group);
+    const Samples x = random_samples(random, conditions, nx, 1, ground.q);
+    const Samples y = random_samples(random, conditions, ny, scale, ground.q);
+    check_solved<EnergyProblem>(x, y, ground, brief(kGroups[repeat % 4]));
   }
 }
 
-ProcessNetwork random_process(Random& random, int conditions, int neurons, int positions, int rank, double scale) {
+// One block of factors for each condition, over several positions.
+Network random_positions(Random& random, int conditions, int neurons, int positions, int rank, double scale) {
   const Values means = normals(random, std::size_t(conditions) * positions * neurons, scale);
   const Values factors = normals(random, std::size_t(conditions) * positions * neurons * rank, scale);
-  const std::vector<std::int64_t> first(conditions, 0);
-  return ProcessNetwork(means.data(), factors.data(), first.data(), conditions, conditions * positions, neurons,
-                        conditions, positions, rank, false);
+  Values spectrum;
+  const std::size_t each = std::size_t(neurons) * positions * rank;
+  for (int b = 0; b < conditions; ++b) {
+    const auto first = factors.begin() + b * each;
+    for (double s : singular_values(neurons * positions, rank, {first, first + each})) spectrum.push_back(s);
+  }
+  return Network(means.data(), factors.data(), spectrum.data(),
+                 {conditions, conditions * positions, conditions, neurons, positions, rank}, false, false);
 }
 
 // The gradient of a convex function along a line is its slope: the objective at T + h G is at least f(T) + h |G|^2.
-void process_searches(Random& random) {
+void position_searches(Random& random) {
   for (int repeat = 0; repeat < 12; ++repeat) {
     const int nx = 1 + random.below(4), ny = 1 + random.below(4), conditions = 1 + random.below(3);
-    const int positions = 1 + random.below(3), rank = 1 + random.below(3);
-    ProcessSettings s;
-    s.group = kGroups[repeat % 4], s.alpha = repeat % 3, s.weights = random_weights(random, conditions);
-    s.exploration.shorten(4);
-    const ProcessNetwork x = random_process(random, conditions, nx, positions, rank, 1);
+    const int positions = 1 + random.below(3), rank = 1 + random.below(std::min(3, positions * std::min(nx, ny)));
+    Ground ground;
+    ground.alpha = repeat % 3, ground.weights = random_weights(random, conditions);
+    const Network x = random_positions(random, conditions, nx, positions, rank, 1);
     const double scale = random.below(4) ? 1 : 1e120;
-    const ProcessNetwork y = random_process(random, conditions, ny, positions, rank, scale);
-    const ProcessSolution found = solve_process(x, y, s), turned = solve_process(y, x, s);
-    CHECK(found.distance == turned.distance);
-    CHECK(std::isfinite(found.distance) && found.distance >= 0 && found.lower_bound <= found.distance);
-    check_in_group(found.transform, ny, nx, s.group);
+    const Network y = random_positions(random, conditions, ny, positions, rank, scale);
+    check_gaussian(x, y, kGroups[repeat % 4], ground.alpha, ground.weights, 0);
     if (nx < ny) continue;
-    const ProcessObjective f({x, y, s.alpha, s.weights.data()});
+    const GaussianProblem problem(x, y, ground);
+    const Objective& f = problem.whole;
     const Values t = random_transform(random, nx, ny);
     Matrix gradient, other;
     const double here = f.at(t, gradient);
@@ -139,8 +148,9 @@ void threads_agree(Random& random) {
   constexpr int count = 4, neurons = 4, conditions = 9;
   std::vector<Dense> dense;
   for (int k = 0; k < count; ++k) dense.push_back(random_dense(random, conditions, neurons, Noise::full));
-  const Values weights = random_weights(random, conditions);
-  const Settings s = gaussian_settings(Group::orthogonal, 1, weights, 0);
+  Ground ground;
+  ground.weights = random_weights(random, conditions);
+  const Settings s = brief(Group::orthogonal);
   auto solved = [&](int n_threads) {
     std::vector<Network> networks;
     for (const Dense& one : dense) networks.push_back(as_network(one));
@@ -148,7 +158,7 @@ void threads_agree(Random& random) {
     std::atomic<int> next{0};
     auto work = [&] {
       for (int p = next++; p < count * count; p = next++)
-        distances[p] = solve(networks[p / count], networks[p % count], s).distance;
+        distances[p] = solve<GaussianProblem>(networks[p / count], networks[p % count], ground, s).distance;
     };
     std::vector<std::thread> threads;
     for (int i = 0; i < n_threads; ++i) threads.emplace_back(work);
@@ -164,7 +174,7 @@ void test_solvers() {
   Random random(44);
   gaussian_searches(random);
   energy_searches(random);
-  process_searches(random);
+  position_searches(random);
   threads_agree(random);
 }
 

@@ -1,7 +1,7 @@
 // What the kernels compute, in slow loops: the expected values of the tests.
 #pragma once
 #include "check.h"
-#include "gaussian/network.h"
+#include "problems/gaussian/network.h"
 #include "plain_lapack.h"
 
 namespace repshape::tests {
@@ -65,8 +65,8 @@ inline Network as_network(const Dense& x) {
     for (int i = 0; x.noise == Noise::diagonal && i < x.neurons; ++i) stored.push_back(x.factor(m, i, i));
   }
   const bool diagonal = x.noise == Noise::diagonal;
-  return Network(x.means.data(), diagonal ? stored.data() : x.factors.data(), spectrum.data(), x.conditions,
-                 x.neurons, x.columns, diagonal, false);
+  return Network(x.means.data(), diagonal ? stored.data() : x.factors.data(), spectrum.data(),
+                 {x.conditions, x.conditions, x.conditions, x.neurons, 1, x.columns}, diagonal, false);
 }
 
 // What a transform (n_x x n_y) makes of a pair: sum of w |A' T C|_*, its gradient, and the squared Bures distances.

@@ -1,9 +1,12 @@
 """Types of the native kernels."""
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+Handle: TypeAlias = Network | Samples
 
 class Network:
     conditions: int
@@ -24,7 +27,6 @@ class Options:
     def __init__(
         self,
         group: int,
-        alpha: float,
         weights: FloatArray,
         tolerance: float,
         max_iterations: int,
@@ -33,9 +35,19 @@ class Options:
         screen: bool,
         seed: int,
         pad_to: int = 0,
+        alpha: float = 1.0,
+        q: float = 1.0,
+        unbiased: bool = True,
     ) -> None: ...
     def shorten(self, starts: int) -> None: ...
 
+def make_positions(
+    means: FloatArray,
+    factors: FloatArray,
+    spectrum: FloatArray,
+    bounds: list[FloatArray],
+    reduced: bool = False,
+) -> Network: ...
 def rate(
     networks: list[Network],
     pairs: npt.NDArray[np.int64],
@@ -44,10 +56,10 @@ def rate(
     alpha: float,
 ) -> FloatArray: ...
 def align(
-    x: Network, y: Network, options: Options
-) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
+    x: Handle, y: Handle, options: Options
+) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
 def align_pairs(
-    networks: list[Network],
+    networks: list[Handle],
     pairs: npt.NDArray[np.int64],
     options: dict[int, Options],
     starts: list[FloatArray],
@@ -78,27 +90,6 @@ class Samples:
     ) -> None: ...
     def __lt__(self, other: Samples) -> bool: ...
 
-class EnergyOptions:
-    screen_conditions: int
-    screen_trials: int
-    screen_iterations: int
-    memory: int
-    def __init__(
-        self,
-        group: int,
-        q: float,
-        unbiased: bool,
-        weights: FloatArray,
-        tolerance: float,
-        max_iterations: int,
-        starts: FloatArray,
-        n_starts: int,
-        screen: bool,
-        seed: int,
-        pad_to: int = 0,
-    ) -> None: ...
-    def shorten(self, starts: int) -> None: ...
-
 def energy_rate(
     networks: list[Samples],
     pairs: npt.NDArray[np.int64],
@@ -106,16 +97,6 @@ def energy_rate(
     weights: FloatArray,
     q: float,
 ) -> FloatArray: ...
-def energy_align(
-    x: Samples, y: Samples, options: EnergyOptions
-) -> tuple[float, float, float, bool, int, int, int, int, FloatArray]: ...
-def energy_align_pairs(
-    networks: list[Samples],
-    pairs: npt.NDArray[np.int64],
-    options: dict[int, EnergyOptions],
-    starts: list[FloatArray],
-    keep: bool,
-) -> tuple[FloatArray, list[FloatArray]]: ...
 def energy_loss(
     x: Samples, y: Samples, transform: FloatArray, weights: FloatArray, q: float
 ) -> float: ...
@@ -127,53 +108,4 @@ def energy_gradient(
     q: float,
     isa: str = "",
     repeats: int = 1,
-) -> tuple[float, FloatArray]: ...
-
-class ProcessNetwork:
-    conditions: int
-    neurons: int
-    rank: int
-    def __init__(
-        self,
-        means: FloatArray,
-        factors: FloatArray,
-        first: npt.NDArray[np.int64],
-        ranks: npt.NDArray[np.int64],
-        spectra: list[FloatArray],
-        reduced: bool = False,
-    ) -> None: ...
-    def __lt__(self, other: ProcessNetwork) -> bool: ...
-
-class ProcessOptions:
-    def __init__(
-        self,
-        group: int,
-        alpha: float,
-        weights: FloatArray,
-        tolerance: float,
-        max_iterations: int,
-        starts: FloatArray,
-        n_starts: int,
-        screen: bool,
-        seed: int,
-        pad_to: int = 0,
-    ) -> None: ...
-    def shorten(self, starts: int) -> None: ...
-
-def process_align(
-    x: ProcessNetwork, y: ProcessNetwork, options: ProcessOptions
-) -> tuple[float, float, float, float, bool, int, int, int, int, FloatArray]: ...
-def process_align_pairs(
-    networks: list[ProcessNetwork],
-    pairs: npt.NDArray[np.int64],
-    options: dict[int, ProcessOptions],
-    starts: list[FloatArray],
-    keep: bool,
-) -> tuple[FloatArray, list[FloatArray]]: ...
-def process_gradient(
-    x: ProcessNetwork,
-    y: ProcessNetwork,
-    transform: FloatArray,
-    weights: FloatArray,
-    alpha: float = 1.0,
 ) -> tuple[float, FloatArray]: ...

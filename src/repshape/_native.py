@@ -9,59 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape import _core
-from repshape._core import (
-    EnergyOptions,
-    Network,
-    Options,
-    ProcessNetwork,
-    ProcessOptions,
-    Samples,
-    instruction_set,
-    instruction_sets,
-    process_gradient,
-)
+from repshape._core import Network, Options, Samples, instruction_set, instruction_sets
 from repshape._native_results import PairResults, Parts, Slope, Solution
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
-SearchOptions: TypeAlias = Options | EnergyOptions | ProcessOptions
 
 __all__ = [
-    "EnergyOptions",
     "Network",
     "Options",
     "PairResults",
     "Parts",
-    "ProcessNetwork",
-    "ProcessOptions",
     "Samples",
     "Search",
-    "SearchOptions",
     "Slope",
     "Solution",
     "align",
     "align_pairs",
     "energy_gradient",
     "energy_loss",
-    "energy_options",
     "evaluate",
-    "gaussian_options",
     "gradient",
     "instruction_set",
     "instruction_sets",
     "make_network",
+    "make_options",
+    "make_positions",
     "make_samples",
-    "process_gradient",
     "rate_energy",
     "rate_gaussian",
 ]
 
+# Singular values below this fraction of the largest of a block are rounding.
+RANK_TOLERANCE = 1e-12
 # The numbers by which the compiled core knows the groups.
 GROUP_CODES = {"orthogonal": 0, "rotation": 1, "permutation": 2, "identity": 3}
 
@@ -128,6 +114,37 @@ def make_network(
     )
 
 
+def make_positions(
+    means: FloatArray,
+    factors: FloatArray,
+    spectra: Sequence[FloatArray],
+    *,
+    reduced: bool = False,
+) -> Network:
+    """Return the handle of a network with Gaussian responses at several positions.
+
+    Parameters
+    ----------
+    means : array of shape (M, P, s)
+    factors : array of shape (K, P, s, r)
+        K / M blocks for each condition.
+    spectra : sequence of arrays of shape (M, groups, values)
+        Singular values for lower bounds; the first array has those of the blocks.
+    reduced : bool
+        Whether the coordinates span fewer dimensions than the network has neurons.
+    """
+    K, _, _, r = factors.shape
+    own = spectra[0].reshape(K, -1)
+    own = np.where(own > RANK_TOLERANCE * own.max(axis=1, initial=0.0, keepdims=True), own, 0.0)
+    return _core.make_positions(
+        np.ascontiguousarray(means),
+        np.ascontiguousarray(np.swapaxes(factors, 1, 2)),
+        np.ascontiguousarray(np.pad(own, ((0, 0), (0, r - own.shape[1])))),
+        [np.ascontiguousarray(one) for one in spectra[1:]],
+        reduced,
+    )
+
+
 def make_samples(
     rows: FloatArray, n_trials: npt.NDArray[np.int_], n_neurons: int, q: float
 ) -> Samples:
@@ -140,11 +157,12 @@ def make_samples(
     return Samples(np.ascontiguousarray(rows), counts, n_neurons, float(q))
 
 
-def gaussian_options(search: Search, alpha: float) -> Options:
-    """Return the options of a search for the Gaussian distance."""
+def make_options(
+    search: Search, *, alpha: float = 1.0, q: float = 1.0, unbiased: bool = True
+) -> Options:
+    """Return the options of a search; the keywords are parameters of the metric."""
     return Options(
         group=GROUP_CODES[search.group],
-        alpha=float(alpha),
         weights=search.weights,
         tolerance=float(search.tol),
         max_iterations=int(search.max_iter),
@@ -153,64 +171,21 @@ def gaussian_options(search: Search, alpha: float) -> Options:
         screen=search.screen,
         seed=search.seed,
         pad_to=search.pad_to,
-    )
-
-
-def energy_options(search: Search, q: float, unbiased: bool) -> EnergyOptions:
-    """Return the options of a search for the energy distance."""
-    return EnergyOptions(
-        group=GROUP_CODES[search.group],
+        alpha=float(alpha),
         q=float(q),
         unbiased=unbiased,
-        weights=search.weights,
-        tolerance=float(search.tol),
-        max_iterations=int(search.max_iter),
-        starts=search.starts,
-        n_starts=len(search.starts),
-        screen=search.screen,
-        seed=search.seed,
-        pad_to=search.pad_to,
     )
 
 
-def align(x: Any, y: Any, options: SearchOptions) -> Solution:
-    """Align y to x, two handles of the metric that the options belong to."""
-    if isinstance(options, EnergyOptions):
-        distance, bound, _, converged, n_iterations, n_starts, n_agreeing, _, core = (
-            _core.energy_align(x, y, options)
-        )
-        means = covariances = float("nan")
-    else:
-        solve: Any = _core.process_align if isinstance(options, ProcessOptions) else _core.align
-        (
-            distance,
-            bound,
-            means,
-            covariances,
-            converged,
-            n_iterations,
-            n_starts,
-            n_agreeing,
-            _,
-            core,
-        ) = solve(x, y, options)
-    return Solution(
-        distance=distance,
-        lower_bound=bound,
-        mean_distance=means,
-        covariance_distance=covariances,
-        converged=converged,
-        n_iterations=n_iterations,
-        n_starts=n_starts,
-        n_agreeing=n_agreeing,
-        transform=core,
-    )
+def align(x: Any, y: Any, options: Options) -> Solution:
+    """Align y to x, two handles of the same kind."""
+    return Solution(*_core.align(x, y, options))
 
 
 def align_pairs(
     handles: Sequence[Any],
     pairs: IndexArray,
-    options: Mapping[int, SearchOptions],
+    options: Mapping[int, Options],
     starts: Sequence[FloatArray] | None = None,
     *,
     keep: bool = False,
@@ -231,17 +206,12 @@ def align_pairs(
     """
     index = np.ascontiguousarray(pairs, dtype=np.int64)
     given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
-    kinds = {type(one) for one in options.values()}
-    solve: Any = _core.energy_align_pairs if EnergyOptions in kinds else _core.align_pairs
-    if ProcessOptions in kinds:
-        solve = _core.process_align_pairs
-    rows, transforms = solve(list(handles), index, dict(options), given, keep)
-    # The last three numbers of a pair: starts, starts that agree, and whether it converged.
-    counts = rows[:, -3:-1].astype(np.int64)
+    rows, transforms = _core.align_pairs(list(handles), index, dict(options), given, keep)
+    counts = rows[:, 2:4].astype(np.int64)
     return PairResults(
         distance=rows[:, 0],
         lower_bound=rows[:, 1],
-        converged=rows[:, -1] == 1.0,
+        converged=rows[:, 4] == 1.0,
         n_starts=counts[:, 0],
         n_agreeing=counts[:, 1],
         transforms=transforms if keep else None,

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 import repshape as rs
 from repshape.errors import InputError, InputTypeError, RepshapeError
-from repshape.metrics import gaussian
+from repshape.metrics import native
 from repshape.moments import estimate_moments
 from repshape.reference import gaussian as reference
 
@@ -254,8 +254,8 @@ def no_work(monkeypatch):
     def refuse(*args, **kwargs):
         pytest.fail("work began before the input was checked")
 
-    monkeypatch.setattr(gaussian, "factorise", refuse)
-    monkeypatch.setattr(gaussian, "estimate_moments", refuse)
+    monkeypatch.setattr(native, "coordinates_for", refuse)
+    monkeypatch.setattr(native, "estimate_moments", refuse)
 
 
 def check_one_sentence(call, error, words):

@@ -7,14 +7,14 @@ import pytest
 
 import repshape as rs
 from process_support import moments, orthogonal, var1
-from repshape import _native_process
+from repshape import _native
 from repshape.coordinates.positions import make_blocks, spectra
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import GROUPS
 from repshape.inference.estimates import FewTrialsWarning
 from repshape.metrics.process import ProcessShapeMetric
 from repshape.reference import process as reference
-from repshape.reference.gaussian import mean_gap, mean_term
+from repshape.reference.gaussian import mean_gap
 
 MODES = ("marginal", "joint", "causal")
 
@@ -75,23 +75,46 @@ def test_distance_is_symmetric_to_the_bit(mode):
         np.testing.assert_allclose(there.transform, back.transform.T, atol=1e-12)
 
 
-@pytest.mark.parametrize("mode", ["joint", "causal"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sizes", [(3, 3), (5, 2)])
 def test_native_gradient_is_that_of_the_reference(mode, sizes):
     rng = np.random.default_rng(1)
     x, y = (rs.PositionNetwork(sample(k, L=30, n=n)) for k, n in enumerate(sizes))
     A, C = make_blocks(x, mode), make_blocks(y, mode)
-    handles = [
-        _native_process.make_network(one.means, one.factors, one.first, spectra(one, mode))
-        for one in (A, C)
-    ]
-    T, w = rng.normal(size=sizes), rng.random(3)
-    found = _native_process.gradient(*handles, T, w, alpha=0.6)
+    handles = [_native.make_positions(one.means, one.factors, spectra(one, mode)) for one in (A, C)]
+    T, w = GROUPS["orthogonal"](rng.normal(size=sizes)), rng.random(3)
     value, slope = reference.objective(A.factors, C.factors, T, np.repeat(w, A.per_condition))
-    rows = (one.means.reshape(-1, one.n_neurons) for one in (x, y))
-    linear = 0.6 * mean_term(*rows, np.repeat(w, 4))
-    assert found.value == pytest.approx(1.4 * value + np.sum(linear * T), rel=1e-10)
-    np.testing.assert_allclose(found.gradient, 1.4 * slope + linear, rtol=1e-8, atol=1e-10)
+    gap = reference.covariance_gap(A.factors, C.factors, T, np.repeat(w, A.per_condition))
+    for isa in (*_native.instruction_sets(), "blas"):
+        found = _native.gradient(*handles, T, w, isa=isa)
+        assert found.value == pytest.approx(value, rel=1e-10)
+        np.testing.assert_allclose(found.gradient, slope, rtol=1e-8, atol=1e-10)
+        single = _native.gradient(*handles, T, w, isa=isa, single=True)
+        np.testing.assert_allclose(single.gradient, slope, atol=2e-5 * np.abs(slope).max())
+    parts = _native.evaluate(*handles, T.T.copy(), w)
+    assert parts.covariances == pytest.approx(gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("group", ["orthogonal", "rotation", "permutation", "identity"])
+def test_one_step_is_the_gaussian_metric_to_the_bit(alpha, group):
+    """Whatever the mode, the sizes, the preprocessing and the weights."""
+    weights = np.random.default_rng(0).gamma(1.0, size=3)
+    for sizes, settings in (
+        ((4, 4), {}),
+        ((5, 2), {"weights": weights}),
+        ((4, 3), {"preprocess": rs.Preprocess(center=True, n_components=3)}),
+    ):
+        x, y = (sample(k, L=20, n=n)[:, :, :1] for k, n in enumerate(sizes))
+        expected = rs.GaussianShapeMetric(alpha, group=group, **settings).align(
+            x[:, :, 0], y[:, :, 0]
+        )
+        for mode in MODES:
+            found = ProcessShapeMetric(alpha, mode=mode, group=group, **settings).align(x, y)
+            assert found.distance == expected.distance
+            assert found.lower_bound == expected.lower_bound
+            assert found.n_agreeing == expected.n_agreeing
+            np.testing.assert_array_equal(found.transform, expected.transform)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -137,8 +137,7 @@ class ShapeSpace:
         if phi is not None:
             network = phi.fit(network, metric.weights).apply(network)
         net = factorise(metric._moments(network))
-        first = np.zeros(len(net.means), dtype=np.int64)
-        return Blocks(net.means[:, None], net.dense[:, None], first)
+        return Blocks(net.means[:, None], net.dense[:, None])
 
     def point(self, means: FloatArray, factors: FloatArray, like: Any) -> Point:
         """Return a point from means and factors, with the conditions and positions of a network."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import count, extreme_unit, name_condition, symmetrized
+from repshape._arrays import condition_weights, count, extreme_unit, name_condition, symmetrized
 from repshape.coordinates.factors import Factors, factorise, in_principal_axes, split_factors
 from repshape.errors import InputError
 from repshape.groups import FREE_COORDINATES
@@ -38,15 +38,12 @@ class Blocks:
     factors : array of shape (K, Q, s, r)
         K / M blocks for each condition, which extend over Q positions: one block per position with
         Q = 1 (marginal), or with Q = P one block per condition (joint) or per time (causal).
-    first : int array of shape (K,)
-        The factors of a block are zero before this position.
     basis : array of shape (n, s) or None
         Orthonormal columns: neurons = basis @ coordinates. None if the coordinates are the neurons.
     """
 
     means: FloatArray
     factors: FloatArray
-    first: npt.NDArray[np.int64]
     basis: FloatArray | None = None
 
     @property
@@ -83,16 +80,15 @@ def make_blocks(
     M, P, n = means.shape
     if mode == "marginal":
         found = factorise(moments(network.as_conditions())).dense
-        return Blocks(means, found[:, None], np.zeros(M * P, dtype=np.int64))
+        return Blocks(means, found[:, None])
     if mode == "causal" and not without_noise:
         check_order(network, covariance, order)
     found = factorise(moments(network.flat)).dense
     factors = np.ascontiguousarray(found.reshape(M, P, n, found.shape[2]))
     if mode == "joint":
-        return Blocks(means, factors, np.zeros(M, dtype=np.int64))
+        return Blocks(means, factors)
     columns = [causal_columns(one, order) for one in factors]
-    first = np.tile(np.arange(P, dtype=np.int64), M)
-    return Blocks(means, np.concatenate(columns), first)
+    return Blocks(means, np.concatenate(columns))
 
 
 @dataclass(frozen=True)
@@ -103,10 +99,12 @@ class FittedPositions:
 
     @classmethod
     def fit(
-        cls, preprocess: Preprocess, network: PositionNetwork, weights: FloatArray
+        cls, preprocess: Preprocess, network: PositionNetwork, weights: npt.ArrayLike | None
     ) -> FittedPositions:
         """Fit to a network; every position of a condition has the same weight."""
-        each = np.repeat(weights, network.n_positions)
+        if network.n_positions == 1:
+            return cls(preprocess.fit(network.flat, weights))
+        each = np.repeat(condition_weights(weights, network.n_conditions), network.n_positions)
         return cls(preprocess.fit(network.as_conditions(), each))
 
     def apply(self, network: PositionNetwork) -> PositionNetwork:
@@ -118,11 +116,11 @@ class FittedPositions:
                 f"Got a network of {count(network.n_neurons, 'neuron')}."
             )
         neurons = network.neurons if phi.linear is None else None
-        if isinstance(flat, Trials):
+        if P == 1:
+            moved: Trials | Gaussians = phi.apply(flat)
+        elif isinstance(flat, Trials):
             rows = self._map(flat.pooled - np.tile(phi.offset, P), P)
-            moved: Trials | Gaussians = Trials._trusted(
-                rows, flat.n_trials, flat.n_dropped, flat.conditions
-            )
+            moved = Trials._trusted(rows, flat.n_trials, flat.n_dropped, flat.conditions)
         else:
             moved = self._apply_moments(flat, P)
         return PositionNetwork._trusted(moved, network.positions, neurons)
@@ -252,8 +250,9 @@ def coordinates_for(group: str, blocks: Blocks, weights: FloatArray) -> Blocks:
     basis = axes.basis
     assert basis is not None
     factors = np.ascontiguousarray(np.einsum("ni,kqnr->kqir", basis, blocks.factors, optimize=True))
-    if Q == 1 and r > basis.shape[1]:
-        factors = split_factors(factors[:, 0])[0][:, None]
+    s = basis.shape[1]
+    if r > Q * s:  # more columns than rows
+        factors = split_factors(factors.reshape(K, Q * s, r))[0].reshape(K, Q, s, Q * s)
     return replace(blocks, means=blocks.means @ basis, factors=factors, basis=basis)
 
 

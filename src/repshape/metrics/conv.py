@@ -124,7 +124,7 @@ class ConvShapeMetric(PositionShapeMetric):
         weights: npt.ArrayLike | None = None,
         pad_to: int | None = None,
         n_starts: int | str = "auto",
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         max_iter: int = 500,
         random_state: int = 0,
     ) -> None:

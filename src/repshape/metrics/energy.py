@@ -266,8 +266,8 @@ class EnergyShapeMetric(SoftShapeMetric):
     def _permutation_scale(self, n: int) -> float:
         return float(n ** (-self.q / 4))
 
-    def _options(self, search: _native.Search) -> _native.SearchOptions:
-        return _native.energy_options(search, self.q, unbiased=self.estimator == "u")
+    def _options(self, search: _native.Search) -> _native.Options:
+        return _native.make_options(search, q=self.q, unbiased=self.estimator == "u")
 
     def rate_starts(
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]

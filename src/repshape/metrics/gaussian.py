@@ -11,13 +11,18 @@ import numpy.typing as npt
 
 from repshape import _native
 from repshape._arrays import extreme_unit
-from repshape.coordinates.factors import coordinates_for, factorise
+from repshape.coordinates.factors import factorise
 from repshape.errors import InputTypeError, Rule, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GaussianObjective, Statistics
 from repshape.metrics.base import warm_start
 from repshape.metrics.capabilities import BoundFeatures, response_norm, weighted_features
-from repshape.metrics.native import PreparedNative
+from repshape.metrics.native import (
+    PreparedNative,
+    gaussian_coordinates,
+    gaussian_handle,
+    gaussian_moments,
+)
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
@@ -28,8 +33,6 @@ from repshape.metrics.soft import (
 from repshape.moments import (
     CovarianceEstimator,
     check_covariance,
-    estimate_moments,
-    estimate_without_warning,
 )
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.reference import gaussian as reference
@@ -163,11 +166,7 @@ class GaussianShapeMetric(SoftShapeMetric):
         return f"Gaussian shape distance at α = {self.alpha:g}: {how}."
 
     def _moments(self, network: Trials | Gaussians) -> Gaussians:
-        if isinstance(network, Gaussians):
-            return network
-        if self.alpha == 2:  # the covariances have no weight
-            return estimate_without_warning(network, self.covariance, self.random_state)
-        return estimate_moments(network, self.covariance, random_state=self.random_state)
+        return gaussian_moments(self, network)
 
     def _unbiased(self) -> Self:
         plug_in = self.covariance == "mle"
@@ -205,20 +204,13 @@ class GaussianShapeMetric(SoftShapeMetric):
         if self.preprocess is not None:
             network = self.preprocess.fit(network, self.weights).apply(network)
         weights = self._weights(network.n_conditions)
-        net = coordinates_for(self.group, self._moments(network), weights)
+        net = gaussian_coordinates(self, network)
         return weighted_features(net.means, net.spectrum, float(self.alpha), weights)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
-        weights = self._weights(network.n_conditions)
-        net = coordinates_for(self.group, self._moments(network), weights)
+        net = gaussian_coordinates(self, network)
         padded = self._is_padded(network.n_neurons)
-        handle = _native.make_network(
-            net.means,
-            net.factors,
-            net.spectrum,
-            diagonal=net.diagonal,
-            reduced=padded or (net.basis is not None and net.basis.shape[0] != net.basis.shape[1]),
-        )
+        handle = gaussian_handle(net, padded)
         sizes = network.n_conditions, network.n_neurons
         if self.group == "soft":
             return PreparedSoft(phi, *sizes, network.conditions, handle, net)
@@ -245,8 +237,8 @@ class GaussianShapeMetric(SoftShapeMetric):
     def _permutation_scale(self, n: int) -> float:
         return float(n**-0.5)
 
-    def _options(self, search: _native.Search) -> _native.SearchOptions:
-        return _native.gaussian_options(search, self.alpha)
+    def _options(self, search: _native.Search) -> _native.Options:
+        return _native.make_options(search, alpha=self.alpha)
 
     def rate_starts(
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from repshape import _native
 from repshape._arrays import condition_weights
+from repshape.coordinates.factors import Factors, coordinates_for
 from repshape.groups import Group
 from repshape.metrics.alternating import GroupSearch, Objective, Statistics, check_sizes
 from repshape.metrics.base import (
@@ -22,6 +23,8 @@ from repshape.metrics.base import (
     prepared_transform,
     signed_root,
 )
+from repshape.moments import estimate_moments, estimate_without_warning
+from repshape.responses import Gaussians, Trials
 from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,6 +48,37 @@ class PreparedNative(Prepared):
     tiny: Any = field(default=None, kw_only=True)
 
 
+def spans_part(basis: FloatArray | None, padded: bool) -> bool:
+    """Return whether coordinates span fewer dimensions than the space in which a group acts."""
+    return padded or (basis is not None and basis.shape[0] != basis.shape[1])
+
+
+def gaussian_moments(metric: Any, network: Trials | Gaussians) -> Gaussians:
+    """Return the moments of a network, as a metric with alpha and covariance estimates them."""
+    if isinstance(network, Gaussians):
+        return network
+    # At alpha = 2 the covariances have no weight.
+    estimate = estimate_without_warning if metric.alpha == 2 else estimate_moments
+    return estimate(network, metric.covariance, random_state=metric.random_state)
+
+
+def gaussian_coordinates(metric: Any, network: Trials | Gaussians) -> Factors:
+    """Return means and factors of a network, in the coordinates in which its pairs are solved."""
+    weights = metric._weights(network.n_conditions)
+    return coordinates_for(metric.group, gaussian_moments(metric, network), weights)
+
+
+def gaussian_handle(net: Factors, padded: bool) -> _native.Network:
+    """Return the handle of a network with Gaussian responses."""
+    return _native.make_network(
+        net.means,
+        net.factors,
+        net.spectrum,
+        diagonal=net.diagonal,
+        reduced=spans_part(net.basis, padded),
+    )
+
+
 class NativeShapeMetric(ShapeMetric[PreparedNative]):
     """A shape metric whose pairs are solved by the compiled core, without the interpreter lock.
 
@@ -58,7 +92,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
     random_state: int
 
     @abstractmethod
-    def _options(self, search: _native.Search) -> _native.SearchOptions:
+    def _options(self, search: _native.Search) -> _native.Options:
         """Return the options of the core for a search."""
 
     @abstractmethod
@@ -68,7 +102,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
     def _weights(self, n_conditions: int) -> FloatArray:
         return condition_weights(self.weights, n_conditions)
 
-    def search_options(self, n_conditions: int, size: int) -> _native.SearchOptions:
+    def search_options(self, n_conditions: int, size: int) -> _native.Options:
         """Return the options for pairs whose larger network has ``size`` coordinates."""
         group = "orthogonal" if isinstance(self.group, Group) else self.group
         count = count_starts(self.n_starts, group)

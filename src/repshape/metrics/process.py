@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape import _native, _native_process
+from repshape import _native
 from repshape._arrays import condition_weights, extreme_unit
 from repshape.coordinates.positions import (
     MODES,
@@ -24,7 +24,13 @@ from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Transform
 from repshape.metrics.alternating import Objective
 from repshape.metrics.base import Alignment
-from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.metrics.native import (
+    NativeShapeMetric,
+    PreparedNative,
+    gaussian_coordinates,
+    gaussian_handle,
+    spans_part,
+)
 from repshape.metrics.rules import NAMED_GROUP_RULES, check_integer_or_none
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import Preprocess
@@ -77,29 +83,15 @@ class PositionShapeMetric(NativeShapeMetric):
         """
         return self._has_one_space
 
-    def _weights(self, n_conditions: int) -> FloatArray:
-        """Return the weights of conditions, or those of conditions and positions if these are.
-
-        The marginal mode solves every position as a condition of its own.
-        """
-        if self.weights is None:
-            return condition_weights(None, n_conditions)
-        given = condition_weights(self.weights, np.size(np.asarray(self.weights)))
-        P, rest = divmod(n_conditions, len(given))
-        if self.mode != "marginal" or rest:
-            return condition_weights(self.weights, n_conditions)
-        return np.repeat(given, P) / P
-
     def _prepare_checked(self, network: Any) -> PreparedPositions:
         return self._prepare(*self._preprocessed(network))
 
     def _preprocessed(
         self, network: PositionNetwork
     ) -> tuple[PositionNetwork, FittedPositions | None]:
-        weights = condition_weights(self.weights, network.n_conditions)
         if self.preprocess is None:
             return network, None
-        phi = FittedPositions.fit(self.preprocess, network, weights)
+        phi = FittedPositions.fit(self.preprocess, network, self.weights)
         return phi.apply(network), phi
 
     def _blocks(self, network: PositionNetwork) -> Blocks:
@@ -113,20 +105,20 @@ class PositionShapeMetric(NativeShapeMetric):
         )
 
     def _prepare(self, network: Any, phi: Any) -> PreparedPositions:
-        weights = condition_weights(self.weights, network.n_conditions)
-        net = coordinates_for(self.group, self._blocks(network), weights)
-        M, P = net.means.shape[:2]
-        names, n_conditions = network.conditions, M
-        if self.mode == "marginal":  # every position is a condition
-            n_conditions = M * P
-            names = names and tuple(f"{name}, {p}" for name in names for p in range(P))
-        sizes = n_conditions, network.n_neurons
-        padded = self._is_padded(network.n_neurons)
+        weights, padded = self._weights(network.n_conditions), self._is_padded(network.n_neurons)
+        if network.n_positions == 1:  # all modes agree
+            one = gaussian_coordinates(self, network.flat)
+            net = Blocks(one.means[:, None], one.dense[:, None], one.basis)
+            handle = gaussian_handle(one, padded)
+        else:
+            net = coordinates_for(self.group, self._blocks(network), weights)
+            handle = self._handle(net, padded)
         return PreparedPositions(
             phi,
-            *sizes,
-            names,
-            self._handle(net, padded),
+            network.n_conditions,
+            network.n_neurons,
+            network.conditions,
+            handle,
             network.positions,
             net,
             basis=net.basis,
@@ -134,29 +126,14 @@ class PositionShapeMetric(NativeShapeMetric):
         )
 
     def _handle(self, net: Blocks, padded: bool) -> Any:
-        """Return the handle of the core: of the Gaussian solver in the marginal mode.
-
-        Its weights sum to 1 over positions too, hence the root of P that multiplies responses.
-        """
-        reduced = padded or (net.basis is not None and net.basis.shape[0] != net.basis.shape[1])
-        values = spectra(net, self.mode)
-        if self.mode != "marginal":
-            return _native_process.make_network(
-                net.means, net.factors, net.first, values, reduced=reduced
-            )
-        M, P, s = net.means.shape
-        root = float(np.sqrt(P))
-        return _native.make_network(
-            root * net.means.reshape(M * P, s),
-            root * net.factors[:, 0],
-            root * values[0].reshape(M * P, net.factors.shape[3]),
-            reduced=reduced,
+        """Return the handle of the core."""
+        reduced = spans_part(net.basis, padded)
+        return _native.make_positions(
+            net.means, net.factors, spectra(net, self.mode), reduced=reduced
         )
 
-    def _options(self, search: _native.Search) -> _native.SearchOptions:
-        if self.mode == "marginal":
-            return _native.gaussian_options(search, self.alpha)
-        return _native_process.make_options(search, self.alpha)
+    def _options(self, search: _native.Search) -> _native.Options:
+        return _native.make_options(search, alpha=self.alpha)
 
     def _objective(self, x: PreparedNative, y: PreparedNative) -> Objective:
         raise NotImplementedError("only the groups with a name are searched")
@@ -279,8 +256,8 @@ class ProcessShapeMetric(PositionShapeMetric):
     (conditions, time * neurons, time * neurons), or `PositionNetwork`. Distances are sums over time
     steps, not means: with one step, every mode is `GaussianShapeMetric`.
 
-    The marginal mode is searched as in `GaussianShapeMetric`. The joint and causal modes have no
-    exact search for few neurons: they are always searched until starts agree.
+    All modes are searched as in `GaussianShapeMetric`, but only the marginal mode searches all
+    angles of two neurons.
 
     The Gaussian 2-Wasserstein distance is a lower bound of that between non-Gaussian processes with
     the same moments. There is no such bound for the causal distance (Gunasingam and Wong, 2026).
@@ -330,7 +307,7 @@ class ProcessShapeMetric(PositionShapeMetric):
         weights: npt.ArrayLike | None = None,
         pad_to: int | None = None,
         n_starts: int | str = "auto",
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         max_iter: int = 500,
         random_state: int = 0,
     ) -> None:

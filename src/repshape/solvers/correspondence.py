@@ -3,7 +3,7 @@
 Condition m of x belongs to condition m of y. So any weighted sum of covariances of x should
 resemble the same sum of y, turned by the alignment. The eigenvectors of two such sums, matched in
 order, suggest an alignment up to the signs of its axes, and the signs are chosen to suit all
-conditions. The compiled core does the same (cpp/common/correspondence.h).
+conditions. The compiled core does the same (cpp/search/correspondence.h).
 """
 
 from __future__ import annotations

@@ -1,0 +1,43 @@
+// What the Gaussian kernels read and offer: plain data, so that no kernel object defines a symbol of a container.
+#pragma once
+#include <cstddef>
+
+namespace repshape {
+
+// A network in lanes, one block of factors in each; network.h says what the arrays hold.
+struct LaneNetwork {
+  int blocks, neurons, positions, rank;
+  bool diagonal, triangular;
+  std::size_t entries;  // of one factor
+  const double *factors, *spectrum, *smallest, *ranks, *variance;
+};
+
+// A pair of networks; pair.h says what the numbers mean.
+struct LanePair {
+  LaneNetwork x, y;
+  const double* weights;
+  const int* groups;
+  int n_groups;
+  double boost, gain_x, gain_y;
+};
+
+// The routines that are compiled once for every instruction set.
+struct GaussianKernels {
+  const char* name;
+  int max_lane_size;
+  // The objective sum of w |A' T C|_* over the pair's groups, its gradient added into `gradient`
+  // (x.neurons x y.neurons); both without alpha and the mean term.
+  double (*gradient)(const LanePair&, const double* transform, double* gradient, bool single);
+  // Sum of w |A P - T C|_F^2, the squared Bures distances from residuals.
+  double (*residual)(const LanePair&, const double* transform);
+};
+
+const GaussianKernels& gaussian_kernels();                  // the widest that this processor runs
+const GaussianKernels* gaussian_kernels(const char* name);  // null where it cannot run them
+
+// Memory of the calling thread, aligned to a Pack: at least so many doubles. Slots are independent, and keep their
+// memory from call to call.
+constexpr int kScratchSlots = 20;
+double* lane_scratch(int slot, std::size_t doubles);
+
+}  // namespace repshape

@@ -1,0 +1,81 @@
+// Where searches over rotations start: every kind of start is made here.
+#pragma once
+#include "common/transforms.h"
+#include "search/correspondence.h"
+#include "search/stopping.h"
+
+namespace repshape {
+
+inline Matrix random_orthogonal(int n, bool special, Random& random) {
+  Matrix g(std::size_t(n) * n);
+  for (double& e : g) e = random.normal();
+  return nearest_orthogonal(n, n, g.data(), special);
+}
+
+// The caller's own starts (n x n), made rotations if need be.
+inline std::vector<Matrix> listed_starts(const Settings& s, int n, bool special) {
+  const std::size_t count = std::size_t(n) * n;
+  std::vector<Matrix> out;
+  for (int c = 0; c < s.n_starts; ++c)
+    out.push_back(oriented(n, {s.starts.data() + c * count, s.starts.data() + (c + 1) * count}, special));
+  return out;
+}
+
+// Starts (n x n) for wide pairs besides the first; `cost` are the operations of one gradient.
+inline std::vector<Matrix> wide_starts(int n, double cost, std::uint64_t seed) {
+  constexpr int random_below = 1000;  // above, a random orthogonal matrix costs more than an ascent
+  const int count = Stopping::of_wide_pairs(cost);
+  Random random(seed);
+  std::vector<Matrix> out;
+  for (int s = 1; s < count; ++s) {
+    Matrix start(std::size_t(n) * n, 0);
+    for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
+    out.push_back(s % 2 == 0 && n <= random_below ? random_orthogonal(n, false, random) : std::move(start));
+  }
+  return out;
+}
+
+// Starts without end: from the correspondence of conditions, and at random.
+class EndlessStarts {
+ public:
+  EndlessStarts(Correspondence& suggestions, double suggested, int n, bool special, Random& random)
+      : suggestions_(suggestions), suggested_(suggested), n_(n), special_(special), random_(random) {}
+
+  Matrix next() {
+    return random_.uniform() < suggested_ ? suggestions_.next() : random_orthogonal(n_, special_, random_);
+  }
+
+  // A transform (n x n), turned at random within four random directions or within three axes.
+  Matrix near(const Matrix& t, bool anywhere) {
+    const int n = n_, d = std::min(n, anywhere ? 4 : 3);
+    Matrix basis(std::size_t(n) * d, 0), turn(std::size_t(d) * d);
+    if (anywhere) {
+      for (double& e : basis) e = random_.normal();
+      basis = first_columns(nearest_orthogonal(n, d, basis.data(), false), n, d);
+    } else {
+      std::vector<int> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      for (int j = 0; j < d; ++j) {
+        std::swap(order[j], order[j + random_.below(n - j)]);
+        basis[std::size_t(order[j]) * d + j] = 1;
+      }
+    }
+    for (double& e : turn) e = random_.normal();
+    turn = nearest_orthogonal(d, d, turn.data(), false);
+    for (int i = 0; i < d; ++i) turn[std::size_t(i) * d + i] -= 1;
+    Matrix out = t, image(std::size_t(n) * d), turned(std::size_t(n) * d);
+    gemm(false, false, n, d, n, 1, out.data(), n, basis.data(), d, 0, image.data(), d);
+    gemm(false, false, n, d, d, 1, image.data(), d, turn.data(), d, 0, turned.data(), d);
+    gemm(false, true, n, n, d, 1, turned.data(), d, basis.data(), d, 1, out.data(), n);
+    return oriented(n, std::move(out), special_);
+  }
+
+ private:
+  Correspondence& suggestions_;
+  double suggested_;
+  int n_;
+  bool special_;
+  Random& random_;
+};
+
+}  // namespace repshape

@@ -1,0 +1,102 @@
+// When a search has made enough starts, and which of them agree.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "search/settings.h"
+
+namespace repshape {
+
+// Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.
+inline double margin_of(const ExplorationSettings& s, double gap, double scale) {
+  constexpr double rounding = 1e-6;  // of an objective in single precision
+  return std::max(rounding * scale, 2 * s.agreement * std::max(gap, 0.0));
+}
+
+// How many starts a search makes, given what one costs.
+struct Stopping {
+  int hits = 0;       // starts that must end in the best maximum, out of `least` or more
+  int unanimous = 0;  // starts that are enough if all of them end there; 0: no such rule
+  int least = 0, most = 0;
+  int moves = 0;  // on the best, where starts do not agree
+
+  bool enough(int starts, int agreeing) const {
+    if (starts >= most) return true;
+    if (unanimous && agreeing == starts) return agreeing >= unanimous;
+    return agreeing >= hits && starts >= least;
+  }
+
+  // Over rotations of n neurons; `cost` are the operations of one gradient.
+  static Stopping of_rotations(const ExplorationSettings& s, int n, double cost) {
+    constexpr int small = 6;               // neurons
+    constexpr double cheap = 5e6;          // operations of a gradient: less than a tenth of a millisecond
+    constexpr double typical_iterations = 30;
+    Stopping out;
+    out.least = s.least, out.unanimous = s.unanimous;
+    // Require more agreeing starts when a start is cheap.
+    if (n <= small)
+      out.least = out.unanimous = s.small_least;
+    else if (cost < cheap)
+      out.unanimous = std::max(s.unanimous, s.hits);
+    const int affordable = std::max(3, int(s.plenty / (cost * typical_iterations)));
+    const int tolerable = std::min(s.least, int(s.ample / (cost * typical_iterations)));
+    out.most = std::min(s.most, std::max(affordable, tolerable));
+    out.least = std::min({out.least, out.most, affordable});
+    out.hits = std::min(s.hits, std::max(3, out.least / 2));
+    out.moves = std::max(0, std::min(s.moves, affordable - out.most));
+    return out;
+  }
+
+  // Over permutations; `fixed` starts if that is not zero, the same number for everyone.
+  static Stopping of_permutations(const ExplorationSettings& s, double cost, int fixed) {
+    constexpr double typical_evaluations = 40;
+    const int affordable = std::max(4, int(std::min(1e6, s.plenty / (cost * typical_evaluations))));
+    Stopping out;
+    out.most = fixed ? fixed : std::min(s.most, affordable);
+    out.least = fixed ? fixed : std::min(s.least, out.most);
+    out.hits = fixed ? fixed + 1 : std::min(s.hits, std::max(2, out.least / 2));
+    return out;
+  }
+
+  // Starts of wide pairs (problems/gaussian/wide.h), which cannot be explored cheaply: as many as can be finished.
+  static int of_wide_pairs(double cost) {
+    constexpr int most = 32;
+    constexpr double iterations = 100;               // of such an ascent, typically
+    constexpr double always = 2e10, at_most = 1e12;  // operations: half a second, and some tens of seconds
+    const double each = iterations * cost;
+    return std::min({std::max(3, int(always / each)), std::max(1, int(at_most / each)), most});
+  }
+};
+
+// Which starts end in the best maximum. The squared distance is proportional to `total` less the objective.
+class Agreement {
+ public:
+  enum class Rank { lower, same, higher };
+
+  Agreement(const ExplorationSettings& s, double total, double scale) : s_(s), total_(total), scale_(scale) {}
+
+  bool empty() const { return empty_; }
+  double best() const { return best_; }
+  int hits() const { return hits_; }
+  double margin() const { return margin_of(s_, total_ - best_, scale_); }
+  void hit() { ++hits_; }  // a start that is known to end in the best maximum
+
+  // Ranks a maximum against the best so far, and counts it.
+  Rank rank(double value) {
+    const double room = empty_ ? 0 : margin();
+    if (!empty_ && value < best_ - room) return Rank::lower;
+    const bool higher = empty_ || value > best_ + room;
+    hits_ = higher ? 1 : hits_ + 1;
+    if (empty_ || value > best_) best_ = value;
+    empty_ = false;
+    return higher ? Rank::higher : Rank::same;
+  }
+
+ private:
+  ExplorationSettings s_;
+  double total_, scale_, best_ = 0;
+  bool empty_ = true;
+  int hits_ = 0;
+};
+
+}  // namespace repshape
