@@ -22,7 +22,8 @@ def compact_repr(cls: type[T]) -> type[T]:
     """Give a dataclass a short ``repr``, and a table for notebooks.
 
     Large arrays and tables are described by their shape. Fields whose name begins with an
-    underscore are left out.
+    underscore are left out. A notebook also shows the sentences that ``print`` shows, if the class
+    has any.
 
     >>> from dataclasses import dataclass
     >>> @compact_repr
@@ -39,7 +40,9 @@ def compact_repr(cls: type[T]) -> type[T]:
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _repr_html_(self: Any) -> str:
-        return html_table(type(self).__name__, dict(_fields(self)))
+        table = html_table(type(self).__name__, dict(_fields(self)))
+        lines = str(self).splitlines() if cls.__str__ is not object.__str__ else []
+        return table + "".join(f"<p>{escape(line)}</p>" for line in lines)
 
     cls.__repr__ = __repr__  # type: ignore[method-assign]
     cls._repr_html_ = _repr_html_  # type: ignore[attr-defined]

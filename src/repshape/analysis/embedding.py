@@ -141,6 +141,12 @@ class Embedding:
             "explained": self.explained.tolist(),
         }
 
+    def plot(self, D: DistanceMatrix | None = None, **options: Any) -> Any:
+        """Draw the points with `repshape.plots.plot_embedding`, whose options it takes."""
+        from repshape.plots.embedding import plot_embedding
+
+        return plot_embedding(self, D, **options)
+
     def words(self) -> str:
         """Return the result in one sentence."""
         return f"{len(self.labels)} networks by {self.method}: stress {self.stress:.3g}."

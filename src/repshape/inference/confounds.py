@@ -13,12 +13,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._compact import compact_repr
+from repshape._parallel import progress_bar
 from repshape.engine.run import pairwise
 from repshape.errors import InputError, check_integer
 from repshape.inference.columns import read_networks, text_column
 from repshape.inference.estimates import FewTrialsWarning
 from repshape.inference.floor import split_distances
-from repshape.inference.groups import GroupTest, groups
+from repshape.inference.groups import GroupTest, evidence_words, groups
 from repshape.inference.permutations import N_PERMUTATIONS
 from repshape.io.cohort import Cohort
 from repshape.matrix.columns import ValuesLike, in_order_of
@@ -88,10 +89,10 @@ class Confounds:
                 f" ({_percent(self.gain_share_between)} between groups, "
                 f"{_percent(self.gain_share_within)} within)."
             )
-            p = {name: f"p = {test.p_value:.3g}" for name, test in self.tests.items()}
+            found = {name: evidence_words(test.p_value) for name, test in self.tests.items()}
             lines.append(
-                f"Groups differ in distances: {p['distances']}; in angles, which ignore gain: "
-                f"{p['angles']}; in norms alone: {p['norms']}."
+                f"Do groups differ in distance? {found['distances']}. In angle, which ignores "
+                f"gain? {found['angles']}. In norm alone? {found['norms']}."
             )
         if np.isfinite(self.floor_share):
             lines.append(
@@ -202,9 +203,7 @@ def confounds(
         known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
     norms = np.array([chosen._norm(one) for one in networks])
     gains, angles = decompose(known, norms)
-    floors = np.array(
-        [_squared_floor(one, chosen, n_splits, random_state, workers, progress) for one in networks]
-    )
+    floors = _squared_floors(networks, chosen, n_splits, random_state, workers, progress)
     table = _network_table(networks, known, norms, floors, chosen)
     tests: dict[str, GroupTest] = {}
     if groups_of is not None:
@@ -259,13 +258,23 @@ def _gain_shares(
     return found | {"gain_share_within": float("nan") if names is None else inside}
 
 
-def _squared_floor(
-    network: Trials | Gaussians, metric: GaussianShapeMetric, n_splits: int, *options: Any
-) -> float:
-    """Return the squared noise floor of a network, or NaN without two trials per condition."""
-    if isinstance(network, Gaussians) or network.n_trials.min() < 2:
-        return float("nan")
-    return float(np.mean(split_distances(network, metric, n_splits, *options)) / 2)
+def _squared_floors(
+    networks: list[Trials | Gaussians],
+    metric: GaussianShapeMetric,
+    n_splits: int,
+    random_state: int,
+    workers: int | None,
+    progress: bool | None,
+) -> FloatArray:
+    """Return the squared noise floor of each network; NaN without two trials per condition."""
+    floors = np.full(len(networks), np.nan)
+    with progress_bar("noise floors", len(networks), progress) as advance:
+        for k, network in enumerate(networks):
+            if isinstance(network, Trials) and network.n_trials.min() >= 2:
+                squared = split_distances(network, metric, n_splits, random_state, workers, False)
+                floors[k] = np.mean(squared) / 2
+            advance(1)
+    return floors
 
 
 def decompose(D: DistanceMatrix, norms: FloatArray) -> tuple[DistanceMatrix, DistanceMatrix]:

@@ -29,8 +29,8 @@ from repshape.metrics.base import signed_root
 
 FloatArray = npt.NDArray[np.float64]
 
-# Below this p-value the groups are called differently dispersed.
-DISPERSION_LEVEL = 0.05
+# Up to this p-value groups are called different, or differently dispersed.
+LEVEL = 0.05
 
 
 @compact_repr
@@ -92,7 +92,7 @@ class GroupTest:
             f"{self.permuted[0].upper()}{self.permuted[1:]} ({kind} permutations); the smallest "
             f"possible p-value is {self.smallest_p_value:.2g}.",
         ]
-        if self.dispersion_p_value <= DISPERSION_LEVEL:
+        if self.dispersion_p_value <= LEVEL:
             lines.append(
                 "The groups differ in their spread "
                 f"(p = {self.dispersion_p_value:.3g}), which may be all that differs."
@@ -210,6 +210,16 @@ def groups(
         n_permutations=len(allowed.rows) - 1,
         random_state=random_state,
     )
+
+
+def evidence_words(p_value: float) -> str:
+    """Return the answer to a question that was tested.
+
+    >>> evidence_words(0.0312), evidence_words(0.492)
+    ('Yes (p = 0.0312)', 'No evidence (p = 0.492)')
+    """
+    answer = "Yes" if p_value <= LEVEL else "No evidence"
+    return f"{answer} (p = {p_value:.3g})"
 
 
 def _effect_size(found: GroupSums) -> float:

@@ -21,6 +21,7 @@ from repshape.metrics.base import (
     in_one_space,
 )
 from repshape.metrics.gaussian import GaussianShapeMetric
+from repshape.metrics.registry import wrong_metric
 from repshape.preprocess import FittedPreprocess
 from repshape.responses import NetworkLike, Trials, as_trials
 from repshape.responses.positions import PositionNetwork
@@ -171,7 +172,7 @@ def check_metric(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
     chosen = GaussianShapeMetric() if metric is None else metric
     if not isinstance(chosen, ShapeMetric):
         raise InputTypeError(
-            f"The 'metric' parameter must be a shape metric. Got {metric!r} instead."
+            f"The 'metric' parameter must be a shape metric. {wrong_metric(metric)}"
         )
     chosen._validate_parameters()
     return chosen

@@ -35,7 +35,7 @@ from repshape.io.records import (
     save_network_whole,
     stored_checksum,
 )
-from repshape.io.rows import metadata_table, network_rows, sizes_in_words
+from repshape.io.rows import chosen_rows, metadata_table, network_rows, sizes_in_words
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import create_group
 from repshape.responses import NetworkLike
@@ -49,7 +49,8 @@ FORMAT_VERSION = 1
 class Cohort(Sequence[Network]):
     """Networks with names, a row of metadata each, and the same conditions.
 
-    A cohort is a sequence of `Trials` and `Gaussians`. ``Cohort()`` is an empty cohort in memory.
+    A cohort is a sequence of `Trials` and `Gaussians`. ``Cohort()`` is an empty cohort in memory,
+    and ``Cohort({"mouse": x, "vae": y})`` is `from_networks`.
     `Cohort.create` and `Cohort.open` give one in a folder on disk (Zarr v3); its networks are
     read whenever they are accessed, and not kept in memory.
 
@@ -78,12 +79,21 @@ class Cohort(Sequence[Network]):
     ('mouse',)
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        networks: Iterable[NetworkLike] | Mapping[str, NetworkLike] = (),
+        labels: Sequence[str] | None = None,
+        metadata: pd.DataFrame | Mapping[str, Any] | None = None,
+    ) -> None:
         self.path: Path | None = None
         self._records: list[Record] = []
         self._networks: dict[str, Network] = {}
         self.dropped: dict[str, tuple[str, ...]] = {}
         self._is_selection = False
+        if isinstance(networks, str | os.PathLike):
+            raise InputTypeError(f"A cohort on disk is opened with Cohort.open({str(networks)!r}).")
+        for name, network, row in network_rows(networks, labels, metadata):
+            self.add(name, network, **row)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Cohort:
@@ -116,10 +126,7 @@ class Cohort(Sequence[Network]):
         metadata : pandas.DataFrame, or dict of dicts by name, optional
             A row for each network, matched by name or by position as in `repshape.pairwise`.
         """
-        cohort = cls()
-        for name, network, row in network_rows(networks, labels, metadata):
-            cohort.add(name, network, **row)
-        return cohort
+        return cls(networks, labels, metadata)
 
     def common_conditions(
         self: Cohort | Iterable[NetworkLike] | Mapping[str, NetworkLike],
@@ -357,10 +364,13 @@ class Cohort(Sequence[Network]):
     @overload
     def __getitem__(self, index: slice) -> list[Network]: ...
     @overload
-    def __getitem__(self, index: list[str]) -> Cohort: ...
-    def __getitem__(self, index: int | str | slice | list[str]) -> Network | list[Network] | Cohort:
-        if isinstance(index, list):
-            return self._selected(find_labels(index, self.labels, "network"))
+    def __getitem__(
+        self, index: list[str] | list[bool] | npt.NDArray[Any] | pd.Series[Any]
+    ) -> Cohort: ...
+    def __getitem__(self, index: Any) -> Network | list[Network] | Cohort:
+        if np.ndim(index):
+            chosen = chosen_rows(index, self.labels)
+            return self._selected(find_labels(chosen, self.labels, "network"))
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         if isinstance(index, str):

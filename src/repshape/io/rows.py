@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from repshape._arrays import count
-from repshape._joins import network_names
+from repshape._joins import in_order, network_names
+from repshape.errors import InputError
 from repshape.io.records import Record
 from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 
@@ -47,3 +49,18 @@ def sizes_in_words(records: Sequence[Record]) -> list[str]:
         neurons = count(low, "neuron") if low == high else f"{low}-{high} neurons"
         parts += [count(records[0].n_conditions, "condition"), neurons]
     return parts
+
+
+def chosen_rows(index: Any, labels: Sequence[str]) -> list[Any]:
+    """Return the labels that an index chooses: a list of labels, or truth values for all of them.
+
+    >>> chosen_rows([True, False], ["mouse", "vae"]), chosen_rows(["vae"], ["mouse", "vae"])
+    (['mouse'], ['vae'])
+    """
+    given = np.asarray(index)
+    if given.dtype.kind not in "bO" or not all(isinstance(one, bool | np.bool_) for one in given):
+        return list(index)
+    mask = np.asarray(in_order(index, labels, len(labels), "index"), dtype=bool)
+    if not mask.any():
+        raise InputError("At least one network must be selected. The mask is False for all.")
+    return [label for label, kept in zip(labels, mask, strict=True) if kept]

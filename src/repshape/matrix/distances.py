@@ -127,6 +127,29 @@ class DistanceMatrix:
         return (len(self), len(self))
 
     @property
+    def ndim(self) -> int:
+        """2, as of the array."""
+        return self.values.ndim
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """The type of the distances."""
+        return self.values.dtype
+
+    @property
+    def T(self) -> FloatArray:
+        """The distances, which are symmetric, as an array."""
+        return self.values.T
+
+    def copy(self) -> FloatArray:
+        """Return the distances as an array that can be changed.
+
+        Libraries such as ``hdbscan`` copy what they take for an array. To change a matrix and keep
+        its labels, use `replace`.
+        """
+        return self.values.copy()
+
+    @property
     def n_missing(self) -> int:
         """Number of pairs that have not been computed yet."""
         return int(np.count_nonzero(np.isnan(self.condensed())))

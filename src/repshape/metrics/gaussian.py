@@ -23,6 +23,7 @@ from repshape.metrics.native import (
     gaussian_handle,
     gaussian_moments,
 )
+from repshape.metrics.registry import wrong_metric
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
@@ -281,6 +282,6 @@ def check_gaussian(metric: Any) -> GaussianShapeMetric:
         return GaussianShapeMetric()
     if not isinstance(metric, GaussianShapeMetric):
         raise InputTypeError(
-            f"The 'metric' parameter must be a GaussianShapeMetric. Got {metric!r} instead."
+            f"The 'metric' parameter must be a GaussianShapeMetric. {wrong_metric(metric)}"
         )
     return metric

@@ -215,13 +215,31 @@ def import_name(function: Any) -> str | None:
     return name if module == "builtins" else f"{module}.{name}"
 
 
+def wrong_metric(metric: Any) -> str:
+    """Return what was given instead of a metric, and the metric that was probably meant.
+
+    >>> wrong_metric("gaussian")
+    "Got 'gaussian' instead. Pass GaussianShapeMetric()."
+    """
+    if isinstance(metric, type):
+        return f"Got the class {metric.__name__} instead. Pass an instance: {metric.__name__}(...)."
+    classes = {**METRICS, **{name.lower(): name for name in METRICS.values()}}
+    meant = classes.get(metric.lower()) if isinstance(metric, str) else None
+    if meant is not None:
+        return f"Got {metric!r} instead. Pass {meant}()."
+    listed = f" The metrics are {', '.join(METRICS.values())}." if isinstance(metric, str) else ""
+    return f"Got {metric!r} instead.{listed}"
+
+
 def check_callable(metric: Any, name: str | None = None) -> None:
     """Raise unless a metric can be called, and a name is text and given to a callable only."""
-    if not callable(metric):
+    if not callable(metric) or isinstance(metric, type):
         raise InputTypeError(
             "The 'metric' parameter must be a shape metric or a callable of two networks. "
-            f"Got {metric!r} instead."
+            f"{wrong_metric(metric)}"
         )
+    if _is_shape_metric(metric):
+        metric._validate_parameters()  # before anything is written
     if name is None:
         return
     if not isinstance(name, str) or not name:

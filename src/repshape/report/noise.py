@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.inference.confounds import TRIAL_RATIO, TRIALS_PER_DIMENSION
-from repshape.inference.groups import DISPERSION_LEVEL
+from repshape.inference.groups import LEVEL
 from repshape.report.evidence import Evidence, Share, median_trials
 from repshape.report.quality import Check, many, share_words
 from repshape.report.responses import MOMENTS, POINTS, TRIALS, Facts
@@ -17,8 +17,8 @@ from repshape.report.sources import Source
 # A share of the squared distances from which it is worth mentioning, and from which it dominates.
 SOME, MOST = 0.25, 0.5
 # Numbers of trials matter if they explain this share of the differences between squared distances,
-# more than permuted numbers do at this level.
-COUNTS_MATTER, LEVEL = 0.1, 0.05
+# more than permuted numbers do at the level of tests of groups.
+COUNTS_MATTER = 0.1
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _groups(evidence: Evidence) -> Check:
     unequal = unequal_trials(evidence)
     if unequal:
         words.append(unequal)
-    doubtful = unequal or test.dispersion_p_value <= DISPERSION_LEVEL
+    doubtful = unequal or test.dispersion_p_value <= LEVEL
     return "Groups", "bad" if doubtful else "good", " ".join(words)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from repshape.errors import PROVEN
 from repshape.inference.confounds import TRIALS_PER_DIMENSION
-from repshape.inference.groups import DISPERSION_LEVEL, holm
+from repshape.inference.groups import LEVEL, holm
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (
     COUNTS_MATTER,
-    LEVEL,
     FloorSummary,
     no_floor_words,
     summarise_floors,
@@ -81,7 +80,7 @@ def _group_words(evidence: Evidence) -> str:
         words += (
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
-    if test.dispersion_p_value <= DISPERSION_LEVEL:
+    if test.dispersion_p_value <= LEVEL:
         words += "; their spread differs too, which may be all that differs"
     if unequal_trials(evidence):
         words += "; they have different numbers of trials, which alone can make them differ"

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._joins import network_names
 from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
 from repshape.io.cohort import Cohort
@@ -26,7 +27,7 @@ from repshape.store.header import kind_in
 FloatArray = npt.NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 MatrixLike = DistanceMatrix | PathLike
-CohortLike = Cohort | PathLike
+CohortLike = Cohort | PathLike | Mapping[str, Any]
 TableLike = pd.DataFrame | PathLike
 # The page holds a number for each pair of networks; with more networks it would be too large for
 # a laptop to open.
@@ -269,8 +270,8 @@ def _read_cohorts(
     """Return the responses of each matrix, or None where none were given."""
     if cohort is None:
         return [None] * n_matrices
-    given = [cohort] if isinstance(cohort, Cohort | str | os.PathLike) else cohort
-    cohorts = [one if isinstance(one, Cohort) else Cohort.open(one) for one in given]
+    given = cohort if isinstance(cohort, list | tuple) else [cohort]
+    cohorts = [_read_cohort(one) for one in given]
     if len(cohorts) == 1:
         cohorts *= n_matrices
     if len(cohorts) != n_matrices:
@@ -279,6 +280,20 @@ def _read_cohorts(
             f"Got {len(cohorts)} for {n_matrices} matrices."
         )
     return list(cohorts)
+
+
+def _read_cohort(cohort: Any) -> Cohort:
+    """Return a cohort, from its path or from networks that have names."""
+    if isinstance(cohort, Cohort):
+        return cohort
+    if isinstance(cohort, str | os.PathLike):
+        return Cohort.open(cohort)
+    if network_names(cohort) is None:
+        raise InputTypeError(
+            "The 'cohort' parameter must be a cohort, its path, or a dict of networks by name. "
+            f"Got {type(cohort).__name__} instead."
+        )
+    return Cohort(cohort)
 
 
 def _check_cohort(source: Source, cohort: Cohort) -> None:

@@ -138,7 +138,7 @@ def write_report(
     """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"The 'path' parameter must end in .html. Got {str(target)!r} instead.")
+        raise InputError(f"The name of a report must end in .html. Got {str(target)!r} instead.")
     check_output_file(target)
     check_integer("max_pairs", max_pairs, 0)
     if max_intervals is not None:

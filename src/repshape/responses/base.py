@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from repshape._arrays import IntArray, Labels
 from repshape._labels import find_label, find_labels
+from repshape.errors import InputError
 from repshape.responses.drawing import draw_part
 
 
@@ -105,6 +106,16 @@ class Network(ABC):
 
     def _labels_at(self, index: IntArray) -> Labels:
         return None if self.conditions is None else tuple(self.conditions[m] for m in index)
+
+
+def refuse_slices(key: Any, kind: str, array: str) -> None:
+    """Raise if a key of ``network[key]`` is that of an array, with the attribute that is one."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(part, slice) or part is Ellipsis for part in parts):
+        raise InputError(
+            f"{kind} are indexed by the labels of conditions. For slices, use an array: "
+            f"{array}. select keeps conditions."
+        )
 
 
 def is_one_label(key: Any) -> bool:

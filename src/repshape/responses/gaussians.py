@@ -26,7 +26,7 @@ from repshape._arrays import (
 from repshape._labels import check_labels
 from repshape._tables import Labelled, arranged, is_frame, read_frame
 from repshape.errors import InputError, InputTypeError, check_integer
-from repshape.responses.base import Network, is_one_label
+from repshape.responses.base import Network, is_one_label, refuse_slices
 from repshape.responses.drawing import labels_of, repeats
 from repshape.responses.trials import Trials
 
@@ -169,6 +169,7 @@ class Gaussians(Network):
 
     def __getitem__(self, key: Any) -> Gaussians:
         """Return the network of one condition, or of several."""
+        refuse_slices(key, "Gaussians", "means, of shape (conditions, neurons)")
         return self.select([key] if is_one_label(key) else key)
 
     def _take_neurons(self, index: IntArray) -> Gaussians:

@@ -35,7 +35,7 @@ from repshape._tables import (
     read_rows,
 )
 from repshape.errors import InputError, InputTypeError
-from repshape.responses.base import Network, is_one_label
+from repshape.responses.base import Network, is_one_label, refuse_slices
 from repshape.responses.drawing import labels_of
 from repshape.responses.spikes import count_spikes, read_trial_labels, read_trial_times
 from repshape.responses.windows import Window, window_words
@@ -300,7 +300,21 @@ class Trials(Network):
 
     def __getitem__(self, key: Any) -> Any:
         """Return the trials of one condition, (L_m, n), or the network of several."""
+        refuse_slices(key, "Trials", "np.asarray(trials), of shape (conditions, trials, neurons)")
         return self.responses[self._position(key)] if is_one_label(key) else self.select(key)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return the trials as an array (M, L, n), or raise if their number varies."""
+        stacked = self.stacked
+        if stacked is None:
+            raise InputError(
+                "Trials whose number differs between conditions do not form one array: use "
+                "responses, an array per condition, or pooled, all trials."
+            )
+        found = np.array(stacked, dtype=dtype) if copy else np.asarray(stacked, dtype=dtype)
+        if copy is False and found.dtype != stacked.dtype:
+            raise ValueError("A copy is needed to change the dtype of Trials.")
+        return found
 
     def _take(self, index: IntArray) -> Trials:
         rows = np.concatenate([self.responses[m] for m in index])
