@@ -86,6 +86,18 @@ def float_array(value: Any, what: str) -> FloatArray:
         return frozen(np.array(array, dtype=np.float64, order="C"))
 
 
+def converted(
+    array: FloatArray, dtype: npt.DTypeLike | None, copy: bool | None
+) -> npt.NDArray[Any]:
+    """Return what ``__array__`` must return for an object whose numbers are in an array."""
+    if copy:
+        return np.array(array, dtype=dtype)
+    found = np.asarray(array, dtype=dtype)
+    if copy is False and found is not array:
+        raise ValueError(f"A copy is needed to change the dtype from {array.dtype}.")
+    return found
+
+
 def frozen(array: FloatArray) -> FloatArray:
     """Make an array read-only, and return it. Only for arrays that we own."""
     array.flags.writeable = False

@@ -10,6 +10,7 @@ import pytest
 
 import repshape as rs
 from repshape.cli import run
+from repshape.errors import CopyWarning
 
 X, Y = (np.random.default_rng(k).normal(size=(3, 6, 2)) for k in range(2))
 
@@ -59,7 +60,8 @@ def test_add_and_replace(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["import", "x.npz", "-o", "c.zarr"]) == 1
     words = capsys.readouterr().err
     assert "choose another name for the cohort, or pass --add to add networks to it." in words
-    assert run(["import", "m.csv", "-o", "c.zarr", "--add"]) == 1
+    with pytest.warns(CopyWarning, match="'one' is an exact copy of 'x'"):
+        assert run(["import", "m.csv", "-o", "c.zarr", "--add"]) == 1
     assert "Condition 0 is 'a' in 'x' and 'c' in 'two'. Pass --common" in capsys.readouterr().err
     assert rs.Cohort.open("c.zarr").labels == ("x",)  # not even the first one
     np.savez("x.npz", trials=X + 1, conditions=["a", "b", "c"])

@@ -189,7 +189,7 @@ def test_what_is_not_finite_is_null(capsys: pytest.CaptureFixture[str]) -> None:
         (["embed", "d.npz", "-o", "e.csv", "--align-to", "meta.csv"], "not an embedding"),
         (["neighbors", "d.npz", "--of", "x"], "no network named 'x'"),
         (["neighbors", "d.npz", "--target", "x"], "no column 'x'"),
-        (["neighbors", "d.npz", "--metadata", "other.csv"], "no row for network 'net 0'"),
+        (["neighbors", "d.npz", "--metadata", "other.csv"], "no row for networks 'net 0'"),
     ],
 )
 def test_failure_exits_1_with_one_line(
@@ -287,7 +287,7 @@ def test_labels_that_look_like_formulas_are_safe_and_come_back(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     labels = ["=1+1", "-x", "@y", *example().labels[3:]]
-    DistanceMatrix(example().values, labels, example().metadata).save("f.csv")
+    example().replace(labels=labels).save("f.csv")
     summary_of(["embed", "f.csv", "-o", "e.csv"], capsys)
     first = (folder / "e.csv").read_text().splitlines()[1:4]
     assert [line.split(",")[0] for line in first] == ["'=1+1", "'-x", "'@y"]

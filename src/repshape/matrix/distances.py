@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._arrays import converted
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import PROVEN, TELLING_STARTS, InputError
 from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
@@ -330,12 +331,7 @@ class DistanceMatrix:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        if copy:
-            return np.array(self.values, dtype=dtype)
-        converted = np.asarray(self.values, dtype=dtype)
-        if copy is False and converted is not self.values:
-            raise ValueError("A copy is needed to change the dtype of a DistanceMatrix.")
-        return converted
+        return converted(self.values, dtype, copy)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Pickle and copy do not keep arrays read-only.

@@ -13,6 +13,7 @@ from repshape._arrays import (
     FloatArray,
     IntArray,
     Labels,
+    converted,
     count,
     digest,
     drop_missing,
@@ -305,16 +306,11 @@ class Trials(Network):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return the trials as an array (M, L, n), or raise if their number varies."""
-        stacked = self.stacked
-        if stacked is None:
+        if (stacked := self.stacked) is None:
             raise InputError(
-                "Trials whose number differs between conditions do not form one array: use "
-                "responses, an array per condition, or pooled, all trials."
+                "Conditions with different numbers of trials do not form one array: use responses."
             )
-        found = np.array(stacked, dtype=dtype) if copy else np.asarray(stacked, dtype=dtype)
-        if copy is False and found.dtype != stacked.dtype:
-            raise ValueError("A copy is needed to change the dtype of Trials.")
-        return found
+        return converted(stacked, dtype, copy)
 
     def _take(self, index: IntArray) -> Trials:
         rows = np.concatenate([self.responses[m] for m in index])
