@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,12 @@ import repshape as rs
 
 Run = Callable[[], str | None]
 
-SPIKES, TABLES, ARRAYS, FILES = (
-    "Spikes and windows",
-    "Labels and tables",
-    "Arrays",
-    "Files",
-)
+SPIKES = "Spikes and windows"
+TABLES = "Labels and tables of trials"
+METADATA = "Metadata of networks"
+ARRAYS = "Arrays"
+PYTORCH = "PyTorch"
+FILES = "Files"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ onsets = np.arange(200.0)
 images = ["cat", "dog"] * 100
 spikes = [np.sort(rng.uniform(0, 200, 2000)) for _ in range(3)]
 trials = pd.DataFrame({"start": onsets, "end": onsets + 0.5, "image": images})
+inputs = rng.normal(size=(3, 4)).astype(np.float32)
 metric = rs.GaussianShapeMetric()
 
 
@@ -188,6 +190,38 @@ def one_trial() -> None:
     rs.estimate_moments(x)
 
 
+# Metadata of networks
+
+
+@habit(METADATA)
+def sorted_metadata() -> str:
+    """Sort the table of metadata, which has the names of the networks as its index."""
+    table = pd.DataFrame({"area": ["V1", "IT"]}, index=["b", "a"])
+    D = rs.pairwise({"a": np.eye(3), "b": 2 * np.eye(3)}, metric, metadata=table, progress=False)
+    return f"Rows are joined by name: the areas of {D.labels} are {tuple(D.metadata['area'])}."
+
+
+@habit(METADATA)
+def sorted_numbers() -> None:
+    """Sort a table whose index is numbers, not names."""
+    table = pd.DataFrame({"area": ["V1", "IT"]}).sort_values("area")
+    rs.Cohort.from_networks({"a": np.eye(3), "b": np.eye(3)}, metadata=table)
+
+
+@habit(METADATA)
+def too_few_rows() -> None:
+    """Forget a network in the table."""
+    table = pd.DataFrame({"area": ["V1"]}, index=["a"])
+    rs.Cohort.from_networks({"a": np.eye(3), "b": np.eye(3)}, metadata=table)
+
+
+@habit(METADATA)
+def unknown_name() -> None:
+    """Misspell a network in the groups of a test."""
+    D = rs.DistanceMatrix(1 - np.eye(4), labels=["m1", "m2", "m3", "m4"])
+    rs.inference.groups(D, {"m1": "V1", "m2": "V1", "m3": "IT", "m5": "IT"})
+
+
 # Arrays
 
 
@@ -236,6 +270,60 @@ def not_symmetric() -> None:
 def misspelt_group() -> None:
     """Misspell a group."""
     rs.GaussianShapeMetric(group="orthoganal").distance(np.eye(3), np.eye(3))
+
+
+# PyTorch
+
+
+def column(cohort: Any, name: str) -> Any:
+    """Return a piece of metadata of the only network."""
+    return cohort.metadata[name].item()
+
+
+@habit(PYTORCH)
+def noisy_weights() -> str:
+    """Collect from a model that draws its weights once in a forward pass, in large batches."""
+    from torch import nn, randn_like
+
+    class NoisyWeights(nn.Linear):
+        def forward(self, x: Any) -> Any:
+            return nn.functional.linear(x, self.weight + randn_like(self.weight))
+
+    model = NoisyWeights(4, 2).eval()
+    found = rs.pytorch.collect(model, [""], inputs, n_trials=4)
+    return f"A pass holds one trial of each input: metadata `passes` = {column(found, 'passes')}."
+
+
+@habit(PYTORCH)
+def functional_dropout() -> str:
+    """Write dropout as a function, `F.dropout(x, training=self.training)`."""
+    from torch import nn
+
+    class Drop(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return nn.functional.dropout(x, training=self.training)
+
+    model = nn.Sequential(nn.Linear(4, 2), Drop()).eval()
+    found = rs.pytorch.collect(model, ["1"], inputs, n_trials=4, noise="dropout")
+    return f"The function is switched on: metadata `switched_on` = {column(found, 'switched_on')}."
+
+
+@habit(PYTORCH)
+def batch_normalisation() -> None:
+    """Leave batch normalisation in train mode, where the rows of a batch change each other."""
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)).train()
+    rs.pytorch.collect(model, "1", inputs, n_trials=4, noise=0.1)
+
+
+@habit(PYTORCH)
+def no_dropout() -> None:
+    """Ask for dropout in a model that has none."""
+    from torch import nn
+
+    model = nn.Linear(4, 2).eval()
+    rs.pytorch.collect(model, "", inputs, n_trials=4, noise="dropout")
 
 
 # Files
