@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,8 +22,6 @@ SPIKES = "Spikes and windows"
 TABLES = "Labels and tables of trials"
 METADATA = "Metadata of networks"
 ARRAYS = "Arrays"
-PYTORCH = "PyTorch"
-FILES = "Files"
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,6 @@ onsets = np.arange(200.0)
 images = ["cat", "dog"] * 100
 spikes = [np.sort(rng.uniform(0, 200, 2000)) for _ in range(3)]
 trials = pd.DataFrame({"start": onsets, "end": onsets + 0.5, "image": images})
-inputs = rng.normal(size=(3, 4)).astype(np.float32)
 metric = rs.GaussianShapeMetric()
 
 
@@ -141,6 +136,13 @@ def label_among_neurons() -> None:
 
 
 @habit(TABLES)
+def index_among_neurons() -> None:
+    """Save a table with its index, and read the index as a neuron."""
+    pd.DataFrame({"u1": [1.0, 2.0], "u2": [0.0, 3.0]}).to_csv("means.csv")
+    rs.as_network(pd.read_csv("means.csv"))
+
+
+@habit(TABLES)
 def rows_that_are_trials() -> None:
     """Pass a table with a row per trial where a row per condition is expected."""
     frame = pd.DataFrame({"u1": [1.0, 2.0, 4.0]}, index=["cat", "dog", "cat"])
@@ -181,6 +183,13 @@ def conditions_in_another_order() -> None:
     x = rs.Trials(np.zeros((2, 5, 3)), conditions=["cat", "dog"])
     y = rs.Trials(np.ones((2, 5, 3)), conditions=["dog", "cat"])
     metric.distance(x, y)
+
+
+@habit(TABLES)
+def names_on_one_side() -> None:
+    """Add a network without names of conditions to a cohort that has them."""
+    cohort = rs.Cohort.from_networks({"a": rs.Trials(np.ones((2, 5, 3)), conditions=["x", "y"])})
+    cohort.add("b", rng.normal(size=(2, 5, 3)))
 
 
 @habit(TABLES)
@@ -253,6 +262,33 @@ def numbers_of_conditions() -> None:
 
 
 @habit(ARRAYS)
+def exchanged_axes() -> None:
+    """Exchange the trials and the neurons of one network."""
+    x, y = rng.normal(size=(2, 4, 30, 6))
+    metric.distance(x, y.swapaxes(1, 2))
+
+
+@habit(ARRAYS)
+def wrapped_integers() -> None:
+    """Subtract a baseline from counts without a sign: 1 - 3 becomes 254."""
+    counts, baseline = np.arange(24, dtype=np.uint8).reshape(4, 6, 1), np.uint8(4)
+    rs.Cohort.from_networks({"mouse": counts - baseline})
+
+
+@habit(ARRAYS)
+def copy_of_a_network() -> None:
+    """Read the same file twice under different names."""
+    x = rng.normal(size=(4, 30, 6))
+    rs.Cohort.from_networks({"mouse 1": x, "mouse 2": x})
+
+
+@habit(ARRAYS)
+def silent_network() -> None:
+    """Keep a network that never responds."""
+    rs.Cohort.from_networks({"mouse 1": np.zeros((4, 30, 6)), "mouse 2": np.ones((4, 30, 6))})
+
+
+@habit(ARRAYS)
 def some_nan() -> None:
     """Keep trials in which some neurons are NaN."""
     x = np.zeros((4, 10, 3))
@@ -270,101 +306,3 @@ def not_symmetric() -> None:
 def misspelt_group() -> None:
     """Misspell a group."""
     rs.GaussianShapeMetric(group="orthoganal").distance(np.eye(3), np.eye(3))
-
-
-# PyTorch
-
-
-def column(cohort: Any, name: str) -> Any:
-    """Return a piece of metadata of the only network."""
-    return cohort.metadata[name].item()
-
-
-@habit(PYTORCH)
-def noisy_weights() -> str:
-    """Collect from a model that draws its weights once in a forward pass, in large batches."""
-    from torch import nn, randn_like
-
-    class NoisyWeights(nn.Linear):
-        def forward(self, x: Any) -> Any:
-            return nn.functional.linear(x, self.weight + randn_like(self.weight))
-
-    model = NoisyWeights(4, 2).eval()
-    found = rs.pytorch.collect(model, [""], inputs, n_trials=4)
-    return f"A pass holds one trial of each input: metadata `passes` = {column(found, 'passes')}."
-
-
-@habit(PYTORCH)
-def functional_dropout() -> str:
-    """Write dropout as a function, `F.dropout(x, training=self.training)`."""
-    from torch import nn
-
-    class Drop(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return nn.functional.dropout(x, training=self.training)
-
-    model = nn.Sequential(nn.Linear(4, 2), Drop()).eval()
-    found = rs.pytorch.collect(model, ["1"], inputs, n_trials=4, noise="dropout")
-    return f"The function is switched on: metadata `switched_on` = {column(found, 'switched_on')}."
-
-
-@habit(PYTORCH)
-def batch_normalisation() -> None:
-    """Leave batch normalisation in train mode, where the rows of a batch change each other."""
-    from torch import nn
-
-    model = nn.Sequential(nn.Linear(4, 2), nn.BatchNorm1d(2)).train()
-    rs.pytorch.collect(model, "1", inputs, n_trials=4, noise=0.1)
-
-
-@habit(PYTORCH)
-def no_dropout() -> None:
-    """Ask for dropout in a model that has none."""
-    from torch import nn
-
-    model = nn.Linear(4, 2).eval()
-    rs.pytorch.collect(model, "", inputs, n_trials=4, noise="dropout")
-
-
-# Files
-
-
-@habit(FILES)
-def pickled_array() -> None:
-    """Read a NumPy file that holds Python objects, which could run code."""
-    np.save("mouse.npy", np.array([{"trials": 1}], dtype=object))
-    rs.io.read_network("mouse.npy")
-
-
-@habit(FILES)
-def changed_cohort() -> None:
-    """Change the files of a cohort by other means."""
-    cohort = rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    rs.Cohort.from_networks({"a": np.zeros((2, 5, 3))}).save("other.zarr")
-    Path("mice.zarr/a/trials").rename("kept")
-    Path("other.zarr/a/trials").rename("mice.zarr/a/trials")
-    cohort["a"]
-
-
-@habit(FILES)
-def link_in_a_cohort() -> None:
-    """Open a cohort with a link inside, which could lead anywhere."""
-    rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    Path("mice.zarr/b").symlink_to(Path.home())
-    rs.Cohort.open("mice.zarr")
-
-
-@habit(FILES)
-def codec_that_runs_code() -> None:
-    """Open a cohort of somebody else whose arrays name a codec that runs code."""
-    cohort = rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    described = Path("mice.zarr/a/trials/zarr.json")
-    described.write_text(described.read_text().replace('"zstd"', '"numcodecs.pickle"'))
-    cohort["a"]
-
-
-@habit(FILES)
-def other_responses() -> None:
-    """Continue a store of distances with other responses."""
-    rs.pairwise({"a": np.eye(3), "b": 2 * np.eye(3)}, metric, store="store", progress=False)
-    rs.pairwise({"a": np.eye(3), "b": 3 * np.eye(3)}, metric, store="store", progress=False)
