@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,12 +18,10 @@ import repshape as rs
 
 Run = Callable[[], str | None]
 
-SPIKES, TABLES, ARRAYS, FILES = (
-    "Spikes and windows",
-    "Labels and tables",
-    "Arrays",
-    "Files",
-)
+SPIKES = "Spikes and windows"
+TABLES = "Labels and tables of trials"
+METADATA = "Metadata of networks"
+ARRAYS = "Arrays"
 
 
 @dataclass(frozen=True)
@@ -139,6 +136,13 @@ def label_among_neurons() -> None:
 
 
 @habit(TABLES)
+def index_among_neurons() -> None:
+    """Save a table with its index, and read the index as a neuron."""
+    pd.DataFrame({"u1": [1.0, 2.0], "u2": [0.0, 3.0]}).to_csv("means.csv")
+    rs.as_network(pd.read_csv("means.csv"))
+
+
+@habit(TABLES)
 def rows_that_are_trials() -> None:
     """Pass a table with a row per trial where a row per condition is expected."""
     frame = pd.DataFrame({"u1": [1.0, 2.0, 4.0]}, index=["cat", "dog", "cat"])
@@ -182,10 +186,49 @@ def conditions_in_another_order() -> None:
 
 
 @habit(TABLES)
+def names_on_one_side() -> None:
+    """Add a network without names of conditions to a cohort that has them."""
+    cohort = rs.Cohort.from_networks({"a": rs.Trials(np.ones((2, 5, 3)), conditions=["x", "y"])})
+    cohort.add("b", rng.normal(size=(2, 5, 3)))
+
+
+@habit(TABLES)
 def one_trial() -> None:
     """Keep a condition with a single trial."""
     x = rs.Trials.from_labels(rng.normal(size=(5, 2)), ["cat", "cat", "dog", "dog", "owl"])
     rs.estimate_moments(x)
+
+
+# Metadata of networks
+
+
+@habit(METADATA)
+def sorted_metadata() -> str:
+    """Sort the table of metadata, which has the names of the networks as its index."""
+    table = pd.DataFrame({"area": ["V1", "IT"]}, index=["b", "a"])
+    D = rs.pairwise({"a": np.eye(3), "b": 2 * np.eye(3)}, metric, metadata=table, progress=False)
+    return f"Rows are joined by name: the areas of {D.labels} are {tuple(D.metadata['area'])}."
+
+
+@habit(METADATA)
+def sorted_numbers() -> None:
+    """Sort a table whose index is numbers, not names."""
+    table = pd.DataFrame({"area": ["V1", "IT"]}).sort_values("area")
+    rs.Cohort.from_networks({"a": np.eye(3), "b": np.eye(3)}, metadata=table)
+
+
+@habit(METADATA)
+def too_few_rows() -> None:
+    """Forget a network in the table."""
+    table = pd.DataFrame({"area": ["V1"]}, index=["a"])
+    rs.Cohort.from_networks({"a": np.eye(3), "b": np.eye(3)}, metadata=table)
+
+
+@habit(METADATA)
+def unknown_name() -> None:
+    """Misspell a network in the groups of a test."""
+    D = rs.DistanceMatrix(1 - np.eye(4), labels=["m1", "m2", "m3", "m4"])
+    rs.inference.groups(D, {"m1": "V1", "m2": "V1", "m3": "IT", "m5": "IT"})
 
 
 # Arrays
@@ -219,6 +262,33 @@ def numbers_of_conditions() -> None:
 
 
 @habit(ARRAYS)
+def exchanged_axes() -> None:
+    """Exchange the trials and the neurons of one network."""
+    x, y = rng.normal(size=(2, 4, 30, 6))
+    metric.distance(x, y.swapaxes(1, 2))
+
+
+@habit(ARRAYS)
+def wrapped_integers() -> None:
+    """Subtract a baseline from counts without a sign: 1 - 3 becomes 254."""
+    counts, baseline = np.arange(24, dtype=np.uint8).reshape(4, 6, 1), np.uint8(4)
+    rs.Cohort.from_networks({"mouse": counts - baseline})
+
+
+@habit(ARRAYS)
+def copy_of_a_network() -> None:
+    """Read the same file twice under different names."""
+    x = rng.normal(size=(4, 30, 6))
+    rs.Cohort.from_networks({"mouse 1": x, "mouse 2": x})
+
+
+@habit(ARRAYS)
+def silent_network() -> None:
+    """Keep a network that never responds."""
+    rs.Cohort.from_networks({"mouse 1": np.zeros((4, 30, 6)), "mouse 2": np.ones((4, 30, 6))})
+
+
+@habit(ARRAYS)
 def some_nan() -> None:
     """Keep trials in which some neurons are NaN."""
     x = np.zeros((4, 10, 3))
@@ -236,47 +306,3 @@ def not_symmetric() -> None:
 def misspelt_group() -> None:
     """Misspell a group."""
     rs.GaussianShapeMetric(group="orthoganal").distance(np.eye(3), np.eye(3))
-
-
-# Files
-
-
-@habit(FILES)
-def pickled_array() -> None:
-    """Read a NumPy file that holds Python objects, which could run code."""
-    np.save("mouse.npy", np.array([{"trials": 1}], dtype=object))
-    rs.io.read_network("mouse.npy")
-
-
-@habit(FILES)
-def changed_cohort() -> None:
-    """Change the files of a cohort by other means."""
-    cohort = rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    rs.Cohort.from_networks({"a": np.zeros((2, 5, 3))}).save("other.zarr")
-    Path("mice.zarr/a/trials").rename("kept")
-    Path("other.zarr/a/trials").rename("mice.zarr/a/trials")
-    cohort["a"]
-
-
-@habit(FILES)
-def link_in_a_cohort() -> None:
-    """Open a cohort with a link inside, which could lead anywhere."""
-    rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    Path("mice.zarr/b").symlink_to(Path.home())
-    rs.Cohort.open("mice.zarr")
-
-
-@habit(FILES)
-def codec_that_runs_code() -> None:
-    """Open a cohort of somebody else whose arrays name a codec that runs code."""
-    cohort = rs.Cohort.from_networks({"a": np.ones((2, 5, 3))}).save("mice.zarr")
-    described = Path("mice.zarr/a/trials/zarr.json")
-    described.write_text(described.read_text().replace('"zstd"', '"numcodecs.pickle"'))
-    cohort["a"]
-
-
-@habit(FILES)
-def other_responses() -> None:
-    """Continue a store of distances with other responses."""
-    rs.pairwise({"a": np.eye(3), "b": 2 * np.eye(3)}, metric, store="store", progress=False)
-    rs.pairwise({"a": np.eye(3), "b": 3 * np.eye(3)}, metric, store="store", progress=False)

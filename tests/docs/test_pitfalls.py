@@ -13,6 +13,7 @@ from docs.blocks import ROOT
 sys.path.insert(0, str(ROOT))  # the tools are no part of the package
 
 pytest.importorskip("pynwb")
+pytest.importorskip("torch")
 pytest.importorskip("xarray")
 
 from docs_tools.habits import HABITS, Habit
