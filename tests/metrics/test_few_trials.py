@@ -86,7 +86,7 @@ class TestOnePair:
 
 class TestMany:
     def networks(self) -> dict[str, Any]:
-        return {"a": FEW, "b": ENOUGH, "c": FEW[:, :5].tolist(), "d": rs.Trials(FEW)}
+        return {"a": FEW, "b": ENOUGH, "c": FEW[:, :5].tolist(), "d": rs.Trials(2 * FEW)}
 
     def test_pairwise_says_it_once_for_all(self) -> None:
         metrics = {f"{alpha}": rs.GaussianShapeMetric(alpha) for alpha in (0, 1, 2)}
@@ -102,7 +102,7 @@ class TestMany:
 
     def test_a_cohort_on_disk_knows_it_without_its_responses(self, tmp_path: Path) -> None:
         cohort = rs.Cohort.from_networks(self.networks())
-        cohort.add("moments", rs.estimate_moments(FEW[:, :4]))
+        cohort.add("moments", rs.estimate_moments(3 * FEW[:, :4]))
         cohort.add("shrunk", rs.estimate_moments(FEW, "oas"))
         saved = cohort.save(tmp_path / "c.zarr")
         (found,) = warned(lambda: rs.pairwise(saved, rs.GaussianShapeMetric()))
