@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 __all__ = [
     "CopyWarning",
     "DataWarning",
+    "FewTrialsWarning",
     "InputError",
     "InputTypeError",
     "MissingDependencyError",
@@ -28,6 +29,8 @@ __all__ = [
 # Called as rule(name, value, owner=...), which raises unless the value is allowed. Most rules are
 # one of the functions below with its range filled in by `functools.partial`.
 Rule: TypeAlias = Callable[..., Any]
+# Packages that a warning to the user passes over; cached properties are computed by the second.
+INSIDE = (__package__, "functools")
 
 
 class RepshapeError(Exception):
@@ -82,10 +85,14 @@ class WrappedIntegersWarning(DataWarning):
     """Unsigned integers seem to have wrapped around, as 2 - 5 = 253 in 8 bits."""
 
 
+class FewTrialsWarning(UserWarning):
+    """There are too few trials per dimension: distances are mostly noise, or poorly corrected."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of this package that made the call."""
     frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
@@ -95,6 +102,8 @@ def warn_user(message: str, category: type[Warning]) -> None:
 # least so many.
 PROVEN = 1e-6
 TELLING_STARTS = 8
+# Covariances of fewer trials per dimension than this are mostly noise.
+TRIALS_PER_DIMENSION = 2
 
 
 def _phrase(owner: str, name: str, expected: str, value: Any) -> str:

@@ -25,6 +25,8 @@ from repshape.responses import Gaussians, Kind, Trials, as_network
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 TARGETS = ("identity", "scaled")
+# Estimators that use the plain sample covariance, which is singular if there are few trials.
+PLAIN_ESTIMATORS = ("mle", "unbiased")
 
 # Shrinkage is searched as 1 / (1 + exp(-u)) with |u| <= 30: from 1e-13 to 1 - 1e-13. The best of
 # the grid points is then refined between its neighbours.
@@ -150,7 +152,8 @@ def estimate_without_warning(
     found = ESTIMATORS[options.name](given.in_unit(unit), options, rng)
     stored = found.stored if unit == 1 else found.stored * unit * unit
     moments = (given.means, stored, found.kind, given.conditions)
-    return Gaussians._trusted(*moments, options.name, found.shrinkage, given.neurons)
+    notes = (options.name, found.shrinkage, given.neurons, given.n_trials)
+    return Gaussians._trusted(*moments, *notes)
 
 
 def _warn_of_single_trials(trials: Trials) -> None:

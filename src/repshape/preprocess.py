@@ -255,8 +255,12 @@ class FittedPreprocess:
             L = self.gain * self.linear
             kind, stored = "full", symmetrized((L.T * stored[:, None, :]) @ L)
         notes: dict[str, Any] = {"estimator": network.estimator, "shrinkage": network.shrinkage}
-        notes["neurons"] = self._neurons(network)
+        notes |= {"neurons": self._neurons(network), "n_trials": network.n_trials}
+        notes["halves"] = network._map_halves(self._apply_half)
         return Gaussians._trusted(means, stored, kind, network.conditions, **notes)
+
+    def _apply_half(self, half: Gaussians) -> Gaussians:
+        return self._apply_gaussians(half, self._map(half.means - self.offset))
 
     def _neurons(self, network: Trials | Gaussians) -> Labels:
         """Return the labels of the neurons, unless they are mixed."""

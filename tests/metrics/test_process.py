@@ -9,9 +9,8 @@ import repshape as rs
 from process_support import moments, orthogonal, var1
 from repshape import _native
 from repshape.coordinates.positions import make_blocks, spectra
-from repshape.errors import InputError, InputTypeError
+from repshape.errors import FewTrialsWarning, InputError, InputTypeError
 from repshape.groups import GROUPS
-from repshape.inference.estimates import FewTrialsWarning
 from repshape.metrics.process import ProcessShapeMetric
 from repshape.reference import process as reference
 from repshape.reference.gaussian import mean_gap

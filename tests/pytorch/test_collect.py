@@ -279,5 +279,5 @@ def peak(n_trials: int, n_neurons: int = 40) -> int:
 
 def test_memory_does_not_grow_with_the_number_of_trials() -> None:
     """300 more trials of 40 neurons and 5 conditions would be 480 kB in double precision."""
-    few, many = peak(50), peak(350)
+    few, many = peak(100), peak(400)
     assert many - few < 300 * 40 * 5 * 8 / 20

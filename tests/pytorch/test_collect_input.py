@@ -31,7 +31,7 @@ class TestLayers:
         refused(r"The layers are '', 'first', 'relu', 'drop', 'second'\.", layer="zzz")
 
     def test_wrong_kinds_of_names(self) -> None:
-        refused("must be the name of a layer, as text. Got 3 instead", InputTypeError, layer=[3])
+        refused("the name of a layer, as text, or a module .* Got 3", InputTypeError, layer=[3])
         refused("must be distinct. Got 'first' more than once", layer=["first", "first"])
         refused("At least one layer must be collected. Got none", layer=[])
         refused("counted from 1. Got 'relu@0'", layer="relu@0")
@@ -45,21 +45,19 @@ class TestLayers:
     def test_readouts(self) -> None:
         maps = {"model": nn.Conv2d(1, 2, 3).double(), "layer": ""}
         maps["inputs"] = torch.zeros(3, 1, 5, 5, dtype=torch.float64)
-        refused(r"shape \(9, 2, 3, 3\). Choose with 'readout' .* 'flatten'", **maps)
+        refused(r"shape \(inputs, 2, 3, 3\). Choose with 'readout' .* 'flatten'", **maps)
         refused("must be one of 'flatten', .* Got 'mean' instead", readout="mean", **maps)
         refused(r"is for tensors of shape \(inputs, tokens", readout="first-token", **maps)
         refused("function of layer '' must return a tensor", readout=lambda x: 3, **maps)
-        refused(r"9 inputs in this batch. Got shape \(2,", readout=lambda x: x[:2, :, 0, 0], **maps)
-        refused("There is no layer named 'frst'", readout={"frst": "flatten"})
-
-    def test_a_layer_that_returns_a_tuple(self) -> None:
-        recurrent = nn.LSTM(6, 3, batch_first=True).double()
-        given = {"model": recurrent, "layer": "", "inputs": INPUTS[:, None, :]}
         refused(
-            "must return a tensor. Got a tuple instead: pass a function", InputTypeError, **given
+            r"one dimension for the inputs. Got shape \(2, 2\) for 2 inputs and \(2, 2\) for 3",
+            readout=lambda x: x[:2, :, 0, 0],
+            **maps,
         )
-        last = rs.pytorch.collect(n_trials=3, noise=0.1, readout=lambda out: out[0][:, -1], **given)
-        assert last.n_neurons == 3
+        refused(
+            r"\(inputs, neurons\). Got shape \(inputs, 2, 3\)", readout=lambda x: x[..., 0], **maps
+        )
+        refused("There is no layer named 'frst'", readout={"frst": "flatten"})
 
 
 class TestModels:

@@ -94,7 +94,7 @@ class TestResuming:
         first = collect(model, "inner.second", **options)[0]
         passes = model.passes
         again = collect(model, "inner.second", **options)[0]
-        assert model.passes - passes <= 8 < 15 <= passes  # to see that nothing has changed
+        assert model.passes - passes <= 10 < 15 <= passes  # to see that nothing has changed
         assert first.fingerprint == again.fingerprint
 
     def test_only_missing_layers_are_collected(self, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ import repshape as rs
 from torch_support import dense, some_inputs
 def noise(x, rng):
     noise.calls += 1
-    if noise.calls == 60:
+    if noise.calls == 70:
         os.kill(os.getpid(), signal.SIGKILL)
     return x + 0.1 * torch.from_numpy(rng.standard_normal(x.shape))
 noise.calls = 0

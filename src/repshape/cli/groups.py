@@ -98,10 +98,9 @@ def _confounds(
     """Repeat the test on angles and norms, with the metric that the matrix was computed with."""
     import warnings
 
-    from repshape.errors import InputError
+    from repshape.errors import FewTrialsWarning, InputError
     from repshape.inference.columns import text_column
     from repshape.inference.confounds import UnequalTrialsWarning, confounds
-    from repshape.inference.estimates import FewTrialsWarning
     from repshape.io.cohort import Cohort
     from repshape.metrics.gaussian import GaussianShapeMetric
     from repshape.metrics.registry import restore

@@ -20,8 +20,9 @@ from repshape.cli.shared import (
     option,
     tell,
     usage,
+    warnings_in_words,
 )
-from repshape.errors import InputError, SearchWarning
+from repshape.errors import FewTrialsWarning, InputError, SearchWarning
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.engine.job import Run
@@ -222,7 +223,7 @@ def pairwise(
         metrics = _metrics(metric, alpha or [], parameters)
         checked = _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
-    with _resumable(out), warnings.catch_warnings():
+    with _resumable(out), warnings_in_words(FewTrialsWarning, quiet=quiet):
         warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
         run = _plan(networks, metrics, out, checked, replace=replace, remove=remove)
         if estimate:

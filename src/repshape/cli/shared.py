@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,23 @@ def tell(lines: Iterable[str], data: Mapping[str, Any], *, as_json: bool, quiet:
         from repshape.io.json import json_text
 
         typer.echo(json_text(data))
+
+
+@contextmanager
+def warnings_in_words(kind: type[Warning], *, quiet: bool) -> Iterator[None]:
+    """Print warnings of a kind to stderr as sentences, without a place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", kind)
+        show = warnings.showwarning
+
+        def say(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, kind):
+                show(message, category, *place, **more)
+            elif not quiet:
+                typer.echo(f"Warning: {message}", err=True)
+
+        warnings.showwarning = say
+        yield
 
 
 @contextmanager

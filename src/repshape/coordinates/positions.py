@@ -15,7 +15,12 @@ from repshape._arrays import condition_weights, count, extreme_unit, name_condit
 from repshape.coordinates.factors import Factors, factorise, in_principal_axes, split_factors
 from repshape.errors import InputError
 from repshape.groups import FREE_COORDINATES
-from repshape.moments import CovarianceEstimator, estimate_moments, estimate_without_warning
+from repshape.moments import (
+    PLAIN_ESTIMATORS,
+    CovarianceEstimator,
+    estimate_moments,
+    estimate_without_warning,
+)
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
@@ -24,8 +29,6 @@ FloatArray = npt.NDArray[np.float64]
 MODES = ("marginal", "joint", "causal")
 # Innovations with less than this fraction of the standard deviation of their step are rounding.
 INNOVATION_TOLERANCE = 1e-10
-# Estimators that use the plain sample covariance, which is singular if there are few trials.
-PLAIN_ESTIMATORS = ("mle", "unbiased")
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,15 @@ class FittedPositions:
         else:
             kind, half = "full", self._map(flat.covariances, P)
             stored = symmetrized(self._map(np.swapaxes(half, 1, 2), P))
-        return Gaussians._trusted(means, np.ascontiguousarray(stored), kind, flat.conditions)
+        return Gaussians._trusted(
+            means,
+            np.ascontiguousarray(stored),
+            kind,
+            flat.conditions,
+            flat.estimator,
+            n_trials=flat.n_trials,
+            halves=flat._map_halves(lambda half: self._apply_moments(half, P)),
+        )
 
     def _map(self, rows: FloatArray, P: int) -> FloatArray:
         """Map rows (..., P * n) to (..., P * n_out), position by position."""

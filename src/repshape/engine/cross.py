@@ -13,6 +13,7 @@ from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.threads import Metric, PreparedCache, ThreadSolver
 from repshape.engine.tiles import Layer, MemoryTiles
 from repshape.metrics.base import ShapeMetric, in_one_space
+from repshape.metrics.few_trials import warn_of_few_trials
 from repshape.metrics.registry import check_callable
 
 FloatArray = npt.NDArray[np.float64]
@@ -50,6 +51,7 @@ def cross(
     first, second = as_sequence(xs, "xs"), as_sequence(ys, "ys")
     metric = in_one_space(metric, [*records_of(first), *records_of(second)])
     names = [f"xs[{i}]" for i in range(len(first))] + [f"ys[{j}]" for j in range(len(second))]
+    warn_of_few_trials([metric], [*records_of(first), *records_of(second)], names)
     safe = isinstance(metric, ShapeMetric)
     settings = Settings.checked(workers=workers, thread_safe=safe, progress=progress, memory=memory)
     sizes = Sizes.of([*records_of(first), *records_of(second)], [metric])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import FrameType
 from typing import Any, Protocol
 
 import pandas as pd
@@ -25,7 +22,7 @@ from repshape.engine.sources import Sources
 from repshape.engine.store import Store, read_steadily, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
-from repshape.errors import SearchWarning, StorageError
+from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
@@ -35,8 +32,6 @@ from repshape.store.identity import Identity, Permission, Relation
 POLISH_DTYPE = "float32"
 # Alignments that need more bytes than this are kept only if the user asks for them.
 LARGEST_STORE = 2**35
-# Modules between a warning and the user's code.
-INSIDE = ("repshape.engine", "functools")
 
 
 class Solver(Protocol):
@@ -133,11 +128,11 @@ class Job:
         if total <= limit:
             return True
         advice = "" if stored else " A store would keep them on disk instead."
-        warnings.warn(
+        warn_user(
             f"The polish is left out: its alignments would take {total / 2**30:.1f} GiB, and "
             f"{limit / 2**30:.1f} GiB are allowed.{advice} Pass polish=False to silence this "
             "warning.",
-            stacklevel=_level_of_caller(),
+            UserWarning,
         )
         return False
 
@@ -314,19 +309,9 @@ def _warn_of_doubt(D: DistanceMatrix) -> None:
     """Warn if the best alignment of some pairs was found once only, once for all of them."""
     doubtful, total = D.n_doubtful, D.condensed().size
     if doubtful:
-        warnings.warn(
+        warn_user(
             f"The best alignment of {doubtful} of {count(total, 'pair')} was found once only, so "
             "a better one may exist: see DistanceMatrix.agreement. A larger n_starts searches "
             "longer.",
             SearchWarning,
-            stacklevel=_level_of_caller(),
         )
-
-
-def _level_of_caller() -> int:
-    """Return the ``stacklevel`` of the first frame outside of this package, for a warning."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(INSIDE):
-        frame, level = frame.f_back, level + 1
-    return level

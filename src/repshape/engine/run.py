@@ -31,6 +31,7 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
+from repshape.metrics.few_trials import warn_of_few_trials
 from repshape.metrics.registry import check_callable, describe
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
@@ -138,6 +139,9 @@ def pairwise(
         If the best alignment of some pairs was found once only, by one start or one composition,
         and is not proven to be minimal; see `DistanceMatrix.agreement`. There is one warning for
         the whole matrix.
+    FewTrialsWarning
+        If covariances are estimated from fewer than two trials per dimension, once for all
+        networks.
 
     Examples
     --------
@@ -266,6 +270,7 @@ def plan_pairwise(
         items = recognised(items, own_labels)
         fingerprints = items.verify()
     metrics = {name: in_space_of(one, items, paths[name]) for name, one in metrics.items()}
+    warn_of_few_trials(metrics.values(), records_of(items), own_labels)
     descriptions = {name: describe(one, names[name]) for name, one in metrics.items()}
     return plan_run(
         Job(

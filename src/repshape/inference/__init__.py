@@ -1,10 +1,11 @@
 """Error bars and tests for distances between networks with noisy responses."""
 
+from repshape.errors import FewTrialsWarning
 from repshape.inference.cohorts import EstimatedMatrix, matrix
 from repshape.inference.confounds import Confounds, UnequalTrialsWarning, confounds
 from repshape.inference.distances import difference, distance, ratio
 from repshape.inference.equality import EqualityTest, equality
-from repshape.inference.estimates import Estimate, FewTrialsWarning
+from repshape.inference.estimates import Estimate
 from repshape.inference.floor import floor
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.held_out import HeldOut, held_out

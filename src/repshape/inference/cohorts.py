@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ import pandas as pd
 
 from repshape._compact import compact_repr
 from repshape.engine.run import pairwise
-from repshape.errors import check_integer
+from repshape.errors import FewTrialsWarning, check_integer
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
 from repshape.inference.floor import check_floor, split_square
@@ -190,7 +191,7 @@ def matrix(
     exact = chosen._unbiased()
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
-    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap), stacklevel=3)
+    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap))
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
     shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
     kept = None
@@ -203,7 +204,9 @@ def matrix(
     found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
     squares = run(partial(_splits, chosen, seeds), networks, name="floors")
     options = {"workers": workers, "progress": progress, **names}
-    plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewTrialsWarning)  # which the halves have warned of
+        plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
         matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
         plug_in=plug_in,

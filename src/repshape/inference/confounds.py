@@ -15,9 +15,13 @@ import pandas as pd
 from repshape._compact import compact_repr
 from repshape._parallel import progress_bar
 from repshape.engine.run import pairwise
-from repshape.errors import InputError, check_integer
+from repshape.errors import (
+    TRIALS_PER_DIMENSION,
+    FewTrialsWarning,
+    InputError,
+    check_integer,
+)
 from repshape.inference.columns import read_networks, text_column
-from repshape.inference.estimates import FewTrialsWarning
 from repshape.inference.floor import split_distances
 from repshape.inference.groups import GroupTest, evidence_words, groups
 from repshape.inference.permutations import N_PERMUTATIONS
@@ -31,8 +35,6 @@ FloatArray = npt.NDArray[np.float64]
 
 # A squared distance may leave the range that the norms allow by this fraction, due to rounding.
 TOLERANCE = 1e-6
-# Fewer trials per dimension than this leave covariances and alignments to noise.
-TRIALS_PER_DIMENSION = 2
 # Groups whose median numbers of trials differ by more than this factor are not comparable.
 TRIAL_RATIO = 1.2
 
@@ -200,7 +202,9 @@ def confounds(
     units = None if blocks is None else text_column(named, blocks, "blocks")
     known = given
     if known is None:
-        known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewTrialsWarning)  # which the result warns of
+            known = pairwise(networks, chosen, workers=workers, progress=progress, **names)
     norms = np.array([chosen._norm(one) for one in networks])
     gains, angles = decompose(known, norms)
     floors = _squared_floors(networks, chosen, n_splits, random_state, workers, progress)

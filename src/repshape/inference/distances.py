@@ -79,7 +79,10 @@ def distance(
     Parameters
     ----------
     x, y : networks with trials
-        In every condition, halves need at least six trials and the jackknife four.
+        In every condition, halves need at least six trials and the jackknife four. Halves also
+        take moments that come with those of two halves of the trials, as
+        `repshape.pytorch.collect` returns them. That is a single split, whose error is unknown: the
+        interval and the standard error are NaN.
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``. The jackknife needs a Gaussian metric with
         ``covariance`` "mle" or "unbiased"; the other methods take any metric.
@@ -238,7 +241,7 @@ def _estimate(
     settings: Settings,
     rule: IntervalRule,
 ) -> Estimate:
-    terms = make_terms(pairs, metrics)
+    terms = make_terms(pairs, metrics, moments=settings.method == "halves")
     overlap = check_subspaces(
         terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
     )

@@ -36,10 +36,6 @@ METHODS = {
 }
 
 
-class FewTrialsWarning(UserWarning):
-    """There are too few trials per dimension for the bias correction to be reliable."""
-
-
 @compact_repr
 @dataclass(frozen=True)
 class Estimate:

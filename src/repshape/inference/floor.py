@@ -11,7 +11,7 @@ import numpy.typing as npt
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_integer, check_real
 from repshape.inference.estimates import Estimate
-from repshape.inference.resampling import split_trials
+from repshape.inference.resampling import has_halves, split_halves
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric, signed_root
@@ -45,7 +45,9 @@ def floor(
     Parameters
     ----------
     x : network with at least two trials in each condition
-        At least four unless only means count, so that each half has a covariance.
+        At least four unless only means count, so that each half has a covariance. Moments will do
+        if they come with halves, as those that `repshape.pytorch.collect` returns. That is a single
+        split, so that the interval and the standard error are NaN.
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``.
     y : network, optional
@@ -76,27 +78,28 @@ def floor(
     check_integer("n_splits", n_splits, 1)
     check_real("level", level, 0, 1, closed="neither")
     check_integer("random_state", random_state, 0)
-    terms = make_terms([(x, x if y is None else y)], [metric])
+    terms = make_terms([(x, x if y is None else y)], [metric], moments=True)
     chosen = terms.terms[0].metric
     overlap = check_subspaces(terms.networks, chosen, random_state, stacklevel=3)
-    squared = np.mean(
-        [
-            split_distances(network, chosen, n_splits, random_state, workers, progress)
-            for network in terms.networks
-        ],
-        axis=0,
-    )
+    found = [
+        split_distances(network, chosen, n_splits, random_state, workers, progress)
+        for network in terms.networks
+    ]
+    squared = np.mean(np.broadcast_arrays(*found), axis=0)
     roots = np.array([signed_root(one) for one in squared]) / np.sqrt(2)
     low, high = np.quantile(roots, [(1 - level) / 2, (1 + level) / 2])
+    error = float(roots.std())
+    if min(map(len, found)) < n_splits:  # the halves of moments are one split, without a spread
+        low = high = error = np.nan
     half = signed_root(float(squared.mean()))
     return Estimate(
         estimate=float(half / np.sqrt(2)),
         interval=(float(low), float(high)),
         level=level,
-        standard_error=float(roots.std()),
+        standard_error=error,
         plug_in=half,
         method="split halves, scaled to all trials",
-        n_resamples=n_splits,
+        n_resamples=len(squared),
         random_state=random_state,
         overlap=overlap,
     )
@@ -110,8 +113,12 @@ def split_distances(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> FloatArray:
-    """Return the squared distances between random halves of a network's trials."""
+    """Return the squared distances between random halves of a network's trials.
+
+    There is one if the network is given by its moments, and by those of two halves.
+    """
     check_floor(network)
+    n_splits = 1 if has_halves(network) else n_splits
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
     run = partial(run_all, what="splits", workers=workers, progress=progress)
     return np.array(run(partial(split_square, network, metric), seeds))
@@ -119,12 +126,12 @@ def split_distances(
 
 def check_floor(network: Trials) -> None:
     """Raise one clear sentence unless a network can be split into halves."""
-    if network.n_trials.min() < 2:
+    if not has_halves(network) and network.n_trials.min() < 2:
         raise InputError("A noise floor needs at least two trials in every condition. Got one.")
 
 
 def split_square(network: Trials, metric: ShapeMetric[Any], seed: np.random.SeedSequence) -> float:
     """Return the squared distance between random halves of a network's trials."""
-    halves = split_trials(network, 2, np.random.default_rng(seed))
-    found = metric.distance(*(network._take_trials(half) for half in halves))
+    halves = split_halves(network, np.random.default_rng(seed))
+    found = metric.align_prepared(*map(metric._prepare_checked, halves)).distance
     return found * abs(found)

@@ -15,9 +15,10 @@ from repshape._parallel import run_all
 from repshape.errors import InputError
 from repshape.inference.estimates import Moments, Resampled, Settings
 from repshape.inference.jackknife import jackknife_error, warn_few_trials
+from repshape.inference.resampling import has_halves, split_halves
 from repshape.inference.split_variance import SplitDesign
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
-from repshape.responses import Trials
+from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -37,11 +38,44 @@ METHOD = "matched halves"
 def estimate(pairs: Sequence[Pair], metrics: Sequence[Any], settings: Settings) -> Resampled:
     """Estimate squared distances; see `repshape.inference.distance`."""
     exact = {id(metric): check_metric(metric)._unbiased() for metric in metrics}
-    terms = make_terms(pairs, [exact[id(metric)] for metric in metrics])
-    found = half_estimates(terms, settings)  # which also checks the numbers of trials
-    plug_in = np.array([one.distance for one in make_terms(pairs, metrics).sample().align()])
-    moments = found.moments(settings.level)
-    return Resampled(moments, plug_in * np.abs(plug_in), METHOD, found.n_groups)
+    terms = make_terms(pairs, [exact[id(metric)] for metric in metrics], moments=True)
+    plain = make_terms(pairs, metrics, moments=True)
+    if any(has_halves(network) for network in terms.networks):
+        moments, n_groups = _one_split(terms, settings), 1
+    else:
+        found = half_estimates(terms, settings)  # which also checks the numbers of trials
+        moments, n_groups = found.moments(settings.level), found.n_groups
+    plug_in = np.array([one.distance for one in plain.sample().align()])
+    return Resampled(moments, plug_in * np.abs(plug_in), METHOD, n_groups)
+
+
+def _one_split(terms: Terms, settings: Settings) -> Moments:
+    """Estimate squared distances from one split, where networks are given by their moments.
+
+    Its error is unknown: the halves cannot be divided further.
+    """
+    halves = [
+        _unbiased_moments(half)
+        for k, network in enumerate(terms.networks)
+        for half in split_halves(network, np.random.default_rng([settings.random_state, k]))
+    ]
+    counts = [np.min(getattr(one, "flat", one).n_trials) for one in halves]
+    warn_few_trials(terms, 2 * int(min(counts)))
+    count = len(terms.terms)
+    return Moments(contrasts(terms, halves), np.full((count, count), np.nan), np.nan)
+
+
+def _unbiased_moments(network: Any) -> Any:
+    """Return moments with unbiased covariances instead of plug-in ones; trials as they are."""
+    flat = getattr(network, "flat", network)
+    if not isinstance(flat, Gaussians) or flat.estimator != "mle" or flat.n_trials is None:
+        return network
+    growth = flat.n_trials / np.maximum(flat.n_trials - 1, 1)
+    growth = np.sqrt(growth) if flat.kind == "factors" else growth
+    stored = flat.stored * growth.reshape(-1, *[1] * (flat.stored.ndim - 1))
+    moments = (flat.means, stored, flat.kind, flat.conditions, "unbiased")
+    scaled = Gaussians._trusted(*moments, neurons=flat.neurons, n_trials=flat.n_trials)
+    return scaled if flat is network else network.with_responses(scaled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +176,10 @@ class HalfPlan:
         return HalfEstimates(self.splits, rows[:count], deleted, self.cautious)
 
 
-def plan_halves(terms: Terms, settings: Settings, stacklevel: int) -> HalfPlan:
+def plan_halves(terms: Terms, settings: Settings) -> HalfPlan:
     """Divide the trials of all networks into groups, and choose splits; warn of few trials."""
     counts = np.min([network.n_trials for network in terms.networks], axis=0)
-    n_groups = _check_counts(terms, int(counts.min()), settings.n_groups, stacklevel + 1)
+    n_groups = _check_counts(terms, int(counts.min()), settings.n_groups)
     # Each network has its own seed, so its groups do not depend on how many networks there are.
     groups = [
         _groups(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
@@ -157,7 +191,7 @@ def plan_halves(terms: Terms, settings: Settings, stacklevel: int) -> HalfPlan:
 
 def half_estimates(terms: Terms, settings: Settings) -> HalfEstimates:
     """Return the estimates of all terms, from every split and without each group."""
-    plan = plan_halves(terms, settings, stacklevel=6)
+    plan = plan_halves(terms, settings)
     found = run_all(
         plan.solve,
         plan.tasks,
@@ -168,7 +202,7 @@ def half_estimates(terms: Terms, settings: Settings) -> HalfEstimates:
     return plan.collect(found)
 
 
-def _check_counts(terms: Terms, fewest: int, n_groups: int, stacklevel: int) -> int:
+def _check_counts(terms: Terms, fewest: int, n_groups: int) -> int:
     """Return an even number of groups that the trials allow, and warn if there are few trials."""
     if fewest < FEWEST_TRIALS:
         raise InputError(
@@ -179,7 +213,7 @@ def _check_counts(terms: Terms, fewest: int, n_groups: int, stacklevel: int) -> 
             f"The 'n_groups' parameter must be at least {FEWEST_GROUPS} for method='halves'. "
             f"Got {n_groups} instead."
         )
-    warn_few_trials(terms, fewest, stacklevel + 1)
+    warn_few_trials(terms, fewest)
     return min(n_groups, fewest) // 2 * 2
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +10,17 @@ import numpy.typing as npt
 from scipy.stats import t as student
 
 from repshape._parallel import run_all
-from repshape.errors import InputError
-from repshape.inference.estimates import FewTrialsWarning, Moments, Resampled, Settings
+from repshape.errors import TRIALS_PER_DIMENSION, FewTrialsWarning, InputError, warn_user
+from repshape.inference.estimates import Moments, Resampled, Settings
 from repshape.inference.resampling import Groups, split_trials
 from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
+from repshape.metrics.few_trials import dimensions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
 
-# Below this many trials per dimension the bias is no longer linear in 1 / L.
-TRIALS_PER_DIMENSION = 2
 # With fewer trials, too few are left for a covariance once a group is deleted.
 FEWEST_TRIALS = 4
 
@@ -55,24 +53,19 @@ def _check_counts(terms: Terms, n_groups: int) -> int:
         raise InputError(
             f"The jackknife needs at least {FEWEST_TRIALS} trials in every condition. Got {fewest}."
         )
-    warn_few_trials(terms, fewest, stacklevel=6)
+    warn_few_trials(terms, fewest)
     return min(n_groups, fewest)
 
 
-def warn_few_trials(terms: Terms, n_trials: int, stacklevel: int) -> None:
+def warn_few_trials(terms: Terms, n_trials: int) -> None:
     """Warn if there are fewer than two trials per dimension after preprocessing."""
-    phi = terms.terms[0].metric.preprocess
-    n = max(network.n_neurons for network in terms.networks)
-    if phi is not None and phi.n_components is not None:
-        n = phi.n_components
-    n *= terms.terms[0].metric._positions_together(terms.networks[0])
+    n = max(dimensions(network, terms.terms[0].metric) for network in terms.networks)
     if n_trials < TRIALS_PER_DIMENSION * n:
-        warnings.warn(
+        warn_user(
             f"There are {n_trials} trials for {n} dimensions. With fewer than "
             f"{TRIALS_PER_DIMENSION} trials per dimension, estimates of distances are biased, "
             "and intervals may cover the truth less often than their level.",
             FewTrialsWarning,
-            stacklevel=stacklevel,
         )
 
 

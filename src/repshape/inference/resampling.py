@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,11 +60,32 @@ def take_conditions(network: Trials | Gaussians, index: IntArray) -> Trials | Ga
     names = network.conditions
     labels = None if names is None or repeats(index) else tuple(names[m] for m in index)
     if isinstance(network, Gaussians):
-        means, stored = network.means[index], network.stored[index]
-        return Gaussians._trusted(means, stored, network.kind, labels, network.estimator)
+        return Gaussians._trusted(
+            network.means[index],
+            network.stored[index],
+            network.kind,
+            labels,
+            network.estimator,
+            n_trials=None if network.n_trials is None else network.n_trials[index],
+            halves=network._map_halves(partial(take_conditions, index=index)),
+        )
     chosen = [network.responses[m] for m in index]
     counts = np.array([len(one) for one in chosen], dtype=np.intp)
     return Trials._trusted(np.concatenate(chosen), counts, np.zeros_like(counts), labels)
+
+
+def has_halves(network: Any) -> bool:
+    """Whether a network is given by its moments, and by those of two halves of its trials."""
+    return not isinstance(getattr(network, "flat", network), Trials) and network.halves is not None
+
+
+def split_halves(network: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return random halves of a network's trials, or the halves that came with its moments."""
+    if has_halves(network):
+        found: tuple[Any, Any] = network.halves
+        return found
+    first, second = split_trials(network, 2, rng)
+    return network._take_trials(first), network._take_trials(second)
 
 
 def split_trials(network: Trials, n_groups: int, rng: np.random.Generator) -> Groups:

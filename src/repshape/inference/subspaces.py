@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.inference.resampling import split_trials
+from repshape.inference.resampling import has_halves, split_halves
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
 
@@ -62,10 +62,9 @@ def subspace_overlap(network: Trials, metric: ShapeMetric[Any], rng: np.random.G
     1.0
     0.8
     """
-    if network.n_trials.min() < 2 or metric.preprocess is None:
+    if metric.preprocess is None or (not has_halves(network) and network.n_trials.min() < 2):
         return float("nan")
-    halves = split_trials(network, 2, rng)
-    P, Q = (_components(network._take_trials(half), metric) for half in halves)
+    P, Q = (_components(half, metric) for half in split_halves(network, rng))
     return float(np.sum((P.T @ Q) ** 2) / P.shape[1])
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from repshape._arrays import check_moderate, condition_weights
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform, nearest_orthogonal
-from repshape.inference.resampling import with_conditions
+from repshape.inference.resampling import has_halves, with_conditions
 from repshape.metrics.base import (
     Alignment,
     ShapeMetric,
@@ -23,7 +23,7 @@ from repshape.metrics.base import (
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.registry import wrong_metric
 from repshape.preprocess import FittedPreprocess
-from repshape.responses import NetworkLike, Trials, as_trials
+from repshape.responses import Gaussians, NetworkLike, Trials, as_trials
 from repshape.responses.positions import PositionNetwork
 
 FloatArray = npt.NDArray[np.float64]
@@ -178,10 +178,13 @@ def check_metric(metric: ShapeMetric[Any] | None) -> ShapeMetric[Any]:
     return chosen
 
 
-def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]) -> Terms:
+def make_terms(
+    pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None], *, moments: bool = False
+) -> Terms:
     """Validate the networks of some pairs, each of which has its metric.
 
-    None stands for the default metric. The metrics must have the same preprocessing.
+    None stands for the default metric. The metrics must have the same preprocessing. With
+    ``moments``, a network may be given by its moments if these come with two halves.
     """
     valid = {id(metric): check_metric(metric) for metric in metrics}
     given = [one for pair in pairs for one in pair]
@@ -190,7 +193,8 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
     for k, one in enumerate(given):
         if id(one) not in places:
             places[id(one)] = len(networks)
-            networks.append(_read_trials(valid[id(metrics[k // 2])], one, f"network {k}"))
+            chosen_by = valid[id(metrics[k // 2])]
+            networks.append(_read_trials(chosen_by, one, f"network {k}", moments))
             check_same_conditions(networks[0], networks[-1])
     numbers = [(places[id(x)], places[id(y)]) for x, y in pairs]
     valid = {key: in_one_space(metric, networks) for key, metric in valid.items()}
@@ -199,9 +203,18 @@ def make_terms(pairs: Sequence[Pair], metrics: Sequence[ShapeMetric[Any] | None]
     return Terms(tuple(networks), tuple(terms))
 
 
-def _read_trials(metric: ShapeMetric[Any], network: Any, name: str) -> Any:
-    """Return a network with trials as the metric takes it, or raise."""
+def _read_trials(metric: ShapeMetric[Any], network: Any, name: str, moments: bool) -> Any:
+    """Return a network with trials, or halves of moments, as the metric takes it, or raise."""
     found = metric._read(network, name)
+    flat = getattr(found, "flat", found)  # of a network with positions
+    if moments and isinstance(flat, Gaussians):
+        if not has_halves(found):
+            raise InputTypeError(
+                f"The {name} must have trials, or moments that come with those of two halves of "
+                f"the trials, as `repshape.pytorch.collect` returns them. Got {found!r} instead."
+            )
+        check_moderate(flat.means, name)
+        return found
     if isinstance(found, PositionNetwork):
         check_moderate(as_trials(found.flat, name).pooled, name)
         return found

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -53,6 +53,8 @@ COVARIANCES: dict[Kind, str] = {
 }
 # Fields of a record that JSON holds as lists.
 TUPLES = ("conditions", "neurons", "positions", "window")
+# Precedes the names of the arrays of two halves of the trials.
+HALVES = ("first_half_", "second_half_")
 # Characters that the name of a folder may have, besides letters, digits and "_.-~".
 SAFE = " +,=()@"
 # Precedes the number of a revision in the name of a folder; no name of a network has it there.
@@ -73,7 +75,9 @@ class Record:
 
     ``fingerprint`` is a hash of the responses. ``checksum`` is a hash of the files that hold them,
     None in memory: it is cheaper to compare, but may differ for the same responses. ``revision``
-    counts how often the network was replaced. ``window`` is that of spike counts.
+    counts how often the network was replaced. ``window`` is that of spike counts. ``n_trials`` is
+    the number of trials of the condition with fewest, and ``estimator`` how moments were estimated
+    from trials; None if unknown.
     """
 
     name: str
@@ -90,6 +94,8 @@ class Record:
     positions: tuple[int, ...] | None = None
     revision: int = 0
     window: tuple[float, float] | None = None
+    n_trials: int | None = None
+    estimator: str | None = None
 
     @classmethod
     def of(cls, name: str, network: Network, metadata: dict[str, Any], order: int) -> Record:
@@ -113,13 +119,15 @@ class Record:
             order=order,
             positions=getattr(network, "positions", None),
             window=window,
+            n_trials=None if flat.n_trials is None else int(flat.n_trials.min()),
+            estimator=None if isinstance(flat, Trials) else flat.estimator,
         )
 
     @classmethod
     def from_attributes(cls, attributes: dict[str, Any]) -> Record:
         """Read what `save_network` wrote."""
-        absent: dict[str, Any] = dict.fromkeys(("checksum", "neurons", "positions", "window"))
-        fields = absent | {"revision": 0} | attributes
+        optional = ("checksum", "neurons", "positions", "window", "n_trials", "estimator")
+        fields: dict[str, Any] = dict.fromkeys(optional) | {"revision": 0} | attributes
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
         for noun in TUPLES:
             fields[noun] = None if fields[noun] is None else tuple(fields[noun])
@@ -180,14 +188,22 @@ def save_network(folder: Path, network: Network, record: Record) -> Record:
 
 def _save_arrays(group: zarr.Group, network: Network) -> None:
     if isinstance(network, Gaussians):
-        add_array(group, "means", network.means)
-        if network.stored.size:
-            add_array(group, COVARIANCES[network.kind], network.stored)
+        _save_moments(group, network, "")
+        for prefix, half in zip(HALVES, network.halves or (), strict=False):
+            _save_moments(group, half, prefix)
         return
     stacked = network.stacked
     add_array(group, "trials", network.pooled if stacked is None else stacked, compress=True)
     add_array(group, "n_trials", network.n_trials.astype(np.int64))
     add_array(group, "n_dropped", network.n_dropped.astype(np.int64))
+
+
+def _save_moments(group: zarr.Group, network: Gaussians, prefix: str) -> None:
+    add_array(group, f"{prefix}means", network.means)
+    if network.stored.size:
+        add_array(group, prefix + COVARIANCES[network.kind], network.stored)
+    if network.n_trials is not None:
+        add_array(group, f"{prefix}n_trials", network.n_trials.astype(np.int64))
 
 
 def stored_checksum(folder: Path) -> str:
@@ -243,13 +259,37 @@ def _read_network(folder: Path, record: Record) -> Network:
         rows = trials.reshape(-1, record.n_neurons)
         labels = (record.conditions, record.neurons)
         return Trials._trusted(rows, counts, dropped, *labels, record.window)
-    means = frozen(read_array(folder / "means", root))
+    halves = partial(_read_halves, folder, record)
+    kept = all((folder / f"{prefix}means").exists() for prefix in HALVES)
+    return _read_moments(folder, record, "", halves if kept else None)
+
+
+def _read_moments(folder: Path, record: Record, prefix: str, halves: Any = None) -> Gaussians:
+    root = folder.parent  # the cohort
+    means = frozen(read_array(folder / f"{prefix}means", root))
     kind: Kind = record.kind  # type: ignore[assignment]
     if record.n_bytes > means.nbytes:
-        stored = frozen(read_array(folder / COVARIANCES[kind], root))
+        stored = frozen(read_array(folder / (prefix + COVARIANCES[kind]), root))
     else:
         stored = frozen(np.zeros((*means.shape, 0)))
-    return Gaussians._trusted(means, stored, kind, record.conditions, neurons=record.neurons)
+    known = (folder / f"{prefix}n_trials").exists()
+    return Gaussians._trusted(
+        means,
+        stored,
+        kind,
+        record.conditions,
+        record.estimator,
+        neurons=record.neurons,
+        n_trials=read_array(folder / f"{prefix}n_trials", root).astype(np.intp) if known else None,
+        halves=halves,
+    )
+
+
+def _read_halves(folder: Path, record: Record) -> tuple[Gaussians, Gaussians]:
+    """Read the moments of two halves of the trials, which few functions need."""
+    with readable(folder):
+        first, second = (_read_moments(folder, record, prefix) for prefix in HALVES)
+    return first, second
 
 
 def install_batch(batch: Path) -> None:

@@ -36,6 +36,7 @@ from repshape.groups import (
 )
 from repshape.metrics.alternating import check_units
 from repshape.metrics.capabilities import Capabilities
+from repshape.metrics.few_trials import warn_of_few_trials
 from repshape.metrics.parameters import Parameters
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -273,11 +274,13 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         """Return the best alignment of ``y`` to ``x``.
 
         Warns with a `repshape.errors.SearchWarning` if only one of eight starts or more found it,
-        and it is not proven to be the best.
+        and it is not proven to be the best; and with a `repshape.errors.FewTrialsWarning` if
+        covariances are estimated from fewer than two trials per dimension.
         """
         self._validate_parameters()
         networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
         check_same_conditions(*networks)
+        warn_of_few_trials([self], networks, ["x", "y"])
         first, second = (self._prepare_checked(network) for network in networks)
         found = self._align_prepared(first, second)
         if found.doubtful:

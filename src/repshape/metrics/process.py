@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,7 +73,7 @@ class PositionShapeMetric(NativeShapeMetric):
     def _positions_together(self, network: PositionNetwork) -> int:
         if self.mode == "marginal":
             return 1
-        return network.n_positions if self.order is None else self.order + 1
+        return prod(network.positions) if self.order is None else self.order + 1
 
     @property
     def is_metric(self) -> bool:

@@ -7,20 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
-from torch import Tensor, nn
+from torch import nn
 
 from repshape._labels import check_labels
 from repshape.errors import InputError, InputTypeError, check_boolean, check_choice, check_integer
 from repshape.io.cohort import Cohort
 from repshape.pytorch.collection import Collection, EqualTrialsWarning
-from repshape.pytorch.layers import Readout, find_layers
+from repshape.pytorch.inputs import InputsLike, check_inputs
+from repshape.pytorch.layers import find_layers
 from repshape.pytorch.noise import LARGEST_INDEX, Noise, NoiseLike
-from repshape.pytorch.passes import Passes, check_inputs, check_model
+from repshape.pytorch.passes import Passes, check_model
 from repshape.pytorch.planning import AUTO, PASSES, SkippedNoiseWarning
+from repshape.pytorch.probing import resolve_layers
+from repshape.pytorch.readouts import Readout
 from repshape.pytorch.resuming import check_name
-from repshape.pytorch.sinks import DEGREES_LOST
-from repshape.responses import Gaussians, Trials
+from repshape.pytorch.sinks import DEGREES_LOST, Responses
 
 __all__ = ["EqualTrialsWarning", "SkippedNoiseWarning", "collect"]
 
@@ -31,14 +32,15 @@ LARGEST_SEED = 2**63
 
 def collect(
     model: nn.Module,
-    layer: str | Sequence[str],
-    inputs: Tensor | npt.ArrayLike,
+    layer: str | nn.Module | Sequence[str | nn.Module],
+    inputs: InputsLike,
     n_trials: int,
     *,
     noise: NoiseLike | None = None,
     moments: bool = True,
-    readout: Readout | Mapping[str, Readout | None] | None = None,
+    readout: Readout | Mapping[Any, Readout | None] | None = None,
     covariance: str = "mle",
+    halves: bool = True,
     conditions: Sequence[Any] | None = None,
     batch_size: int = 256,
     passes: str = AUTO,
@@ -49,7 +51,7 @@ def collect(
     progress: bool | None = None,
     noise_name: str | None = None,
     readout_name: str | None = None,
-) -> Gaussians | Trials | Cohort:
+) -> Responses | Cohort:
     """Collect the responses of layers over repeated stochastic forward passes.
 
     Every input is a condition, every pass is a trial, and the units of a layer are the neurons.
@@ -59,11 +61,15 @@ def collect(
     ----------
     model : torch.nn.Module
         In evaluation mode as a rule. Batch normalisation in train mode is refused.
-    layer : str or list of str
-        Names as in ``model.named_modules()``; ``""`` is the model itself. A layer that runs more
-        than once in a pass needs the number of the call: ``"relu@2"``.
-    inputs : tensor or array of shape (M, ...)
-        The conditions: the same for all networks that you compare, in the same order.
+    layer : str, torch.nn.Module or list of them
+        Modules of the model, or their names as in ``model.named_modules()``; ``""`` is the model
+        itself. A layer that runs more than once in a pass needs the number of the call:
+        ``"relu@2"``.
+    inputs : tensor or array of shape (M, ...), tuple, dict or DataLoader
+        The conditions: the same for all networks that you compare, in the same order. A tuple has
+        a tensor for each argument of the model, and a dict for each keyword, with the conditions
+        first. A DataLoader must not shuffle; the labels of batches (inputs, labels) are left out
+        if they are integers. All of its batches are held in memory.
     n_trials : int
         Passes for every input.
     noise : "dropout", float, function or None
@@ -72,8 +78,8 @@ def collect(
         that draw random numbers if they are in train mode, such as stochastic depth or functional
         dropout with ``training=self.training``. A number is the standard deviation of Gaussian
         noise that is added to the inputs. A function ``noise(input, rng)`` returns one input with
-        noise, where ``rng`` is a numpy.random.Generator. With None, the model must vary by itself,
-        as one that samples its latents.
+        noise, where ``rng`` is a numpy.random.Generator; the input is a tuple or a dict if the
+        ``inputs`` are. With None, the model must vary by itself, as one that samples its latents.
     moments : bool
         Return mean and covariance of every condition (`Gaussians`), computed pass by pass in double
         precision, or all trials (`Trials`).
@@ -81,9 +87,15 @@ def collect(
         Which numbers of a layer are its neurons: "flatten" (all of them); "spatial-mean" or
         "spatial-max" over the positions of (inputs, channels, positions ...); "first-token",
         "last-token" or "token-mean" of (inputs, tokens, channels); or a function of what the layer
-        returns. A dict has one for each layer. None is for layers of shape (inputs, neurons).
+        returns. "map" and "sequence" keep pixels, tokens or time steps apart, for
+        `repshape.ConvShapeMetric` and `repshape.ProcessShapeMetric`. A dict has one for each layer.
+        None is for layers of shape (inputs, neurons). See Notes.
     covariance : {"mle", "unbiased"}
         Whether the moments divide by the number of trials, or by one less.
+    halves : bool
+        Also keep the moments of the first and of the last half of the trials, for
+        `repshape.inference.floor` and `repshape.inference.distance`. This takes three times the
+        memory, and needs at least four trials.
     conditions : sequence of M labels, optional
     batch_size : int
         Inputs in a forward pass. It does not change the noise, except the noise that a model draws
@@ -114,8 +126,9 @@ def collect(
 
     Returns
     -------
-    Gaussians, Trials or Cohort
-        The network, if ``layer`` is one name and there is no ``cohort``. Otherwise a cohort of the
+    Gaussians, Trials, PositionNetwork or Cohort
+        The network, if ``layer`` is one layer and there is no ``cohort``; with positions if the
+        readout is "map" or "sequence". Otherwise a cohort of the
         layers, with the settings as metadata. With n_trials <= n, the covariances of `Gaussians`
         are exact factors of n x (n_trials - 1).
 
@@ -128,6 +141,21 @@ def collect(
 
     Notes
     -----
+    The model first runs on two and on three inputs. The dimension of the inputs in what a layer
+    returns is the one that follows these numbers, so that tokens may also come before inputs.
+
+    Whether channels come before or after positions depends on the kind of the layer: before in
+    convolutions, pooling and batch, group and instance normalisation; after in `Linear`,
+    `LayerNorm` over the last dimension, recurrent layers and transformers. Another layer, such as
+    ReLU or a module of your own, is read like layers of these kinds that return the same shape.
+    Failing that, the shapes given above hold, and "map" is refused: "map-channels-first",
+    "map-channels-last", "sequence-channels-first" and "sequence-channels-last" decide it.
+
+    If a layer returns several tensors in a tuple, dict or dataclass, the readout begins with the
+    key of one of them, as in ``"last_hidden_state:token-mean"``, ``"hidden_states.3:sequence"`` or
+    ``"1:flatten"``. Without a key, the only tensor is read, ``last_hidden_state``, or the first
+    result of recurrent layers and attention.
+
     With "per-pass", what the model draws by itself depends on the seed and the trial alone. So a
     draw that the whole pass shares is the same for all conditions: trial l of every condition has
     the same noisy weights, for example. Moments and distributions of each condition are those of
@@ -158,13 +186,18 @@ def collect(
     Gaussians(4 conditions, 3 neurons, full covariances, estimator 'mle')
     >>> collect(model, ["0", "3"], images, n_trials=50, noise=0.1, moments=False)
     Cohort(2 networks, 4 conditions, 3-8 neurons, in memory)
+    >>> convolution = torch.nn.Conv2d(1, 2, 3)
+    >>> collect(convolution, convolution, torch.ones(4, 1, 8, 8), 5, noise=0.1, readout="map")
+    PositionNetwork(4 conditions, 6 x 6 positions, 2 neurons, factors of width 4, estimator 'mle')
     """
-    names = [layer] if isinstance(layer, str) else list(layer)
-    if not names:
+    alone = isinstance(layer, str | nn.Module)
+    wanted: list[Any] = [layer] if alone else list(layer)  # type: ignore[arg-type]
+    if not wanted:
         raise InputError("At least one layer must be collected. Got none.")
     place = check_model(model)
-    layers = find_layers(model, names, readout)
+    layers = find_layers(model, wanted, readout)
     check_boolean("moments", moments)
+    check_boolean("halves", halves)
     check_choice("covariance", covariance, DEGREES_LOST)
     check_choice("passes", passes, PASSES)
     check_name("noise_name", noise_name, [noise])
@@ -180,15 +213,16 @@ def collect(
     )
     labels = check_labels(conditions, len(trials.inputs))
     estimator = covariance if moments else None
-    collection = Collection(
-        trials, labels, estimator, progress, passes, noise_name, (readout_name,) * len(layers)
-    )
-    if cohort is None and isinstance(layer, str):
+    functions = noise_name, (readout_name,) * len(layers)
+    collection = Collection(trials, labels, estimator, halves, progress, passes, *functions)
+    if cohort is None and alone:
         if name is not None or metadata is not None:
             raise InputError("A 'name' and 'metadata' need a 'cohort' to add the network to.")
-        return collection.planned(layers).in_memory(layers)[layer]
+        layers = resolve_layers(trials, layers)
+        return collection.planned(layers).in_memory(layers)[layers[0].name]
     target = Cohort() if cohort is None else open_cohort(cohort)
-    return collection.into(target, layers, _names(names, layer, name), metadata or {})
+    names = _names([one.name for one in layers], alone, name)
+    return collection.into(target, layers, names, metadata or {})
 
 
 def check_seed(random_state: Any) -> int:
@@ -211,13 +245,13 @@ def _check_trials(n_trials: Any, moments: bool) -> int:
     return count
 
 
-def _names(layers: list[str], layer: str | Sequence[str], name: str | None) -> list[str]:
+def _names(layers: list[str], alone: bool, name: str | None) -> list[str]:
     """Return the names of layers in a cohort."""
     if name is None:
         return [one or "output" for one in layers]
     if not isinstance(name, str) or not name:
         raise InputTypeError(f"The 'name' parameter must be text. Got {name!r} instead.")
-    return [name] if isinstance(layer, str) else [f"{name}/{one or 'output'}" for one in layers]
+    return [name] if alone else [f"{name}/{one or 'output'}" for one in layers]
 
 
 def open_cohort(cohort: Cohort | PathLike) -> Cohort:

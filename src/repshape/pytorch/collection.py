@@ -27,6 +27,7 @@ from repshape.pytorch.planning import (
     listed,
     switched_on,
 )
+from repshape.pytorch.probing import resolve_layers
 from repshape.pytorch.resuming import (
     CHECK,
     MODULES,
@@ -38,8 +39,7 @@ from repshape.pytorch.resuming import (
     check_trials,
     recompute,
 )
-from repshape.pytorch.sinks import DiskSink, MomentSink, Shape, Sink, TrialSink
-from repshape.responses import Gaussians, Trials
+from repshape.pytorch.sinks import DiskSink, MomentSink, Responses, Shape, Sink, TrialSink
 
 S = TypeVar("S", bound=Sink)
 
@@ -62,6 +62,8 @@ class Collection:
     conditions : tuple of str or None
     covariance : str or None
         Estimator of the moments; None to keep trials.
+    halves : bool
+        Whether moments come with those of two halves of the trials.
     progress : bool or None
     choice : {"auto", "per-example", "per-pass"}
         How trials are divided among passes.
@@ -74,6 +76,7 @@ class Collection:
     passes: Passes
     conditions: Labels
     covariance: str | None
+    halves: bool
     progress: bool | None
     choice: str = AUTO
     noise_name: str | None = None
@@ -92,13 +95,13 @@ class Collection:
 
     def in_memory(
         self, layers: Sequence[Layer], checks: Checks | None = None
-    ) -> dict[str, Gaussians | Trials]:
+    ) -> dict[str, Responses]:
         """Return the network of each layer."""
 
         def make(layer: Layer, shape: Shape) -> MomentSink | TrialSink:
             if self.covariance is None:
                 return TrialSink(layer.name, shape)
-            return MomentSink(layer.name, shape, self.covariance)
+            return MomentSink(layer.name, shape, self.covariance, halves=self.halves)
 
         sinks = self._run(layers, make, checks)
         return {name: sink.network(self.conditions) for name, sink in sinks.items()}
@@ -118,6 +121,7 @@ class Collection:
         ]
         self._check_present(cohort, records, apart=FOUND)  # before the first pass
         code = self._code(layers)
+        layers = resolve_layers(self.passes, layers)
         planned = self.planned(layers, stacklevel=4)
         code = code.lasting(self._code(layers))
         found = planned._found() | {MODULES: code.modules_hash, NOISE_CODE: code.functions[0]}
@@ -177,7 +181,8 @@ class Collection:
         elif missing:
             for name, network in self.in_memory(missing, checks).items():
                 settings = todo[name].metadata | {CHECK: checks.text(name)}
-                cohort.add(todo[name].name, network, **settings)
+                made: Any = network  # a cohort also takes networks with positions
+                cohort.add(todo[name].name, made, **settings)
         return cohort[[record.name for record in records]]
 
     def _to_disk(
@@ -214,7 +219,8 @@ class Collection:
                 for layer in layers:
                     found = rows[layer.name]
                     if layer.name not in sinks:
-                        shape = Shape(len(passes.inputs), passes.n_trials, found.shape[1])
+                        sizes = len(passes.inputs), passes.n_trials, found.shape[1]
+                        shape = Shape(*sizes, layer.positions)
                         sinks[layer.name] = make(layer, shape)
                     sinks[layer.name].add(condition, trial, found)
                     if checks is not None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -17,16 +16,10 @@ from repshape.errors import InputError, InputTypeError, check_integer
 from repshape.io.cohort import Cohort
 from repshape.io.records import Record, plain
 from repshape.pytorch.collecting import PathLike, open_cohort
+from repshape.pytorch.inputs import Inputs, InputsLike, Place, check_inputs
 from repshape.pytorch.layers import Capture, FloatArray, Layer, find_layers
 from repshape.pytorch.noise import drops, private_randomness
-from repshape.pytorch.passes import (
-    Place,
-    check_inputs,
-    check_model,
-    inputs_hash,
-    take_inputs,
-    weights_hash,
-)
+from repshape.pytorch.passes import check_model, inputs_hash, weights_hash
 from repshape.pytorch.resuming import (
     CHECK,
     MODULES,
@@ -44,7 +37,7 @@ FEW_INPUTS = 2
 
 def collect_gaussian(
     model: nn.Module,
-    inputs: Tensor | npt.ArrayLike,
+    inputs: InputsLike,
     layers: tuple[str, str] | None = None,
     *,
     conditions: Sequence[Any] | None = None,
@@ -63,8 +56,8 @@ def collect_gaussian(
     ----------
     model : torch.nn.Module
         An encoder that returns ``(mean, logvar)``, or with ``layers`` any model.
-    inputs : tensor or array of shape (M, ...)
-        The conditions.
+    inputs : tensor or array of shape (M, ...), tuple, dict or DataLoader
+        The conditions, as in `collect`.
     layers : tuple of two str, optional
         Names of the layers that return the means and the logarithms of the variances.
     conditions : sequence of M labels, optional
@@ -136,7 +129,7 @@ def _check_layers(model: nn.Module, layers: Any) -> list[Layer] | None:
 
 def _encode(
     model: nn.Module,
-    inputs: Any,
+    inputs: Inputs,
     place: Place,
     layers: list[Layer] | None,
     batch_size: int,
@@ -151,16 +144,17 @@ def _encode(
     with progress_bar("inputs", stop, progress) as advance, torch.no_grad():
         for start in range(0, stop, batch_size):
             # A copy: a model may change its inputs in place.
-            batch = take_inputs(inputs, slice(start, min(start + batch_size, stop)), place).clone()
+            taken = inputs.take(slice(start, min(start + batch_size, stop)), place)
+            batch, n_rows = [one.clone() for one in taken], len(taken[0])
             if read is None or layers is None:
-                parts.append(_split(model(batch), len(batch)))
+                parts.append(_split(inputs.call(model, batch), n_rows))
             else:
                 with read.attached():
-                    read.begin(len(batch))
-                    model(batch)
+                    read.begin(n_rows)
+                    inputs.call(model, batch)
                 rows = read.rows()
                 parts.append((rows[layers[0].name], rows[layers[1].name]))
-            advance(len(batch))
+            advance(n_rows)
     means, logarithms = (np.concatenate(column) for column in zip(*parts, strict=True))
     if means.shape != logarithms.shape:
         raise InputError(
@@ -215,7 +209,7 @@ def _split(output: Any, n_rows: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _record(
-    name: str | None, model: nn.Module, inputs: Any, layers: Any, metadata: Mapping[str, Any]
+    name: str | None, model: nn.Module, inputs: Inputs, layers: Any, metadata: Mapping[str, Any]
 ) -> Record:
     if not isinstance(name, str) or not name:
         raise InputTypeError(

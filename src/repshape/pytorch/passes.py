@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from repshape.errors import InputError, InputTypeError
-from repshape.pytorch.layers import Capture, FloatArray, Layer
+from repshape.pytorch.inputs import Inputs, Place
+from repshape.pytorch.layers import Capture, FloatArray, Layer, OutputCapture
 from repshape.pytorch.noise import Dropout, Noise, private_randomness, seed_batch, trial_stream
 
 # Weights and inputs are hashed in parts of this many bytes; of a hash, so many digits are kept.
@@ -25,14 +26,6 @@ HELD_BYTES = 2**28
 
 # Takes a condition, a trial, and from this trial on an array (trials, neurons) for each layer.
 Take: TypeAlias = Callable[[int, int, dict[str, FloatArray]], None]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a model computes, and in which precision; None if it has no parameters."""
-
-    device: torch.device
-    dtype: torch.dtype | None
 
 
 def check_model(model: Any) -> Place:
@@ -61,35 +54,6 @@ def check_model(model: Any) -> Place:
     device = tensors[0].device if tensors else torch.device("cpu")
     floating = [one.dtype for one in tensors if one.is_floating_point()]
     return Place(device, floating[0] if floating else None)
-
-
-def check_inputs(inputs: Any, place: Place) -> Tensor | npt.NDArray[Any]:
-    """Return the inputs as a tensor or an array with the conditions first, or raise."""
-    found = inputs if isinstance(inputs, Tensor | np.ndarray) else np.asarray(inputs)
-    if not isinstance(found, Tensor) and found.dtype.kind not in "fiub":
-        raise InputTypeError(
-            "The 'inputs' must be a tensor or an array of numbers (conditions, ...). "
-            f"Got {type(inputs).__name__} instead."
-        )
-    if found.ndim == 0 or not len(found):
-        raise InputError(
-            "The 'inputs' must have the conditions as their first dimension, at least one. "
-            f"Got shape {tuple(found.shape)} instead."
-        )
-    if isinstance(found, Tensor) and found.device.type not in ("cpu", place.device.type):
-        raise InputError(
-            f"The 'inputs' must be on the device of the model, {place.device}, or on the CPU. "
-            f"Got a tensor on {found.device} instead."
-        )
-    return found
-
-
-def take_inputs(inputs: Tensor | npt.NDArray[Any], rows: slice, place: Place) -> Tensor:
-    """Return some of the inputs where the model computes, in its precision."""
-    part = inputs[rows]
-    found = part if isinstance(part, Tensor) else torch.from_numpy(np.array(part))
-    dtype = place.dtype if place.dtype and found.is_floating_point() else found.dtype
-    return found.detach().to(place.device, dtype)
 
 
 @contextmanager
@@ -152,9 +116,11 @@ class Forward:
         self.dropout.streams = streams
         seed_batch(passes.seed, *key)
         first = int(conditions[0])
-        unique = take_inputs(passes.inputs, slice(first, int(conditions[-1]) + 1), passes.place)
-        clean = unique[torch.from_numpy(conditions - first).to(unique.device)]
-        passes.model(passes.noise.inputs(clean, streams))
+        inputs, place = passes.inputs, passes.place
+        unique = inputs.take(slice(first, int(conditions[-1]) + 1), place)
+        index = torch.from_numpy(conditions - first).to(place.device)
+        noisy = inputs.with_noise([one[index] for one in unique], passes.noise, streams)
+        inputs.call(passes.model, [place.move(one) for one in noisy])
 
 
 @dataclass(frozen=True)
@@ -164,7 +130,7 @@ class Passes:
     Attributes
     ----------
     model : torch.nn.Module
-    inputs : tensor or array of shape (conditions, ...)
+    inputs : Inputs
     place : Place
     noise : Noise
     n_trials, batch_size, seed : int
@@ -172,7 +138,7 @@ class Passes:
     """
 
     model: nn.Module
-    inputs: Tensor | npt.NDArray[Any]
+    inputs: Inputs
     place: Place
     noise: Noise
     n_trials: int
@@ -186,7 +152,7 @@ class Passes:
         return len(self.inputs) * self.n_trials
 
     @contextmanager
-    def ready(self, capture: Capture) -> Iterator[Forward]:
+    def ready(self, capture: OutputCapture[Any]) -> Iterator[Forward]:
         """Yield what runs some rows; leave the model as it was."""
         plan = self.plan
         dropout = Dropout(self.model, self.noise.dropout, plan.trained.values(), plan.unaligned)
@@ -275,10 +241,14 @@ def weights_hash(model: nn.Module) -> str:
     return state.hexdigest()[:HASH_DIGITS]
 
 
-def inputs_hash(inputs: Tensor | npt.NDArray[Any]) -> str:
+def inputs_hash(inputs: Inputs) -> str:
     """Return a hash of the inputs."""
-    state = sha256(f"|{tuple(inputs.shape)}|".encode())
-    _hash_rows(state, inputs)
+    state = sha256()
+    for name, part in zip(inputs.names, inputs.parts, strict=True):
+        state.update(f"|{tuple(part.shape)}|".encode())
+        if inputs.form != "one":
+            state.update(f"|{inputs.form} {name}|".encode())
+        _hash_rows(state, part)
     return state.hexdigest()[:HASH_DIGITS]
 
 

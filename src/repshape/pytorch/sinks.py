@@ -5,21 +5,27 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import zarr
 
-from repshape._arrays import FloatArray, Labels, frozen, symmetrized
+from repshape._arrays import FloatArray, Labels, digest, frozen, symmetrized
 from repshape.errors import InputError
 from repshape.io.records import Record, stored_checksum
 from repshape.io.zarr import CHUNK_BYTES, add_array, create_group
 from repshape.moments import contrasts
 from repshape.responses import Gaussians, Trials
+from repshape.responses.positions import PositionNetwork
+
+Responses: TypeAlias = Gaussians | Trials | PositionNetwork
 
 # What divides the sum of squares of L trials: L - DEGREES_LOST.
 DEGREES_LOST = {"mle": 0, "unbiased": 1}
+# A half of the trials must have a covariance.
+FEWEST_IN_A_HALF = 2
 # Trials whose largest difference is below this many epsilons of the largest response are equal up
 # to rounding: the same input may be rounded differently in other rows of a batch.
 ROUNDING = 16
@@ -27,11 +33,19 @@ ROUNDING = 16
 
 @dataclass(frozen=True)
 class Shape:
-    """Numbers of conditions, of trials of each condition, and of neurons."""
+    """Numbers of conditions, of trials of each condition, and of columns; shape of the positions.
+
+    The columns are the neurons, or with positions those of one position after the other.
+    """
 
     n_conditions: int
     n_trials: int
-    n_neurons: int
+    n_columns: int
+    positions: tuple[int, ...] | None = None
+
+    def placed(self, flat: Gaussians | Trials) -> Responses:
+        """Return responses at their positions, if there are any."""
+        return flat if self.positions is None else PositionNetwork._trusted(flat, self.positions)
 
 
 class Sink(ABC):
@@ -39,7 +53,7 @@ class Sink(ABC):
 
     def __init__(self, layer: str, shape: Shape) -> None:
         self.layer, self.shape = layer, shape
-        self._first = np.zeros(shape.n_neurons)
+        self._first = np.zeros(shape.n_columns)
         self._spread = self._largest = 0.0
 
     def add(self, condition: int, trial: int, rows: FloatArray) -> None:
@@ -64,28 +78,28 @@ class Sink(ABC):
     def _take(self, condition: int, trial: int, rows: FloatArray) -> None: ...
 
 
-class MomentSink(Sink):
-    """Mean and covariance of every condition; memory does not grow with the number of trials.
+class RunningMoments:
+    """Mean and covariance of L trials of every condition; memory does not grow with L.
 
-    With more trials than neurons, blocks are merged as by Welford and by Chan, Golub and LeVeque:
+    With more trials than columns, blocks are merged as by Welford and by Chan, Golub and LeVeque:
     of counts a and b, means u and v, and sums of squares Q and R about them, the union has
     Q + R + (v - u)(v - u)' a b / (a + b). Otherwise the trials of one condition at a time are held,
     and the covariance is kept as a factor of n x (L - 1), from which nothing is lost.
     """
 
-    def __init__(self, layer: str, shape: Shape, covariance: str) -> None:
-        super().__init__(layer, shape)
-        self._covariance = covariance
-        M, L, n = shape.n_conditions, shape.n_trials, shape.n_neurons
+    def __init__(self, n_conditions: int, n_trials: int, n_columns: int) -> None:
+        M, L, n = n_conditions, n_trials, n_columns
         self._thin = n >= L
+        self._n_trials = L
         self._means = np.zeros((M, n))
         self._stored = np.zeros((M, n, L - 1 if self._thin else n))
         self._held = np.empty((L, n) if self._thin else (0, n))
 
-    def _take(self, condition: int, trial: int, rows: FloatArray) -> None:
+    def add(self, condition: int, trial: int, rows: FloatArray) -> None:
+        """Take trials (k, columns) of a condition, the first of which has the number ``trial``."""
         if self._thin:
             self._held[trial : trial + len(rows)] = rows
-            if trial + len(rows) == self.shape.n_trials:
+            if trial + len(rows) == self._n_trials:
                 self._means[condition] = mean = self._held.mean(axis=0)
                 self._stored[condition] = contrasts(self._held - mean)
             return
@@ -95,15 +109,51 @@ class MomentSink(Sink):
         self._stored[condition] += centred.T @ centred + np.outer(step, step) * (trial * share)
         self._means[condition] += step * share
 
-    def network(self, conditions: Labels) -> Gaussians:
+    def network(self, conditions: Labels, covariance: str, halves: Any = None) -> Gaussians:
         """Return the moments of all conditions, once; nothing can be added afterwards."""
-        count = self.shape.n_trials - DEGREES_LOST[self._covariance]
+        count = self._n_trials - DEGREES_LOST[covariance]
         self._stored /= np.sqrt(count) if self._thin else count
         stored = self._stored if self._thin else symmetrized(self._stored)
-        kind: Any = "factors" if self._thin else "full"
         return Gaussians._trusted(
-            frozen(self._means), frozen(stored), kind, conditions, self._covariance
+            frozen(self._means),
+            frozen(stored),
+            "factors" if self._thin else "full",
+            conditions,
+            covariance,
+            n_trials=np.full(len(stored), self._n_trials, dtype=np.intp),
+            halves=halves,
         )
+
+
+class MomentSink(Sink):
+    """Mean and covariance of every condition, and with ``halves`` those of half of the trials.
+
+    The halves are the first and the last trials. There are none if one would have no covariance.
+    """
+
+    def __init__(self, layer: str, shape: Shape, covariance: str, *, halves: bool = False) -> None:
+        super().__init__(layer, shape)
+        self._covariance = covariance
+        L = shape.n_trials
+        spans = [(0, L)]
+        if halves and L >= 2 * FEWEST_IN_A_HALF:
+            spans += [(0, L // 2), (L // 2, L)]
+        self._parts = [
+            (start, stop, RunningMoments(shape.n_conditions, stop - start, shape.n_columns))
+            for start, stop in spans
+        ]
+
+    def _take(self, condition: int, trial: int, rows: FloatArray) -> None:
+        for start, stop, moments in self._parts:
+            part = rows[max(start - trial, 0) : max(stop - trial, 0)]
+            if len(part):
+                moments.add(condition, max(trial - start, 0), part)
+
+    def network(self, conditions: Labels) -> Responses:
+        """Return the moments of all conditions, once; nothing can be added afterwards."""
+        (_, _, whole), *rest = self._parts
+        halves = tuple(one.network(conditions, self._covariance) for _, _, one in rest)
+        return self.shape.placed(whole.network(conditions, self._covariance, halves or None))
 
 
 class TrialSink(Sink):
@@ -111,14 +161,14 @@ class TrialSink(Sink):
 
     def __init__(self, layer: str, shape: Shape) -> None:
         super().__init__(layer, shape)
-        self._trials = np.empty((shape.n_conditions, shape.n_trials, shape.n_neurons))
+        self._trials = np.empty((shape.n_conditions, shape.n_trials, shape.n_columns))
 
     def _take(self, condition: int, trial: int, rows: FloatArray) -> None:
         self._trials[condition, trial : trial + len(rows)] = rows
 
-    def network(self, conditions: Labels) -> Trials:
+    def network(self, conditions: Labels) -> Responses:
         """Return the trials of all conditions."""
-        return Trials(self._trials, conditions=conditions)
+        return self.shape.placed(Trials(self._trials, conditions=conditions))
 
 
 class DiskSink(Sink):
@@ -129,7 +179,7 @@ class DiskSink(Sink):
 
     def __init__(self, layer: str, shape: Shape, folder: Path) -> None:
         super().__init__(layer, shape)
-        M, L, n = shape.n_conditions, shape.n_trials, shape.n_neurons
+        M, L, n = shape.n_conditions, shape.n_trials, shape.n_columns
         fitting = max(CHUNK_BYTES // (8 * n), 1)  # trials in a chunk
         self._chunk = (min(max(fitting // L, 1), M), min(L, fitting))
         self._held = np.empty((self._chunk[0] * self._chunk[1], n))
@@ -180,11 +230,15 @@ class DiskSink(Sink):
             self._flush()
         add_array(self._group, "n_trials", self._counts)
         add_array(self._group, "n_dropped", np.zeros_like(self._counts))
+        fingerprint, positions = self._digest.hexdigest(), self.shape.positions
+        if positions is not None:  # as that of a network with positions
+            fingerprint = digest(fingerprint, np.array(positions, dtype=np.int64))
         complete = replace(
             record,
-            n_neurons=self.shape.n_neurons,
-            n_bytes=8 * len(self._counts) * self.shape.n_trials * self.shape.n_neurons,
-            fingerprint=self._digest.hexdigest(),
+            n_neurons=self.shape.n_columns // prod(positions or ()),
+            n_bytes=8 * len(self._counts) * self.shape.n_trials * self.shape.n_columns,
+            fingerprint=fingerprint,
+            positions=positions,
             checksum=stored_checksum(self._folder),
             order=order,
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from repshape.inference.confounds import TRIAL_RATIO, TRIALS_PER_DIMENSION
+from repshape.errors import TRIALS_PER_DIMENSION
+from repshape.inference.confounds import TRIAL_RATIO
 from repshape.inference.groups import LEVEL
 from repshape.report.evidence import Evidence, Share, median_trials
 from repshape.report.quality import Check, many, share_words

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._parallel import run_all
-from repshape.errors import InputError, InputTypeError
-from repshape.inference.estimates import FewTrialsWarning
+from repshape.errors import FewTrialsWarning, InputError, InputTypeError
 from repshape.inference.floor import split_distances
 from repshape.inference.subspaces import UnstableSubspaceWarning
 from repshape.metrics.base import ShapeMetric

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repshape.errors import PROVEN
-from repshape.inference.confounds import TRIALS_PER_DIMENSION
+from repshape.errors import PROVEN, TRIALS_PER_DIMENSION
 from repshape.inference.groups import LEVEL, holm
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from repshape.responses.drawing import labels_of, repeats
 from repshape.responses.trials import Trials
 
 Kind = Literal["full", "diagonal", "factors"]
+Halves: TypeAlias = "tuple[Gaussians, Gaussians]"
 
 
 class Gaussians(Network):
@@ -56,6 +57,11 @@ class Gaussians(Network):
         Name of the estimator, if the moments were estimated from trials.
     shrinkage : float, array of shape (M,), or None
         How far the covariances were shrunk towards the target, from 0 (not at all) to 1.
+    n_trials : array of int of shape (M,), or None
+        Number of trials of each condition, if the moments were estimated from trials.
+    halves : tuple of two Gaussians, or None
+        The moments of two halves of the trials, if they were kept; see `repshape.pytorch.collect`.
+        With them, `repshape.inference` can measure and correct what noise adds to distances.
     n_conditions, n_neurons : int
         M and n.
 
@@ -81,6 +87,8 @@ class Gaussians(Network):
     stored: FloatArray
     estimator: str | None
     shrinkage: float | FloatArray | None
+    n_trials: IntArray | None
+    _halves: Halves | Callable[[], Halves] | None
 
     def __init__(
         self,
@@ -155,17 +163,39 @@ class Gaussians(Network):
         estimator: str | None = None,
         shrinkage: float | FloatArray | None = None,
         neurons: Labels = None,
+        n_trials: IntArray | None = None,
+        halves: Halves | Callable[[], Halves] | None = None,
     ) -> Gaussians:
-        """Make Gaussians from valid arrays that nothing else refers to."""
+        """Make Gaussians from valid arrays that nothing else refers to.
+
+        ``halves`` may be a function that reads them when they are needed.
+        """
         self = cls.__new__(cls)
         self._set(means=means, stored=stored, kind=kind, conditions=conditions, neurons=neurons)
-        self._set(estimator=estimator, shrinkage=shrinkage)
+        self._set(estimator=estimator, shrinkage=shrinkage, n_trials=n_trials, _halves=halves)
         self._set(n_conditions=int(means.shape[0]), n_neurons=int(means.shape[1]))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.means, self.stored, self.kind, self.conditions)
-        return Gaussians._trusted, (*parts, self.estimator, self.shrinkage, self.neurons)
+        notes = (self.estimator, self.shrinkage, self.neurons, self.n_trials, self.halves)
+        return Gaussians._trusted, (*parts, *notes)
+
+    @cached_property
+    def halves(self) -> Halves | None:
+        """The moments of two halves of the trials, or None if they were not kept."""
+        return self._halves() if callable(self._halves) else self._halves
+
+    def _map_halves(self, change: Callable[[Gaussians], Any]) -> Callable[[], Halves] | None:
+        """Return the halves with a change that is made when they are needed, or None."""
+        if self._halves is None:
+            return None
+
+        def changed() -> Halves:
+            assert self.halves is not None
+            return change(self.halves[0]), change(self.halves[1])
+
+        return changed
 
     def __getitem__(self, key: Any) -> Gaussians:
         """Return the network of one condition, or of several."""
@@ -181,7 +211,16 @@ class Gaussians(Network):
             kind, stored = "full", stored[:, :, None] * same
         means, stored = (np.ascontiguousarray(one) for one in (self.means[:, index], stored))
         names = labels_of(self.neurons, index)
-        return Gaussians._trusted(means, stored, kind, self.conditions, neurons=names)
+        return Gaussians._trusted(
+            means,
+            stored,
+            kind,
+            self.conditions,
+            self.estimator,
+            neurons=names,
+            n_trials=self.n_trials,
+            halves=self._map_halves(lambda half: half._take_neurons(index)),
+        )
 
     def _take_trials(self, index: Sequence[IntArray]) -> Gaussians:
         raise AssertionError("moments have no trials")
@@ -200,6 +239,8 @@ class Gaussians(Network):
             self.estimator,
             self.shrinkage if shrinkage is None else shrinkage,
             self.neurons,
+            None if self.n_trials is None else self.n_trials[index],
+            self._map_halves(lambda half: half._take(index)),
         )
 
     def sample(self, n_trials: int, random_state: int | np.random.Generator | None = 0) -> Trials:

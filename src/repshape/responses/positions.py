@@ -171,6 +171,14 @@ class PositionNetwork(Network):
             raise InputTypeError(f"The network must have trials. Got {self!r} instead.")
         return self.flat
 
+    @property
+    def halves(self) -> tuple[PositionNetwork, PositionNetwork] | None:
+        """Moments of two halves of the trials, as in `Gaussians`, or None."""
+        found = self.flat.halves if isinstance(self.flat, Gaussians) else None
+        if found is None:
+            return None
+        return self.with_responses(found[0]), self.with_responses(found[1])
+
     @cached_property
     def means(self) -> FloatArray:
         """Mean response at each position, (M, P, n)."""
@@ -198,7 +206,14 @@ class PositionNetwork(Network):
             within = np.diagonal(stored.reshape(M, P, n, P, n), axis1=1, axis2=3)
             stored = np.moveaxis(within, 3, 1).reshape(M, P * n, n)
         stored = np.ascontiguousarray(stored.reshape(M * P, n, *stored.shape[2:]))
-        return Gaussians._trusted(np.ascontiguousarray(means), stored, kind)
+        known = self.flat.n_trials
+        return Gaussians._trusted(
+            np.ascontiguousarray(means),
+            stored,
+            kind,
+            estimator=self.flat.estimator,
+            n_trials=None if known is None else np.repeat(known, P),
+        )
 
     def __repr__(self) -> str:
         shape = " x ".join(str(one) for one in self.positions)
