@@ -13,6 +13,7 @@ if sys.platform != "linux":
 
 from stateful.checks import tally
 from stateful.machine import StoreMachine
+from stateful.writers import Schedule, run_schedule
 
 RULES = settings(
     max_examples=3,
@@ -33,3 +34,9 @@ def test_results_are_those_of_an_undisturbed_run_or_refused_and_nothing_is_lost(
     run_state_machine_as_test(seed(number)(StoreMachine), settings=RULES)
     assert tally["steps"] > 20
     assert tally["kills"] + tally["corruptions"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
+@pytest.mark.parametrize("number", range(10))
+def test_two_runs_on_one_store_give_what_one_after_the_other_would(number: int) -> None:
+    run_schedule(Schedule.of(number))

@@ -15,6 +15,7 @@ from repshape.errors import SearchWarning
 
 from .checks import tally
 from .machine import AnyMomentMachine
+from .writers import Schedule, run_schedule
 
 # Machines, and steps of each, between two writings of the tally.
 MACHINES = 4
@@ -28,9 +29,13 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--tally", type=Path, default=None, help="JSON; continued if it exists")
     options.add_argument("--shrink", action="store_true", help="look for a shorter failure")
+    options.add_argument("--writers", type=int, help="schedules of two runs at once, instead")
     given = options.parse_args()
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", SearchWarning)
+    if given.writers:
+        run_schedules(range(given.seed, given.seed + given.writers))
+        return
     total = {"rounds": 0, "steps": 0, "cpu_seconds": 0.0}
     if given.tally is not None and given.tally.exists():
         total |= json.loads(given.tally.read_text())
@@ -43,6 +48,14 @@ def main() -> None:
         print(json.dumps(total), flush=True)
         if given.tally is not None:
             given.tally.write_text(json.dumps(total, indent=2) + "\n")
+
+
+def run_schedules(seeds: range) -> None:
+    """Let two runs work on one store at once, in a schedule for each seed."""
+    for number in seeds:
+        outcomes = run_schedule(Schedule.of(number))
+        print(number, *(outcome.end for outcome in outcomes), flush=True)
+    print(json.dumps(dict(sorted(tally.items()))), flush=True)
 
 
 def run_round(number: int, *, shrink: bool = False) -> None:

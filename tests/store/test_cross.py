@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, cross
+from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, cross, pairwise
 from repshape.engine.growth import Form, open_store
 from repshape.engine.store import Store
 from repshape.engine.threads import PreparedCache, ThreadSolver
@@ -28,10 +28,11 @@ def run(path: Path, rows: str, columns: str, last: int | None = None, edge: int 
     identity = Identity(describe(METRIC), cohort.labels, cohort.fingerprints)
     form = Form(edge, None, 3, bounded=True, rows=len(rows))
     store = open_store(path, identity, pd.DataFrame(index=list(cohort.labels)), form)
-    layer = Layer(store, 0, 0)
-    requests = [(layer, tile) for tile in store.missing()[:last]]
+    requests = [(Layer(store, 0, 0), tile) for tile in store.missing()[:last]]
     cache = PreparedCache(cohort, cohort.labels, [METRIC], 9)
-    ThreadSolver(cache, 1, False).run("pairs", requests)
+    assert store.lease is not None
+    with store.lease:
+        ThreadSolver(cache, 1, False).run("pairs", requests)
     return store
 
 
@@ -58,6 +59,24 @@ def test_both_sets_grow_and_what_is_known_is_copied(tmp_path: Path) -> None:
     store = run(tmp_path / "s", "abc", "gdef")
     expected = cross([NETWORKS[k] for k in "abc"], [NETWORKS[k] for k in "gdef"], METRIC, workers=1)
     np.testing.assert_array_equal(block(store), expected)
+
+
+def test_a_network_may_move_from_one_set_to_the_other(tmp_path: Path) -> None:
+    run(tmp_path / "s", "abc", "def")
+    store = run(tmp_path / "s", "abd", "cefg", last=0)
+    expected = [[True, False, False, True]] * 2 + [[False, True, True, True]]
+    np.testing.assert_array_equal(np.isnan(block(store)), expected)
+    store = run(tmp_path / "s", "abd", "cefg")
+    values = cross([NETWORKS[k] for k in "abd"], [NETWORKS[k] for k in "cefg"], METRIC, workers=1)
+    np.testing.assert_array_equal(block(store), values)
+    with pytest.raises(StorageError, match="its networks belong to other sets"):
+        run(tmp_path / "s", "ab", "dcefg")
+
+
+def test_a_matrix_is_not_a_block(tmp_path: Path) -> None:
+    pairwise(dict(list(NETWORKS.items())[:4]), METRIC, store=tmp_path / "s", polish=False)
+    with pytest.raises(StorageError, match="one holds a matrix, the other distances between"):
+        run(tmp_path / "s", "ab", "cd")
 
 
 def test_a_block_is_not_a_matrix(tmp_path: Path) -> None:

@@ -165,6 +165,10 @@ def pairwise(
         list[str] | None,
         option("NAME", "A network of the output that the cohort no longer has. Repeatable."),
     ] = None,
+    wait: Annotated[
+        float,
+        number("Seconds to wait for a run that uses the output with other networks.", min=0),
+    ] = 0.0,
     estimate: Annotated[
         bool,
         typer.Option(
@@ -201,8 +205,13 @@ def pairwise(
     parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
     parameters |= {"mode": mode, "order": order, "shifts": shifts or None, "ground": ground}
     parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
-    settings = {"workers": workers, "memory": memory, "shard": shard, "alignments": alignments}
-    settings |= {"tile": tile, "polish": polish, "scheduler": scheduler}
+    settings: dict[str, Any] = {
+        "workers": workers,
+        "memory": memory,
+        "shard": shard,
+        "alignments": alignments,
+    }
+    settings |= {"tile": tile, "polish": polish, "scheduler": scheduler, "wait": wait}
     settings |= {"engine": "dask" if scheduler else engine, "progress": False if quiet else None}
     if out.suffix in FILES:
         check_output_files([out], inputs=[cohort])

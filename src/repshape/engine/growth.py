@@ -4,18 +4,17 @@ A store that gets other networks begins a new *generation*: a folder inside it, 
 store of its own. Pairs of networks that stay are copied from the generations before, tile by tile,
 and all others are solved. Once it is finished, earlier generations are deleted.
 
-The attributes of the store name the present generation. They are replaced in one step, and the
-name of a generation follows from its networks, so that an interrupted command can be repeated, and
-several shards can begin the same generation at once.
+The attributes of the store name the present generation. They are replaced in one step, by a run
+that has the store alone for that moment; see `repshape.store.lease`. As long as runs work on a
+generation, no other one is begun, and nothing is deleted.
 """
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,23 @@ import numpy as np
 import pandas as pd
 
 from repshape.engine.effort import PLAIN, Effort
-from repshape.engine.store import GENERATION, Store, make_layer
+from repshape.engine.store import GENERATION, Store, make_layer, read_steadily
 from repshape.errors import InputError, StorageError
 from repshape.io.links import list_folder, remove_folder
 from repshape.io.matrices import metadata_to_json
-from repshape.io.zarr import write_attributes
-from repshape.store.header import VERSION, new_header
+from repshape.io.zarr import read_attributes, write_attributes
+from repshape.store.header import VERSION, new_header, refusal
 from repshape.store.identity import Identity, Permission, Relation
+from repshape.store.lease import MOMENT, Lease, pause
 
+CHANGED = "Another run has changed {path}. Run the same command again."
 # What the attributes of a store say besides those of its generations; version 4 has no kinds.
 ROOT = ("format", "version", "kind", "current")
 ADVICE = "Choose another name for the output, or delete that store."
+
+
+class StoreChangedError(StorageError):
+    """Another run has changed the networks of a store between two looks at it."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +86,18 @@ class Form:
 
 def relate(path: Path, identity: Identity, permission: Permission) -> Relation:
     """Return how networks relate to those of an existing store, or raise one clear sentence."""
-    store = Store(path)
+    store = read_steadily(path, lambda one: one)
+    return _relate(store, identity, permission)
+
+
+def _relate(store: Store, identity: Identity, permission: Permission) -> Relation:
     difference = store.identity.metric_difference(identity)
     if difference is not None:
-        raise StorageError(f"{path} cannot be continued: {difference}. {ADVICE}")
+        raise refusal(store.path, f"{difference}. {ADVICE}")
     try:
         return permission.check(store.identity, identity, store.removed)
     except InputError as error:
-        raise StorageError(f"{path} cannot be continued: {error}") from None
+        raise refusal(store.path, str(error)) from None
 
 
 def open_store(
@@ -97,6 +106,7 @@ def open_store(
     metadata: pd.DataFrame,
     form: Form,
     permission: Permission | None = None,
+    wait: float = 0.0,
 ) -> Store:
     """Make a store, open it, or begin a new generation of it for other networks.
 
@@ -111,26 +121,77 @@ def open_store(
         The form of a new store. A new generation takes the edge and the number of dimensions.
     permission : Permission, optional
         What may change besides adding networks.
+    wait : float
+        Seconds to wait for runs that work on the store with other networks.
+
+    Returns
+    -------
+    Store
+        With a lease, which the caller must release.
+
+    Raises
+    ------
+    StoreChangedError
+        If another run has meanwhile given the store all of these networks, and others, or another
+        order.
     """
     if not path.exists():
         header = form.header(identity, metadata)
         make_layer(path, header, header)
-    permission = permission or Permission()
-    relation = relate(path, identity, permission)
-    store = Store(path)
-    for one in store.generations:
-        one.describe_arrays()
-    refusal = _refusal(store, form, relation)
-    if refusal:
-        raise StorageError(f"{path} cannot be continued: {refusal}. {ADVICE}")
-    if relation is Relation.CHANGED:
-        return _begin_generation(store, identity, metadata, form, permission)
-    assert store.identity.labels == identity.labels
+    lease = Lease(path)
+    try:
+        store, relation = _enter(lease, identity, form, permission or Permission(), wait)
+        if relation is Relation.CHANGED:
+            store = _begin_generation(store, identity, metadata, form, permission or Permission())
+            lease.settle()
+        store.lease = lease
+        for one in store.generations:
+            one.describe_arrays()
+    except BaseException:
+        lease.release()
+        raise
     return store
 
 
+def _enter(
+    lease: Lease, identity: Identity, form: Form, permission: Permission, wait: float
+) -> tuple[Store, Relation]:
+    """Return a store that other runs leave as it is: held alone if its networks are to change."""
+    path, start = lease.path, time.monotonic()
+
+    def check(store: Store) -> tuple[Store, Relation]:
+        relation = _relate(store, identity, permission)
+        reason = _refusal(store, form, relation)
+        if reason:
+            raise refusal(path, f"{reason}. {ADVICE}")
+        return store, relation
+
+    while True:
+        store, relation = read_steadily(path, check)
+        same = relation is Relation.SAME and store.identity.labels == identity.labels
+        if not same and relation is not Relation.CHANGED:
+            raise StoreChangedError(CHANGED.format(path=path))
+        holder = lease.share() if same else lease.take()
+        if read_attributes(path) != store.root:  # it was changed just before: look again
+            lease.withdraw()
+        elif holder is None:
+            return store, relation
+        elif time.monotonic() - start >= (wait if holder.mode == "shared" else max(wait, MOMENT)):
+            raise refusal(
+                path,
+                f"{holder} is working on it, with other networks. Run the same command again when "
+                "it has ended, or let it wait with the 'wait' parameter (--wait).",
+            )
+        else:
+            pause()
+
+
 def _refusal(store: Store, form: Form, relation: Relation) -> str | None:
-    """Say why a run with or without alignments cannot continue a store, or return None."""
+    """Say why a run cannot continue a store of its metric, or return None."""
+    if (form.rows is None) != (store.plan.rows is None):
+        return "one holds a matrix, the other distances between two sets of networks"
+    if relation is Relation.SAME and form.rows != store.plan.rows:
+        return "its networks belong to other sets"
     if form.alignments is not None and not store.keeps:
         return "it keeps no alignments, which the polish needs"
     if form.alignments is None and store.effort.brief is not None:
@@ -161,12 +222,10 @@ def _begin_generation(
         "inherited_from": _name(store, polished) if polished and effort.inherits else None,
         "removed": sorted(permission.remove | store.removed),
     }
-    name = GENERATION + _digest(identity, folders)
-    if not (store.path / name).exists():
-        make_layer(store.path / name, header, header)
-    write_attributes(
-        store.path, store.root | {"version": VERSION, "kind": header["kind"], "current": name}
-    )
+    name = GENERATION + header["id"]
+    make_layer(store.path / name, header, header)
+    root = {"version": VERSION, "kind": header["kind"], "current": name, "growing": True}
+    write_attributes(store.path, store.root | root)
     return Store(store.path)
 
 
@@ -174,28 +233,29 @@ def _name(store: Store, generation: Store) -> str:
     return generation.folder.relative_to(store.path).as_posix()
 
 
-def _digest(identity: Identity, sources: list[str]) -> str:
-    """Return a short text that tells one list of networks, and what it follows, from another."""
-    networks = json.dumps([identity.labels, identity.fingerprints, sources])
-    return sha256(networks.encode()).hexdigest()[:16]
-
-
 def discard_sources(store: Store) -> None:
     """Delete earlier generations once the present one needs nothing of them any more.
 
-    Where that fails, as on a read-only disk, it is left to a later run.
+    Where another run is working on the store, or that fails, as on a read-only disk, it is left to
+    a later run. Raises if another run has taken over the store.
     """
+    if read_attributes(store.path) != store.root:
+        raise StoreChangedError(CHANGED.format(path=store.path))
     needed = store.polished() is None if store.effort.inherits else bool(store.missing())
-    if needed or "current" not in store.root:
+    if needed or store.lease is None or "current" not in store.root:
         return
     kept = {key: store.root[key] for key in ROOT if key in store.root}
     earlier = list(_earlier_folders(store))
     if not earlier and store.root == kept:
         return
-    with suppress(OSError):
+    with suppress(OSError, StorageError):
+        if store.lease.take() is not None or read_attributes(store.path) != store.root:
+            return
         write_attributes(store.path, kept)  # from here on, what follows is nobody's source
         for folder in earlier:
             (folder / "zarr.json").unlink(missing_ok=True)
+        store.lease.give_back()
+        for folder in earlier:
             remove_folder(folder, store.path)
 
 

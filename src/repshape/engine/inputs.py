@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from repshape.engine.store import Store
+from repshape.engine.store import read_steadily
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, InputTypeError, RepshapeError
 from repshape.io.cohort import Cohort
@@ -88,7 +88,8 @@ def in_space_of(metric: Metric, networks: Sequence[Any], path: Path | None) -> A
     placed = in_one_space(metric, records_of(networks))
     if placed is metric or path is None or not path.exists():
         return placed
-    stored = Store(path).identity.description["parameters"].get("pad_to")
+    identity = read_steadily(path, lambda store: store.identity)
+    stored = identity.description["parameters"].get("pad_to")
     assert isinstance(placed, ShapeMetric)
     if isinstance(stored, int) and stored > (placed.pad_to or 0):
         return placed.with_parameters(pad_to=stored)

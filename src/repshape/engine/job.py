@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,12 +17,12 @@ import pandas as pd
 from repshape._arrays import count
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
-from repshape.engine.growth import Form, discard_sources, open_store, relate
+from repshape.engine.growth import Form, StoreChangedError, discard_sources, open_store, relate
 from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.polish import can_polish, keeps_transforms, polish_layers
 from repshape.engine.sources import Sources
-from repshape.engine.store import Store, read_store
+from repshape.engine.store import Store, read_steadily, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
 from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
 from repshape.errors import SearchWarning, StorageError
@@ -67,18 +67,21 @@ class Job:
 
     def run(self) -> dict[str, DistanceMatrix]:
         """Compute whatever is missing of the matrices and return them."""
-        opened, shard = self.opened, self.settings.shard
-        with self.solver(list(opened.values())) as solver:
-            for _, what, requests in self.rounds():
-                solver.run(what, requests)
-        found = {
-            name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
-            for name, tiles in opened.items()
-        }
-        for tiles in opened.values():
-            if isinstance(tiles, Store):
-                discard_sources(tiles)
-        if shard.count == 1:
+        opened = self.opened
+        try:
+            with self.solver(list(opened.values())) as solver:
+                for _, what, requests in self.rounds():
+                    solver.run(what, requests)
+            found = {
+                name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
+                for name, tiles in opened.items()
+            }
+            for tiles in opened.values():
+                if isinstance(tiles, Store):
+                    discard_sources(tiles)
+        finally:
+            _release(opened)
+        if self.settings.shard.count == 1:
             for D in found.values():
                 _warn_of_doubt(D)
         return found
@@ -111,7 +114,14 @@ class Job:
     @cached_property
     def opened(self) -> dict[str, TileStore]:
         """Where the tiles of each matrix are kept, with those that are finished already."""
-        return {name: self._open(name) for name in self.metrics}
+        found: dict[str, TileStore] = {}
+        try:
+            for name in self.metrics:
+                found[name] = self._open(name)
+        except BaseException:
+            _release(found)
+            raise
+        return found
 
     def _is_polished(self, name: str) -> bool:
         """Return whether to polish: asked for, possible, and with alignments that can be kept."""
@@ -159,14 +169,17 @@ class Job:
         path = self.paths[name]
         if path is None or not path.exists():
             return 0
-        return Sources(Store(path).generations, self.identity(name)).count()
+        identity = self.identity(name)
+        return read_steadily(path, lambda store: Sources(store.generations, identity).count())
 
     def _open(self, name: str) -> TileStore:
         path, form = self.paths[name], self.form(name)
         if path is None:
             plan = Plan(len(self.labels), form.edge)
             return MemoryTiles(plan, form.alignments, form.bounded, form.effort)
-        return open_store(path, self.identity(name), self.metadata, form, self.permission)
+        return open_store(
+            path, self.identity(name), self.metadata, form, self.permission, self.settings.wait
+        )
 
     def cache(self, edge: int) -> PreparedCache:
         """Return prepared networks, as many as memory allows, for tiles of the given edge."""
@@ -209,6 +222,8 @@ class Run:
         The networks, in the order in which the user gave them.
     jobs : list of Job
         What to compute: one job for each order of networks, since a store keeps its own order.
+    whole : Job
+        What the jobs are parts of.
     selections : dict of str to pathlib.Path
         Stores that have all of the networks, and others. They are read only.
     """
@@ -217,11 +232,15 @@ class Run:
     labels: tuple[str, ...]
     metadata: pd.DataFrame
     jobs: list[Job]
+    whole: Job
     selections: dict[str, Path]
 
     def run(self) -> dict[str, DistanceMatrix]:
         """Compute whatever is missing of the matrices and return them."""
-        found = {name: D for job in self.jobs for name, D in job.run().items()}
+        try:
+            found = {name: D for job in self.jobs for name, D in job.run().items()}
+        except StoreChangedError:
+            return plan_run(self.whole).run()
         found |= {name: read_store(path) for name, path in self.selections.items()}
         return {name: self._ordered(found[name]) for name in self.names}
 
@@ -251,10 +270,10 @@ def plan_run(job: Job) -> Run:
                 selections[name] = path
                 continue
             if relation is Relation.SAME:
-                order = Store(path).identity.labels
+                order = read_steadily(path, lambda store: store.identity.labels)
         orders.setdefault(order, []).append(name)
     jobs = [_part(job, order, names) for order, names in orders.items()]
-    return Run(tuple(job.metrics), job.labels, job.metadata, jobs, selections)
+    return Run(tuple(job.metrics), job.labels, job.metadata, jobs, job, selections)
 
 
 def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
@@ -282,6 +301,13 @@ def _check_finished(store: Store, polish: bool) -> None:
             f"{store.path} is not finished, and has networks that the cohort lacks. Finish it with "
             "all of its networks first, or name those to drop in 'remove' (--remove)."
         )
+
+
+def _release(opened: Mapping[str, TileStore]) -> None:
+    """Let other runs change the networks of stores."""
+    for tiles in opened.values():
+        if isinstance(tiles, Store) and tiles.lease is not None:
+            tiles.lease.release()
 
 
 def _warn_of_doubt(D: DistanceMatrix) -> None:

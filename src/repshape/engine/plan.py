@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._parallel import available_cores
-from repshape.errors import InputError, check_boolean, check_choice, check_integer
+from repshape.errors import (
+    InputError,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_real,
+)
 from repshape.io.records import Record
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
@@ -122,8 +128,14 @@ class Plan:
         return {(tile.row, tile.column): tile for tile in self.tiles}
 
     def places(self, pairs: IndexArray) -> IndexArray:
-        """Return the row and the column of the tile of each pair i < j, shape (P, 2)."""
-        return np.asarray((pairs - (0, self.rows or 0)) // self.edge)
+        """Return the row and the column of the tile of each pair i < j, or -1, shape (P, 2).
+
+        >>> Plan(count=4, edge=2, rows=1).places(np.array([[0, 3], [1, 2]])).tolist()
+        [[0, 1], [-1, -1]]
+        """
+        i, j = pairs.T
+        here = (i < (self.rows or self.count)) & (j >= (self.rows or 0))
+        return np.where(here[:, None], (pairs - (0, self.rows or 0)) // self.edge, -1)
 
 
 def _spans(start: int, stop: int, edge: int) -> list[range]:
@@ -267,6 +279,7 @@ class Settings:
     alignments: str | None
     scheduler: Any
     tile: int | None
+    wait: float
 
     @classmethod
     def checked(
@@ -282,6 +295,7 @@ class Settings:
         alignments: str | None = None,
         scheduler: Any = None,
         tile: int | None = None,
+        wait: float = 0.0,
     ) -> Settings:
         """Return the settings that a user gives, or raise one clear sentence.
 
@@ -301,6 +315,7 @@ class Settings:
             alignments=alignments,
             scheduler=scheduler,
             tile=None if tile is None else check_integer("tile", tile, 1),
+            wait=check_real("wait", wait, low=0.0),
         )
 
 

@@ -59,6 +59,7 @@ def pairwise(
     tile: int | None = None,
     replace: Iterable[str] | None = None,
     remove: Iterable[str] | None = None,
+    wait: float = 0.0,
 ) -> DistanceMatrix:
     """Return the distances between all pairs of networks.
 
@@ -119,6 +120,10 @@ def pairwise(
         Names of networks in the store that ``networks`` no longer has. Their distances are
         dropped. Without this, such networks stay in the store if there is nothing to add, and
         raise an error otherwise.
+    wait : float
+        Seconds to wait if another run is working on the same store with other networks; then, or
+        at once by default, an error names that run. Runs with the same networks share the store,
+        and do not wait for each other.
 
     Returns
     -------
@@ -155,6 +160,7 @@ def pairwise(
         alignments=alignments,
         scheduler=scheduler,
         tile=tile,
+        wait=wait,
     )
     changes = {"replace": replace, "remove": remove}
     run = plan_pairwise(

@@ -96,7 +96,9 @@ class Sources:
         store = self._stores[number]
         places, inverse = np.unique(store.plan.places(pairs), axis=0, return_inverse=True)
         for k, (row, column) in enumerate(places.tolist()):
-            tile = store.plan.by_place[row, column]
+            tile = store.plan.by_place.get((row, column))
+            if tile is None:  # networks of the same set, whose distances are not stored
+                continue
             if store.has(layer, tile):
                 yield tile, np.flatnonzero(inverse.ravel() == k)
             elif layer > 0:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,11 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
 from repshape.store.header import Header, identity_in, make_group, read_header
 from repshape.store.identity import Identity
+from repshape.store.lease import Lease
 
-__all__ = ["Store", "make_layer", "read_store"]
+__all__ = ["Store", "make_layer", "read_steadily", "read_store"]
 
+T = TypeVar("T")
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 # The folder of a generation begins with this; the first generation is in the store itself.
@@ -88,6 +91,7 @@ class Store:
         self.bounded = bool(self._header["bounded"])
         self.effort = Effort(**self._header["effort"])
         self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
+        self.lease: Lease | None = None  # that of the run which opened the store to write
         self._arrays: dict[tuple[int, str], SealedArray] = {}
 
     @cached_property
@@ -146,6 +150,7 @@ class Store:
     def write(self, layer: int, tile: Tile, found: PairResults) -> None:
         """Keep a finished tile durably; its numbers are written last and make it count."""
         aligned = self.keeps and found.transforms is not None
+        self._check_lease()
         with writable(self.path, RESUME):
             self._ensure(layer)
             if aligned:
@@ -213,6 +218,7 @@ class Store:
 
     def finish_polish(self, layers: int, report: dict[str, float]) -> None:
         """Record that the polish is complete."""
+        self._check_lease()
         record = {"id": self.id, "layers": layers, "report": report}
         write_attributes(self.folder / "polish", record)
 
@@ -242,6 +248,11 @@ class Store:
         """Return whether a finished tile was written together with its alignments."""
         seals = self._read(layer, "tiles", tile)[-1]
         return bool((seals == self._seal(layer, tile, "aligned")).any())
+
+    def _check_lease(self) -> None:
+        """Raise if another run has taken over; the workers of a cluster leave that to their run."""
+        if self.lease is not None:
+            self.lease.check(RESUME)
 
     def _seal(self, layer: int, tile: Tile, kind: str) -> int:
         return seal_of(self.id, layer, tile.row, tile.column, kind)
@@ -285,17 +296,28 @@ def make_layer(folder: Path, attributes: Header, header: Header) -> None:
     make_group(folder, attributes, array_forms(header), ("polish",) if attributes else ())
 
 
+def read_steadily(path: Path, read: Callable[[Store], T]) -> T:
+    """Return what is read from a store, again if another run changed its networks meanwhile."""
+    while True:
+        root = read_attributes(path)
+        try:
+            store = Store(path)
+            found = read(store)
+        except StorageError:
+            if read_attributes(path) == root:
+                raise
+        else:
+            if read_attributes(path) == root == store.root:
+                return found
+
+
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     """Return the matrix of a store as far as it is computed, polished if it was.
 
     Warns if every pair is computed, but only from the brief search that comes before the polish.
     """
-    store = Store(path)
-    if store.plan.rows is not None:
-        raise StorageError(f"{path} holds distances between two sets of networks, not a matrix.")
-    identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description)
-    if D.complete and store.effort.brief is not None and store.polished() is None:
+    D, unfinished = read_steadily(Path(path), _read_all)
+    if unfinished:
         warnings.warn(
             f"{path} is not finished: its pairs were searched briefly, and the polish has not been "
             "run, so distances may be too large. Run the same command again, without a shard.",
@@ -303,3 +325,14 @@ def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
             stacklevel=3,  # the caller of DistanceMatrix.load
         )
     return D
+
+
+def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
+    """Return the matrix, and whether it is complete but still waits for its polish."""
+    if store.plan.rows is not None:
+        raise StorageError(
+            f"{store.path} holds distances between two sets of networks, not a matrix."
+        )
+    identity = store.identity
+    D = read_matrix(store, identity.labels, store.metadata, identity.description)
+    return D, D.complete and store.effort.brief is not None and store.polished() is None
