@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
+from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, cli, pairwise
 from repshape.engine import growth
 from repshape.engine.growth import Form, discard_sources, open_store
 from repshape.engine.store import Store, read_steadily
@@ -149,3 +150,19 @@ def test_refused_runs_leave_no_lease(store: Path) -> None:
         with pytest.raises(StorageError, match=words):
             run(names, store, polish=words.startswith("keeps"))
         assert not (store / FOLDER).exists()
+
+
+def test_the_command_line_names_the_other_run(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Cohort.from_networks(some("abcdefg")).save(tmp_path / "cohort")
+    command = ["pairwise", str(tmp_path / "cohort"), "-o", str(store), "--alpha", "2"]
+    command += ["--no-polish", "--quiet"]
+    with another_run("abcdef", store):
+        assert cli.run([*command, "--wait", "0.01"]) == 1
+        words = " ".join(capsys.readouterr().err.split())
+        assert f"process {os.getpid()} on " in words
+        assert "is working on it, with other networks." in words
+        assert cli.run([*command, "--wait", "-1"]) == 2
+    assert cli.run(command) == 0
+    assert len(DistanceMatrix.load(store)) == 7

@@ -259,8 +259,8 @@ def check_schedule(
     assert not (store / lease.FOLDER).exists(), schedule
     found = DistanceMatrix.load(store)
     assert found.complete, schedule
-    expected = list(_orders(schedule, root, found.labels))
-    assert any(_same(found, one) for one in expected), (schedule, outcomes)
+    orders = _orders(schedule, root, found.labels)
+    assert any(_same(found, one) for one in orders), (schedule, outcomes)
 
 
 def _values(store: Path) -> dict[frozenset[str], float]:
