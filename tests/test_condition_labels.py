@@ -118,7 +118,7 @@ class TestSinglePrecision:
         coordinates = {"condition": levels}
         array = xr.DataArray(np.zeros((2, 3)), coordinates, ("condition", "neuron"))
         assert rs.as_network(array).conditions == ("0.1", "0.3")
-        wide = rs.Trials(np.zeros((2, 3, 1)), conditions=[0.1, 0.3])
+        wide = rs.Trials(np.full((2, 3, 1), 2.0), conditions=[0.1, 0.3])
         narrow = rs.Trials(np.ones((2, 3, 1)), conditions=levels)
         assert len(rs.Cohort.from_networks({"wide": wide, "narrow": narrow})) == 2
 

@@ -207,7 +207,8 @@ class TestTheWindowIsKept:
     def test_in_cohorts_and_matrices(self, trials: rs.Trials, tmp_path: Path) -> None:
         cohort = rs.Cohort()
         cohort.add("a", trials, area="V1")
-        cohort.add("b", rs.Trials(trials.stacked, conditions=trials.conditions))
+        assert trials.stacked is not None
+        cohort.add("b", rs.Trials(2 * trials.stacked, conditions=trials.conditions))
         for one in (cohort, cohort.save(tmp_path / "c.zarr"), rs.Cohort.from_networks(cohort)):
             assert one.metadata["window"].tolist() == ["0 to 0.5 s", None]
             assert self.WORDS in repr(one["a"])
@@ -228,7 +229,8 @@ class TestTheWindowIsKept:
         assert rs.Cohort.open(cohort.path).metadata.loc["a", "window"] == "0 to 0.25 s"
 
     def test_in_info(self, trials: rs.Trials) -> None:
-        cohort = rs.Cohort.from_networks({"a": trials, "b": trials})
+        other = rs.Trials.from_spikes(spikes(3), ONSETS, LABELS, (0, 0.5))
+        cohort = rs.Cohort.from_networks({"a": trials, "b": other})
         found = describe_cohort(cohort)
         assert "spikes counted after the onset: 0 to 0.5 s (2 networks)" in found.lines
         assert found.data["windows"] == {"0 to 0.5 s": 2}
