@@ -22,6 +22,7 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / "a.nwb"), str(folder / "b.nwb")]
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.CopyWarning")
 def test_sessions_of_the_allen_institute(
     sessions: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
