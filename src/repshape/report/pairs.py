@@ -268,6 +268,7 @@ def squared_parts(
     These are alpha times the squared distance of means, and 2 - alpha times that of covariances.
     NaN unless they add up to the squared distance.
 
+    >>> from repshape import GaussianShapeMetric
     >>> squared_parts(GaussianShapeMetric(0.5), 4.0, 2.0, 3.0)
     (nan, nan)
     >>> squared_parts(GaussianShapeMetric(1.0), 5.0, 3.0, 4.0)
