@@ -212,11 +212,13 @@ class OwnNormalisation(models.Noisy):
 
     def __init__(self) -> None:
         super().__init__()
+        self.steps = 0
         self.register_buffer("running", torch.zeros(models.N_UNITS, dtype=torch.float64))
 
     def forward(self, x: Tensor) -> Tensor:
         rows = self.clean(x)
         if self.training:
+            self.steps += 1
             self.running += 0.1 * (rows.mean(0) - self.running)
             rows = rows + torch.randn_like(rows)
         return rows - self.running
@@ -251,6 +253,7 @@ class TestSwitchedOn:
         with pytest.warns(rs.pytorch.SkippedNoiseWarning, match=f"noise of {kind.__name__} '0'"):
             rs.pytorch.collect(model, "1", INPUTS, 3, noise="dropout")
         after = model.state_dict()
+        assert getattr(model[0], "steps", 0) == 0
         assert all(torch.equal(one, after[name]) for name, one in before.items())
 
     def test_no_warning_without_dropout(self) -> None:

@@ -65,12 +65,11 @@ def find_plan(passes: Passes, layers: Sequence[Layer], choice: str) -> Plan:
     choice : {"auto", "per-example", "per-pass"}
         "auto" finds out whether trials in one pass would share noise.
     """
-    many = min(FEW_ROWS, passes.batch_size, passes.n_rows)
-    few = max(many // 2, 1)
+    many, few = _sizes(passes)
     first = _look(passes, layers, many)
     plan = _find_trained(passes, layers, first) if passes.noise.dropout else Plan()
     ready = replace(passes, plan=plan)
-    seen = [_look(ready, layers, size) for size in (many, few)]
+    seen = [_look(ready, layers, many) if plan.trained else first, _look(ready, layers, few)]
     ready = replace(ready, plan=_checked(ready, seen[0].watch))
     unaligned = frozenset().union(*(one.unaligned for one in seen))
     ready = replace(ready, plan=replace(ready.plan, unaligned=unaligned))
@@ -83,6 +82,14 @@ def find_plan(passes: Passes, layers: Sequence[Layer], choice: str) -> Plan:
     return replace(ready.plan, draws=draws, per_pass=shared, group=_group(passes, seen[0].rows))
 
 
+def _sizes(passes: Passes) -> tuple[int, int]:
+    """Return two sizes of batches; with one input, some models leave out its dimension."""
+    if passes.batch_size == 1:
+        return 1, 1
+    many = max(min(FEW_ROWS, passes.batch_size, passes.n_rows), 3)
+    return many, max(many // 2, 2)
+
+
 def _look(passes: Passes, layers: Sequence[Layer], size: int) -> _Seen:
     """Run the first rows, and return what was seen."""
     capture = Capture(layers)
@@ -91,7 +98,7 @@ def _look(passes: Passes, layers: Sequence[Layer], size: int) -> _Seen:
         capture.begin(size)
         seed_batch(passes.seed, PROBE, 0)
         with watch.attached():
-            forward(np.arange(size), PROBE, 0)
+            forward(np.minimum(np.arange(size), passes.n_rows - 1), PROBE, 0)
         rows = capture.rows()
     return _Seen(rows, watch, frozenset(forward.dropout.unaligned), capture.epsilon)
 
@@ -146,6 +153,7 @@ def _find_trained(passes: Passes, layers: Sequence[Layer], first: _Seen) -> Plan
     before = _buffers(passes.model)
     for kind, modules in classes.items():
         tried = replace(passes, plan=Plan(trained=modules))
+        attributes = {module: dict(vars(module)) for module in modules.values()}
         try:
             seen = _look(tried, layers, _size(first))
             drawn = seen.watch.states != first.watch.states
@@ -153,6 +161,8 @@ def _find_trained(passes: Passes, layers: Sequence[Layer], first: _Seen) -> Plan
         except Exception:  # what a model raises in train mode
             drawn = same = False
         changed = _restore(passes.model, before)
+        for module, values in attributes.items():  # such as a count of the passes
+            vars(module).update(values)
         if drawn and same and not changed:
             found |= modules
         elif drawn:
