@@ -71,7 +71,7 @@ def test_groups_of_a_cohort_are_tested_on_angles_and_norms(
     expected = rs.inference.confounds(cohort, rs.GaussianShapeMetric(n_starts=2), labels="area")
     assert found == {name: test.p_value for name, test in expected.tests.items()}
     assert found["norms"] < 0.05 < found["angles"]
-    assert "in angles, which ignore gain" in captured.err
+    assert "In angle, which ignores gain? No evidence" in captured.err
     rs.DistanceMatrix(D.values, D.labels, D.metadata).save("other.npz")
     assert run(["groups", "other.npz", "--labels", "area", "--cohort", "mice.zarr"]) == 1
     assert "need distances of a GaussianShapeMetric" in capsys.readouterr().err

@@ -138,7 +138,7 @@ def import_cohort(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/mouse.npy", np.zeros((5, 20, 3)))
+    ...     np.save(f"{folder}/mouse.npy", np.ones((5, 20, 3)))
     ...     import_cohort([f"{folder}/mouse.npy"], f"{folder}/mice.zarr").labels
     ('mouse',)
     """
