@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fuzz import metrics, runner
-from fuzz.__main__ import load
+from fuzz import guard, metrics, runner
+from fuzz.__main__ import load, run_chunk
 from fuzz.checks import WrongError, in_group, no_nan, one_sentence
 from fuzz.draws import Draw
 from repshape.errors import InputError
@@ -19,6 +23,7 @@ from repshape.errors import InputError
 ROOT = Path(__file__).parents[1]
 # Enough for every function to be tried; the rest of the time belongs to longer runs.
 CASES = 1200
+FILE_CASES = 300
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -27,6 +32,65 @@ def test_no_case_fails(part: int) -> None:
     tally = runner.run_range(7, part * size, (part + 1) * size)
     assert tally.failures == []
     assert tally.n_cases == size
+
+
+def test_no_case_of_hostile_files_fails() -> None:
+    """In another process, which a file could crash."""
+    tally, _ = run_chunk(7, 0, FILE_CASES, "files")
+    assert tally.failures == []
+    assert tally.functions["files"]["passed"] > 0.1 * FILE_CASES
+    assert tally.functions["files"]["refused"] > 0.5 * FILE_CASES
+
+
+def code(folder: Path) -> None:
+    os.system("true")
+
+
+def writing(folder: Path) -> None:
+    (folder / "victim" / "file").write_text("changed")
+
+
+def deleting(folder: Path) -> None:
+    shutil.rmtree(folder / "victim")
+
+
+def opening(folder: Path) -> None:
+    open(folder / "other", "w").close()
+
+
+def unpickling(folder: Path) -> None:
+    pickle.loads(pickle.dumps(Path))
+
+
+@pytest.mark.parametrize("act", [code, writing, deleting, opening, unpickling])
+def test_what_a_file_must_not_do_is_noticed(act: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "file").write_text("precious")
+    (tmp_path / "given").mkdir()
+    with (
+        pytest.raises(WrongError, match=r"more than to read|changes files outside"),
+        guard.guarded(tmp_path / "given", tmp_path / "victim"),
+    ):
+        act(tmp_path)
+
+
+def test_a_case_that_takes_much_memory_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = guard._peak()
+    with (
+        pytest.raises(WrongError, match="takes 600 MB of memory"),
+        guard.guarded(tmp_path, tmp_path),
+    ):
+        monkeypatch.setattr(guard, "_peak", lambda: before + 600 * 2**20)
+
+
+def test_what_a_file_may_do_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "given" / "folder").mkdir(parents=True)
+    with guard.guarded(tmp_path / "given", tmp_path / "victim"):
+        (tmp_path / "given" / "folder" / "file").write_text("new")
+        shutil.rmtree(tmp_path / "given" / "folder")
 
 
 def test_a_case_depends_on_the_seed_and_its_number_alone() -> None:

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from .guard import limit_memory
 from .runner import SUBJECTS, Outcome, Tally, run_case, run_range
 
 # Cases between two states of the tally on disk; each chunk runs in a process of its own.
@@ -72,6 +73,8 @@ def save(
 
 def _in_child(pipe: Any, seed: int, start: int, stop: int, function: str | None) -> None:
     began = time.process_time()
+    if function == "files":
+        limit_memory()
     tally = run_range(seed, start, stop, function)
     pipe.send((tally, time.process_time() - began))
 

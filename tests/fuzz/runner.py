@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from repshape.errors import RepshapeError
 
-from . import measures, metrics, studies
+from . import files, measures, metrics, studies
 from .checks import WrongError, one_sentence
 from .draws import Draw
 
@@ -27,6 +27,8 @@ DESCRIBED = 1000
 Subject = Callable[[Draw], None]
 # Functions and their shares of the cases.
 SUBJECTS: dict[str, tuple[Subject, float]] = {
+    # Only by name: a case may crash the process, or leave no memory to others.
+    "files": (files.files, 0),
     "GaussianShapeMetric": (metrics.gaussian, 30),
     "EnergyShapeMetric": (metrics.energy, 15),
     "WassersteinShapeMetric": (metrics.wasserstein, 3),

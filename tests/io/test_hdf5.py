@@ -17,6 +17,8 @@ import repshape as rs
 from nwb_support import Session
 from repshape.errors import InputError
 from repshape.io import read_network
+from repshape.io.expansion import Expansion
+from repshape.io.mat_sizes import check_sizes
 
 TRIALS = np.random.default_rng(0).normal(size=(4, 5, 3))
 
@@ -203,3 +205,36 @@ def test_nested_cells_and_structs_are_read(tmp_path: Path) -> None:
         found = read_network(f"{tmp_path / 'a.mat'}#mouse")
         assert found.conditions == tuple("abcd")
         np.testing.assert_array_equal(found.pooled.reshape(TRIALS.shape), TRIALS)
+
+
+def test_files_of_matlab_itself_are_walked_through() -> None:
+    """Those that SciPy keeps for its own tests, where they are installed."""
+    data = Path(scipy.io.__file__).parent / "matlab" / "tests" / "data"
+    files = [file for file in sorted(data.glob("test*_*_*.mat")) if "hdf5" not in file.name]
+    if not files:
+        pytest.skip("SciPy was installed without its tests")
+    for file in files:
+        with open(file, "rb") as handle:
+            check_sizes(handle, Expansion(file))
+
+
+def test_a_type_that_crashes_scipy_is_refused(tmp_path: Path) -> None:
+    scipy.io.savemat(tmp_path / "a.mat", {"trials": TRIALS})
+    content = bytearray((tmp_path / "a.mat").read_bytes())
+    place = content.index(TRIALS.tobytes(order="F")) - 8
+    assert content[place] == 9  # double
+    content[place : place + 2] = b"\xff\xff"
+    (tmp_path / "a.mat").write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        read_network(tmp_path / "a.mat")
+
+
+def test_a_sparse_index_outside_the_array_is_refused(tmp_path: Path) -> None:
+    sparse = scipy.sparse.csc_array(np.diag([1.0, 2.0, 3.0]))
+    scipy.io.savemat(tmp_path / "a.mat", {"a": sparse})
+    content = bytearray((tmp_path / "a.mat").read_bytes())
+    place = content.index(np.arange(3, dtype="<i4").tobytes())
+    content[place : place + 4] = (10**8).to_bytes(4, "little")
+    (tmp_path / "a.mat").write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        read_network(tmp_path / "a.mat")

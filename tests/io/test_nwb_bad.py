@@ -214,3 +214,34 @@ def test_good_files_give_no_warning(allen: Allen) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rs.io.read_allen(allen[0])
+
+
+def replaced(place: str, values: Any) -> Edit:
+    def change(file: h5py.File) -> None:
+        del file[place]
+        file[place] = values
+
+    return change
+
+
+STIMULUS = "intervals/natural_scenes_presentations"
+
+
+@pytest.mark.parametrize(
+    ("place", "values", "words"),
+    [
+        (f"{STIMULUS}/start_time", np.zeros(3), "'start_time' .* have a value for each row"),
+        (f"{STIMULUS}/frame", 1.0, "'frame' .* does not have a value for each row"),
+        (f"{STIMULUS}/frame", np.zeros((55, 2)), "must have one value per row"),
+        ("units/id", np.zeros((24, 2)), "'id' .* does not have a value for each row"),
+        ("units/spike_times_index", np.arange(24) + 1j, "complex numbers"),
+        ("units/spike_times", h5py.SoftLink("/nowhere"), "cannot be read as an NWB file"),
+        (STIMULUS, h5py.SoftLink("/nowhere"), "'natural_scenes_presentations' is missing"),
+    ],
+)
+def test_damaged_tables_that_the_fuzzer_found(
+    place: str, values: Any, words: str, edited: Callable[[Edit], Path]
+) -> None:
+    path = edited(replaced(place, values))
+    with pytest.raises(InputError, match=words):
+        rs.io.read_allen(path)

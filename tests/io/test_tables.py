@@ -142,3 +142,9 @@ def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         import_cohort([tmp_path / "t.csv"], tmp_path / "cohort")
     (tmp_path / "t.csv").write_text("network,area,,\na,V1,,\n")  # empty columns of a spreadsheet
     assert read_metadata(tmp_path / "t.csv", ["a"])["area"].tolist() == ["V1"]
+
+
+def test_a_manifest_with_a_short_row_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("name,file\na,a.npy\nb\n")
+    with pytest.raises(InputError, match=r"has no 'file' in line 3"):
+        import_cohort([tmp_path / "t.csv"], tmp_path / "cohort")

@@ -77,7 +77,7 @@ def read_network(path: PathLike, *, max_bytes: int | str | None = None) -> AnyNe
         listed = ", ".join(SUFFIXES)
         hint = " NWB files are read by read_nwb, or by `repshape import --nwb`."
         raise InputError(
-            f"{file.name} must be one of {listed}. Got {file.suffix!r} instead."
+            f"The file {file.name} must be one of {listed}. Got {file.suffix!r} instead."
             f"{hint if NWB in file.suffixes else ''}"
         )
     check_input_file(file)
@@ -337,11 +337,13 @@ def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, An
 def _labels(labels: Any, noun: str) -> list[Any] | None:
     if labels is None:
         return None
-    found = np.asarray(labels).ravel().tolist()
     try:
+        found = np.asarray(labels).ravel().tolist()
         return [one.decode() if isinstance(one, bytes) else one for one in found]
     except UnicodeDecodeError:
         raise InputError(f"The names of the {noun} are not text in UTF-8.") from None
+    except ValueError:
+        raise InputError(f"The names of the {noun} must be a list of text.") from None
 
 
 def _read_hdf5(file: Path, inside: str, max_bytes: MaxBytes) -> dict[str, Any]:

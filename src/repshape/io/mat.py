@@ -77,7 +77,9 @@ def _read_older(file: Path, limit: Expansion) -> dict[str, Any]:
 def _plain(value: Any, file: Path, name: str, limit: Expansion) -> Any:
     if hasattr(value, "toarray"):
         limit.take(prod(value.shape) * value.dtype.itemsize)
-        return value.toarray()
+        compressed = value.tocsc()
+        compressed.check_format(full_check=True)  # else indices may lie outside the array
+        return compressed.toarray()
     array = np.asarray(value)
     if array.dtype.names is not None:
         if array.size != 1 or "MatlabOpaque" in type(value).__name__:

@@ -1,7 +1,8 @@
-"""The sizes that a MATLAB file before version 7.3 announces, checked before SciPy reads it.
+"""The structure of a MATLAB file before version 7.3, checked before SciPy reads it.
 
 Variables are compressed, and SciPy takes memory for the dimensions that a variable announces,
-whether its values are there or not. Here every variable is walked through, without its values.
+whether its values are there or not. A type of number that it does not know makes it crash. So every
+variable is walked through here, without its values.
 
 A file is a list of elements: a type and a number of bytes, then these bytes. A compressed element
 holds another one. An array is an element that holds its class, dimensions, name and values; the
@@ -16,15 +17,19 @@ from dataclasses import dataclass
 from math import prod
 from typing import IO
 
+from repshape.errors import InputError
 from repshape.io.expansion import Expansion
 
 HEADER, TAG = 128, 8  # bytes
 PIECE = 2**20  # bytes that are decompressed at once
-ARRAY, COMPRESSED = 14, 15  # types of elements
-CELL, STRUCT, OBJECT, CHAR, SPARSE, DOUBLE = 1, 2, 3, 4, 5, 6  # classes of arrays
-ITEM_BYTES = {CHAR: 4, SPARSE: 8, DOUBLE: 8, 7: 4, 8: 1, 9: 1, 10: 2, 11: 2, 12: 4, 13: 4}
-ITEM_BYTES |= {14: 8, 15: 8}
+INT8, INT32, UINT32, ARRAY, COMPRESSED, UTF8 = 1, 5, 6, 14, 15, 16  # types of elements
+NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)
+CHARACTERS = (1, 2, 4, 16, 17, 18)
+CELL, STRUCT, OBJECT, CHAR, SPARSE = 1, 2, 3, 4, 5  # classes of arrays; numbers are 6 to 15
+FUNCTION = 16
+ITEM_BYTES = {CHAR: 4, SPARSE: 8, 6: 8, 7: 4, 8: 1, 9: 1, 10: 2, 11: 2, 12: 4, 13: 4, 14: 8, 15: 8}
 COMPLEX = 0x800  # a flag of an array
+MOST_DIMENSIONS = 32
 DEEPEST = 16  # cells and structs inside one another
 
 
@@ -35,22 +40,27 @@ class _Reader:
     content: memoryview
     order: str
 
-    def element(self, place: int) -> tuple[int, memoryview, int]:
-        """Return the type and the bytes of the element at a place, and where the next one is."""
-        (kind, size) = struct.unpack_from(f"{self.order}II", self.content, place)
-        if kind >> 16:  # small: the size is in the upper half, and up to 4 bytes follow
-            size, kind = kind >> 16, kind & 0xFFFF
-            return kind, self.content[place + 4 : place + 4 + min(size, 4)], place + TAG
-        end = place + TAG + size
-        if end > len(self.content):
-            raise ValueError("an element is cut short")
-        return kind, self.content[place + TAG : end], end + (-size % TAG)
+    def element(self, place: int, kinds: tuple[int, ...]) -> tuple[memoryview, int]:
+        """Return the bytes of the element at a place, and where the next one is."""
+        kind, size = struct.unpack_from(f"{self.order}II", self.content, place)
+        small = kind >> 16  # the size of a small element, whose bytes are in its tag
+        if small:
+            size, kind = small, kind & 0xFFFF
+        start = place + (4 if small else TAG)
+        fits = start + size <= len(self.content) and (not small or size <= 4)
+        if kind not in kinds or not fits:
+            raise ValueError("an element is cut short, or of an unknown type")
+        following = place + TAG if small else start + size + (-size % TAG)
+        return self.content[start : start + size], following
 
-    def numbers(self, place: int, form: str) -> tuple[list[int], int]:
+    def integers(self, place: int, kind: int) -> tuple[list[int], int]:
         """Return the integers of an element, and where the next one is."""
-        _, content, following = self.element(place)
-        count = len(content) // struct.calcsize(form)
-        return list(struct.unpack_from(f"{self.order}{count}{form}", content)), following
+        kinds = (INT32, UINT32) if kind == INT32 else (kind,)  # some programs write the other one
+        content, following = self.element(place, kinds)
+        if len(content) % 4:
+            raise ValueError("an integer is cut short")
+        form = f"{self.order}{len(content) // 4}{'i' if kind == INT32 else 'I'}"
+        return list(struct.unpack(form, content)), following
 
 
 def check_sizes(handle: IO[bytes], limit: Expansion) -> None:
@@ -64,13 +74,14 @@ def check_sizes(handle: IO[bytes], limit: Expansion) -> None:
         limit.take_object()
         if kind == COMPRESSED:
             content = _decompressed(handle, size, limit)
-            kind = struct.unpack_from(f"{order}I", content)[0]
-            content = content[TAG:]
+            kind, size = struct.unpack_from(f"{order}II", content)
+            content = content[TAG : TAG + size]
         else:
             limit.take(min(size, limit.limit + 1))
             content = memoryview(handle.read(size))
-        if kind == ARRAY:
-            _walk(_Reader(content, order), limit, 0)
+        if kind != ARRAY or len(content) < size:
+            raise ValueError("a variable is cut short, or not an array")
+        _walk(_Reader(content, order), limit, 0)
 
 
 def _decompressed(handle: IO[bytes], size: int, limit: Expansion) -> memoryview:
@@ -90,33 +101,52 @@ def _decompressed(handle: IO[bytes], size: int, limit: Expansion) -> memoryview:
 
 
 def _walk(reader: _Reader, limit: Expansion, depth: int) -> None:
-    """Count the values of an array, and those inside it."""
-    if not reader.content:
+    """Count the values of an array, and those inside it, or raise unless it has all its parts."""
+    if depth and not reader.content:
         return  # an empty cell
     if depth > DEEPEST:
         raise ValueError("cells are nested too deeply")
     limit.take_object()
-    flags, place = reader.numbers(0, "I")
-    kind = flags[0] & 0xFF
-    if kind not in (CELL, STRUCT, OBJECT) and kind not in ITEM_BYTES:
-        return  # a function or an object, which SciPy leaves as they are
-    dimensions, place = reader.numbers(place, "i")
-    if min(dimensions, default=0) < 0:
-        raise ValueError("a negative dimension")
+    flags, place = reader.integers(0, UINT32)
+    dimensions, place = reader.integers(place, INT32)
+    _, place = reader.element(place, (INT8, UTF8))  # the name
+    kind, parts = flags[0] & 0xFF, 2 if flags[0] & COMPLEX else 1
+    if len(flags) != 2 or not 2 <= len(dimensions) <= MOST_DIMENSIONS or min(dimensions) < 0:
+        raise ValueError("an array without dimensions")
     count = prod(dimensions)
-    _, _, place = reader.element(place)  # the name
-    if kind in ITEM_BYTES:
-        limit.take(count * ITEM_BYTES[kind] * (2 if flags[0] & COMPLEX else 1))
-        return
-    limit.take(count * TAG)  # SciPy makes an array of objects
+    limit.take(count * ITEM_BYTES.get(kind, TAG) * parts)
+    if kind in (CELL, STRUCT, OBJECT):
+        place = _walk_cells(reader, limit, depth, kind, place, count)
+    elif kind in ITEM_BYTES:
+        for _ in range(parts + (2 if kind == SPARSE else 0)):
+            _, place = reader.element(place, CHARACTERS if kind == CHAR else NUMBERS)
+    elif kind == FUNCTION:
+        content, place = reader.element(place, (ARRAY,))
+        _walk(_Reader(content, reader.order), limit, depth + 1)
+    else:
+        raise InputError(
+            "A MATLAB file must hold numbers, and text as cellstr(...), not objects that only "
+            "MATLAB can read."
+        )
+    if place < len(reader.content):  # SciPy would read on here
+        raise ValueError("an array is followed by something else")
+
+
+def _walk_cells(
+    reader: _Reader, limit: Expansion, depth: int, kind: int, place: int, count: int
+) -> int:
+    """Walk through the cells of a cell array, or the fields of structs; return where they end."""
     if kind == OBJECT:
-        _, _, place = reader.element(place)  # the name of its class
+        _, place = reader.element(place, (INT8, UTF8))  # the name of its class
     if kind != CELL:
-        (longest, *_), place = reader.numbers(place, "i")
-        _, names, place = reader.element(place)
-        count *= len(names) // longest if longest > 0 else 1
-    if count * TAG > len(reader.content) - place and (kind == CELL or count > 1):
+        (longest,), place = reader.integers(place, INT32)
+        names, place = reader.element(place, (INT8,))
+        if longest < 1:
+            raise ValueError("a field without a name")
+        count *= len(names) // longest
+    if count * TAG > len(reader.content) - place:
         raise ValueError("cells are missing")
     for _ in range(count):
-        _, content, place = reader.element(place)
+        content, place = reader.element(place, (ARRAY,))
         _walk(_Reader(content, reader.order), limit, depth + 1)
+    return place

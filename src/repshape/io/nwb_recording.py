@@ -301,7 +301,8 @@ class Recording:
     def _stimulus(self, stimulus: str) -> Table:
         name = find_stimulus(stimulus, self._intervals, str(self.path))
         table = self._table(f"intervals/{name}", name)
-        assert table is not None
+        if table is None:  # a link that leads nowhere
+            raise InputError(f"{self.path} is damaged: the table {name!r} is missing.")
         return table
 
     def _table(self, place: str, name: str) -> Table | None:

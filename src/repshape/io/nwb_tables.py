@@ -97,9 +97,21 @@ class Table:
                     f"The column {name!r} of {self.name!r} in {self._path} has several values per "
                     "row, and cannot be used here."
                 )
-            with damaged(self._path):
-                self._kept[name] = _read(self._group[name])
+            self._kept[name] = self._read_column(name)
         return self._kept[name]
+
+    def _read_column(self, name: str) -> Column:
+        """Return a column that has as many rows as the table."""
+        with damaged(self._path):
+            values = _read(self._group[name])
+        rows = len(self) if name != "id" and "id" in self._members else None
+        listed = values.ndim == 1 if name == "id" else values.ndim > 0
+        if not listed or rows not in (None, len(values)):
+            raise InputError(
+                f"{self._path} is damaged: the column {name!r} of {self.name!r} does not have "
+                "a value for each row."
+            )
+        return values
 
     def require(self, *names: str) -> None:
         """Raise one sentence that lists the columns, unless all of these are among them."""
@@ -115,9 +127,10 @@ class Table:
         self.require(name, f"{name}_index")
         key = f"{name}_index"
         if key not in self._kept:
+            ends = self._read_column(key)
             with damaged(self._path):
-                ends = _read(self._group[key]).astype(np.intp)
-            total = self._group[name].shape[0]
+                ends = ends.astype(np.intp)
+                total = self._group[name].shape[0]
             if len(ends) and ((np.diff(ends, prepend=0) < 0).any() or ends[-1] > total):
                 raise InputError(
                     f"{self._path} is damaged: {key!r} of {self.name!r} must increase up to the "
@@ -153,6 +166,8 @@ def _read(array: Any, part: slice = slice(None)) -> Column:
         item_bytes = getattr(array, "dtype", np.dtype(object)).itemsize  # text has none in Zarr
         check_fits(rows * prod(array.shape[1:]) * item_bytes, "A column")
     values = np.asarray(array[part] if array.shape else array[()])
+    if values.dtype.kind == "c":
+        raise ValueError("a column holds complex numbers")
     if values.dtype.kind not in "OSUT":
         return values
     flat = values.astype(object).ravel()
@@ -168,6 +183,8 @@ def by_distinct(values: Column, function: Callable[[Any], Any], dtype: Any) -> C
 
     Columns have thousands of rows and a few distinct values.
     """
+    if values.ndim != 1:
+        raise InputError("A column that is used here must have one value per row.")
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     found = np.empty(len(distinct), dtype=dtype)
     found[:] = [function(value) for value in list_values(np.asarray(distinct))]

@@ -138,7 +138,7 @@ def parse_csv(text: str, names: Sequence[str] | None = None) -> pd.DataFrame:
         table[name] = [float(entry) if given else np.nan for entry, given in entries]
     for name in table.columns[:1] if names is None else names:
         if name in table:
-            table[name] = written[name]
+            table[name] = written[name].fillna("").to_numpy()  # a row may be too short
     table.columns = pd.Index([unescape(str(name)) for name in table.columns])
     for name in table.columns:
         if table[name].dtype.kind == "O":

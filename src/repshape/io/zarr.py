@@ -189,8 +189,10 @@ def read_attributes(path: Path, remedy: str = "") -> dict[str, Any] | None:
     refuse_links(file, path)
     try:
         text = file.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
+    except OSError as error:
+        raise StorageError(f"Cannot read {file}: {error.strerror}.") from error
     with readable(file, remedy):
         content = json.loads(text)
         if not isinstance(content, dict) or content.get("node_type") != "group":

@@ -323,7 +323,8 @@ class DistanceMatrix:
         try:
             return cls(**fields, missing=True)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{path} holds no matrix of distances: {error}") from None
+            reason = str(error).rstrip(".")
+            raise InputError(f"{path} holds no matrix of distances: {reason}.") from None
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
