@@ -21,6 +21,12 @@ from repshape._labels import (
     shared_labels,
 )
 from repshape.errors import InputError, InputTypeError, StorageError, check_integer
+from repshape.io.network_arrays import (
+    load_network,
+    save_network,
+    save_network_whole,
+    stored_checksum,
+)
 from repshape.io.records import (
     Network,
     Record,
@@ -28,12 +34,8 @@ from repshape.io.records import (
     check_header,
     check_new,
     discard_network,
-    load_network,
     new_record,
     read_records,
-    save_network,
-    save_network_whole,
-    stored_checksum,
 )
 from repshape.io.rows import chosen_rows, metadata_table, network_rows, sizes_in_words
 from repshape.io.writing import atomic_folder, writable

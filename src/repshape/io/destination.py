@@ -11,15 +11,8 @@ from typing import Any
 from repshape._labels import find_label, list_labels, shared_labels
 from repshape.errors import InputError, InputTypeError, check_boolean
 from repshape.io.cohort import Cohort, save_networks
-from repshape.io.records import (
-    BATCH,
-    Record,
-    check_new,
-    discard_network,
-    install_batch,
-    new_record,
-    save_network,
-)
+from repshape.io.network_arrays import save_network
+from repshape.io.records import BATCH, Record, check_new, discard_network, install_batch, new_record
 from repshape.io.writing import open_output_folder, writable
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network

@@ -14,7 +14,8 @@ import zarr
 
 from repshape._arrays import FloatArray, Labels, digest, frozen, symmetrized
 from repshape.errors import InputError
-from repshape.io.records import Record, stored_checksum
+from repshape.io.network_arrays import stored_checksum
+from repshape.io.records import Record
 from repshape.io.zarr import CHUNK_BYTES, add_array, create_group
 from repshape.moments import contrasts
 from repshape.responses import Gaussians, Trials
