@@ -21,13 +21,17 @@ import repshape as rs
 from repshape import analysis
 from repshape.inference.part_store import PartStore
 from repshape.io.tables import write_table
+from repshape.store.identity import Identity
 
 METRIC = rs.ProcrustesShapeMetric()
 POLISHED = rs.GaussianShapeMetric(alpha=0.0, n_starts=1)
 RNG = np.random.default_rng(0)
 NETWORKS = {name: RNG.normal(size=(3, 4, 2)) for name in "abcd"}
 FEWER = {name: NETWORKS[name] for name in "abc"}
-PART_IDENTITY = {"networks": ["a", "b"], "seed": 3}
+PART_IDENTITY = Identity(
+    {"metric": "mine", "parameters": {}, "repshape": "0"}, ("a", "b"), ("1", "2")
+)
+PART_SETTINGS = {"seed": 3}
 PART_SHAPES = {"rows": (4, 6)}
 ONSETS = np.arange(12) * 0.5
 SPIKES = np.sort(RNG.uniform(0, 6, size=90))
@@ -145,4 +149,6 @@ def _stores(to: Path) -> None:
     rs.pairwise(FEWER, POLISHED, store=to / "polished", **options)
     rs.pairwise(NETWORKS, POLISHED, store=to / "polished", **options)
     analysis.neighbor_graph(FEWER, METRIC, k=1, store=to / "pairs", workers=1, progress=False)
-    PartStore(to / "parts", PART_IDENTITY, PART_SHAPES).write("rows", 1, np.arange(6.0))
+    PartStore(to / "parts", PART_IDENTITY, PART_SETTINGS, PART_SHAPES).write(
+        "rows", 1, np.arange(6.0)
+    )

@@ -13,7 +13,7 @@ from repshape._native import PairResults
 from repshape.errors import PROVEN, TELLING_STARTS, InputError
 from repshape.io.links import list_folder
 from repshape.io.writing import writable
-from repshape.io.zarr import read_attributes
+from repshape.io.zarr import read_attributes, readable
 from repshape.store.arrays import REWRITE, Place, SealedArray, array_form, seal_of
 from repshape.store.header import identity_in, make_group, new_header, open_header, refusal
 from repshape.store.identity import Identity, Permission
@@ -173,8 +173,9 @@ class PairStore(SolvedPairs):
                 continue
             array = SealedArray(folder / name / "batches", BATCHES, "batch", self.path)
             array.describe()
-            networks = Identity({}, tuple(noted["labels"]), tuple(noted["fingerprints"]))
-            places = self._identity.places(networks)
+            with readable(folder / name / "zarr.json", REWRITE):
+                networks = Identity({}, tuple(noted["labels"]), tuple(noted["fingerprints"]))
+                places = self._identity.places(networks)
             self._journals[name] = Journal(array, networks.networks, places, set())
 
     def refresh(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from repshape.errors import StorageError
 from repshape.io.links import list_folder
-from repshape.io.zarr import new_group, read_attributes
+from repshape.io.zarr import new_group, read_attributes, readable
 from repshape.store.identity import Identity
 
 Kind = Literal["matrix", "cross", "parts", "pairs"]
@@ -85,7 +85,7 @@ def read_header(path: Path, *kinds: Kind) -> Header:
     if path.is_dir():
         list_folder(path)  # refuses links
     header = read_attributes(path) or {}
-    if header.get("format") in OUTDATED:
+    if str(header.get("format")) in OUTDATED:
         what, command = OUTDATED[header["format"]]
         raise StorageError(
             f"{path} holds {what} in a format of repshape 0.2, which this version does not read. "
@@ -113,7 +113,11 @@ def open_header(path: Path, header: Header, arrays: dict[str, Header]) -> Header
     if not path.exists():
         make_group(path, header, arrays)
     found = read_header(path, header["kind"])
-    difference = identity_in(found).metric_difference(identity_in(header))
+    with readable(path / "zarr.json"):
+        stored = identity_in(found)
+        if len(stored.labels) != len(stored.networks):
+            raise ValueError("two networks have one name")
+        difference = stored.metric_difference(identity_in(header))
     if difference is not None:
         raise refusal(path, f"{difference}. {ADVICE}")
     return found
