@@ -14,6 +14,7 @@ import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, cli, pairwise
 from repshape.engine import growth
+from repshape.engine import store as module
 from repshape.engine.growth import Form, discard_sources, open_store
 from repshape.engine.store import Store, read_steadily
 from repshape.errors import InputError, StorageError
@@ -85,6 +86,39 @@ def test_a_run_that_waits_continues_when_the_other_one_ends(store: Path) -> None
     assert Store(store).identity.labels == tuple("abcdefg")
     with pytest.raises(InputError, match="'wait' parameter must be a float in"):
         run("abcdefg", store, wait=-1.0)
+
+
+def test_a_run_of_some_networks_waits_until_the_store_is_finished(store: Path) -> None:
+    found = []
+    with another_run("abcdefg", store):
+        with pytest.raises(StorageError, match="is not finished, and has networks that the cohort"):
+            run("abcdef", store)
+        waiting = threading.Thread(target=lambda: found.append(run("abcdef", store, wait=600.0)))
+        waiting.start()
+        run("abcdefg", store)
+        waiting.join(600)
+    assert found[0].labels == tuple("abcdef")
+    assert found[0].complete
+    with another_run("abcdefgh", store):
+        pass
+    with pytest.raises(StorageError, match="is not finished, and has networks that the cohort"):
+        run("abcdef", store, wait=600.0)  # nobody works on it
+
+
+def test_the_attributes_of_the_first_generation_are_read_once(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two looks at them, another run may have replaced them."""
+    reading, names = module.read_header, iter(["abcdef"])
+
+    def late(*given: Any) -> Any:
+        header = reading(*given)
+        for more in names:
+            run(more, store)
+        return header
+
+    monkeypatch.setattr(module, "read_header", late)
+    assert DistanceMatrix.load(store).labels == tuple("abcdef")
 
 
 def test_a_run_whose_networks_another_one_has_added_meanwhile_reads_them(

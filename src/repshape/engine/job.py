@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.store.identity import Identity, Permission, Relation
+from repshape.store.lease import is_held, pause
 
 # Transforms that only the polish needs are starting points: seven digits are plenty.
 POLISH_DTYPE = "float32"
@@ -62,10 +64,10 @@ class Job:
 
     def run(self) -> dict[str, DistanceMatrix]:
         """Compute whatever is missing of the matrices and return them."""
-        opened = self.opened
+        opened = self._open_all()
         try:
             with self.solver(list(opened.values())) as solver:
-                for _, what, requests in self.rounds():
+                for _, what, requests in self.rounds(opened):
                     solver.run(what, requests)
             found = {
                 name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
@@ -81,16 +83,16 @@ class Job:
                 _warn_of_doubt(D)
         return found
 
-    def rounds(self) -> Iterator[tuple[int, str, list[Request]]]:
+    def rounds(self, stores: Mapping[str, TileStore]) -> Iterator[tuple[int, str, list[Request]]]:
         """Yield the number of each layer, what it does, and its tiles, in the order of solving.
 
         The caller solves the tiles of a layer before asking for the next.
         """
-        opened, shard = list(self.opened.values()), self.settings.shard
+        opened, shard = list(stores.values()), self.settings.shard
         layers = [Layer(tiles, k, 0) for k, tiles in enumerate(opened)]
         every = sorted((tile, k) for k, one in enumerate(opened) for tile in one.plan.tiles)
         yield 0, "pairs", [(layers[k], tile) for tile, k in shard.mine(every)]
-        for k, (name, tiles) in enumerate(self.opened.items()):
+        for k, (name, tiles) in enumerate(stores.items()):
             if self.polished[name] and shard.count == 1:
                 for layer in polish_layers(tiles, k):
                     requests = [(layer, tile) for tile in tiles.plan.tiles]
@@ -106,9 +108,8 @@ class Job:
         """Whether each matrix is polished."""
         return {name: self._is_polished(name) for name in self.metrics}
 
-    @cached_property
-    def opened(self) -> dict[str, TileStore]:
-        """Where the tiles of each matrix are kept, with those that are finished already."""
+    def _open_all(self) -> dict[str, TileStore]:
+        """Return where the tiles of each matrix are kept, with those that are finished already."""
         found: dict[str, TileStore] = {}
         try:
             for name in self.metrics:
@@ -261,7 +262,8 @@ def plan_run(job: Job) -> Run:
         if path is not None and path.exists():
             relation = relate(path, job.identity(name), job.permission)
             if relation is Relation.SELECTION:
-                _check_finished(Store(path), can_polish(job.metrics[name]) and job.settings.polish)
+                polish = can_polish(job.metrics[name]) and job.settings.polish
+                _wait_until_finished(path, polish, job.settings.wait)
                 selections[name] = path
                 continue
             if relation is Relation.SAME:
@@ -288,14 +290,24 @@ def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
     )
 
 
-def _check_finished(store: Store, polish: bool) -> None:
-    """Raise unless a store is complete, so that some of its networks can be read."""
-    brief = store.effort.brief is not None
-    if store.missing() or ((polish or brief) and store.polished() is None):
-        raise StorageError(
-            f"{store.path} is not finished, and has networks that the cohort lacks. Finish it with "
-            "all of its networks first, or name those to drop in 'remove' (--remove)."
-        )
+def _wait_until_finished(path: Path, polish: bool, wait: float) -> None:
+    """Raise unless a store is complete, or soon is, so that some of its networks can be read."""
+    start = time.monotonic()
+    while True:
+        held = is_held(path)
+        if read_steadily(path, lambda store: _is_finished(store, polish)):
+            return
+        if not held or time.monotonic() - start >= wait:
+            raise StorageError(
+                f"{path} is not finished, and has networks that the cohort lacks. Finish it with "
+                "all of its networks first, or name those to drop in 'remove' (--remove)."
+            )
+        pause()
+
+
+def _is_finished(store: Store, polish: bool) -> bool:
+    polish = polish or store.effort.brief is not None
+    return not store.missing() and not (polish and store.polished() is None)
 
 
 def _release(opened: Mapping[str, TileStore]) -> None:

@@ -82,7 +82,11 @@ class Store:
         self.path = Path(path)
         self.root = read_header(self.path, "matrix", "cross")
         self.folder = self._generation(self.root.get("current", "")) if folder is None else folder
-        self._header = read_header(self.folder, "matrix", "cross")
+        # The first generation is in the store itself, whose attributes may have changed since.
+        own = self.folder != self.path
+        self._header = read_header(self.folder, "matrix", "cross") if own else self.root
+        if "labels" not in self._header:
+            raise StorageError(f"{self.folder} holds no distances any more.")
         self.id = str(self._header["id"])
         self.plan = plan_of(self._header)
         self.alignments: str | None = self._header["alignments"]

@@ -272,6 +272,14 @@ def _state_of(pid: int) -> tuple[str, int] | None:
     return words[0], int(words[19])
 
 
+def is_held(path: Path) -> bool:
+    """Return whether a run is working on a store."""
+    folder, now = path / FOLDER, time.time()
+    files = list(folder.iterdir()) if folder.is_dir() else []
+    found = ((Holder.of(file.name), now - _last_sign(file)) for file in files)
+    return any(holder is not None and holder.is_alive(silence) for holder, silence in found)
+
+
 def pause() -> None:
     """Wait before a look at a store that another run holds, not all runs equally long."""
     time.sleep(PAUSE * random.uniform(0.5, 1.5))
