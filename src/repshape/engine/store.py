@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,13 @@ class Store:
         self._header = read_header(self.folder, "matrix", "cross") if own else self.root
         if "labels" not in self._header:
             raise StorageError(f"{self.folder} holds no distances any more.")
+        with readable(self.folder / "zarr.json"):
+            self._read_header()
+        self.lease: Lease | None = None  # that of the run which opened the store to write
+        self._arrays: dict[tuple[int, str], SealedArray] = {}
+
+    def _read_header(self) -> None:
+        """Read the attributes of the generation, which raises anything if they are damaged."""
         self.id = str(self._header["id"])
         self.plan = plan_of(self._header)
         self.alignments: str | None = self._header["alignments"]
@@ -95,8 +102,7 @@ class Store:
         self.bounded = bool(self._header["bounded"])
         self.effort = Effort(**self._header["effort"])
         self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
-        self.lease: Lease | None = None  # that of the run which opened the store to write
-        self._arrays: dict[tuple[int, str], SealedArray] = {}
+        self._forms = array_forms(self._header)
 
     @cached_property
     def generations(self) -> list[Store]:
@@ -277,10 +283,6 @@ class Store:
             folder = self._layer(layer) / name
             self._arrays[key] = SealedArray(folder, self._forms[name], "tile", self.path)
         return self._arrays[key]
-
-    @cached_property
-    def _forms(self) -> dict[str, dict[str, Any]]:
-        return array_forms(self._header)
 
     def describe_arrays(self) -> None:
         """Write the files that describe the arrays again where they were deleted."""

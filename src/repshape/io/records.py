@@ -39,6 +39,8 @@ from repshape.responses.windows import window_words
 Network = Trials | Gaussians
 # Fields of a record that JSON holds as lists.
 TUPLES = ("conditions", "neurons", "positions", "window")
+# Fields that must be whole numbers.
+NUMBERS = ("n_conditions", "n_neurons", "n_bytes", "order", "revision")
 # Characters that the name of a folder may have, besides letters, digits and "_.-~".
 SAFE = " +,=()@"
 # Precedes the number of a revision in the name of a folder; no name of a network has it there.
@@ -113,6 +115,9 @@ class Record:
         fields = {key: fields[key] for key in cls.__dataclass_fields__}
         for noun in TUPLES:
             fields[noun] = None if fields[noun] is None else tuple(fields[noun])
+        for noun in NUMBERS:
+            if type(fields[noun]) is not int:
+                raise ValueError(f"its {noun} must be a whole number, not {fields[noun]!r}")
         return cls(**fields)
 
     @property

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
+from repshape.io.writing import writable
 from repshape.io.zarr import DurableStore, open_array, readable
 
 Array = npt.NDArray[Any]
@@ -93,7 +94,8 @@ class SealedArray:
     def describe(self) -> None:
         """Write the file that describes the array again if it was deleted."""
         if not (self.folder / "zarr.json").exists():
-            zarr.create_array(DurableStore(self.folder, within=self.root), **self.form)
+            with writable(self.folder, REWRITE):
+                zarr.create_array(DurableStore(self.folder, within=self.root), **self.form)
 
     def _region(self, place: Place) -> tuple[slice, ...]:
         sizes = zip(place, self.form["chunks"], self.form["shape"], strict=True)
