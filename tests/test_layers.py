@@ -22,6 +22,7 @@ LAYERS = (
     (
         "_arrays",
         "_compact",
+        "_doubt",
         "_joins",
         "_labels",
         "_memory",
@@ -37,7 +38,6 @@ LAYERS = (
     (
         "_core",
         "_native",
-        "_native_process",
         "_native_results",
         "_parallel",
         "coordinates",

@@ -56,7 +56,7 @@ def rate(
     alpha: float,
 ) -> FloatArray: ...
 def align(
-    x: Handle, y: Handle, options: Options
+    x: Handle, y: Handle, options: Options, starts: list[FloatArray]
 ) -> tuple[float, float, float, float, bool, int, int, int, FloatArray]: ...
 def align_pairs(
     networks: list[Handle],

@@ -177,9 +177,10 @@ def make_options(
     )
 
 
-def align(x: Any, y: Any, options: Options) -> Solution:
-    """Align y to x, two handles of the same kind."""
-    return Solution(*_core.align(x, y, options))
+def align(x: Any, y: Any, options: Options, starts: FloatArray | None = None) -> Solution:
+    """Align y to x, two handles of the same kind, from starts (S, s_y, s_x) if they are given."""
+    given = [] if starts is None else [np.ascontiguousarray(starts)]
+    return Solution(*_core.align(x, y, options, given))
 
 
 def align_pairs(

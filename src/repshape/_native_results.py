@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,8 +68,8 @@ class PairResults:
     n_composed: IndexArray | None = None
 
     @classmethod
-    def of(cls, found: Sequence[Solution], *, keep: bool) -> PairResults:
-        """Collect single solutions."""
+    def of(cls, found: Sequence[Any], *, keep: bool = False) -> PairResults:
+        """Collect single solutions, or alignments if their transforms are not kept."""
         return cls(
             distance=np.array([one.distance for one in found]),
             lower_bound=np.array([one.lower_bound for one in found]),
@@ -76,19 +77,6 @@ class PairResults:
             n_starts=np.array([one.n_starts for one in found], dtype=np.int64),
             n_agreeing=np.array([one.n_agreeing for one in found], dtype=np.int64),
             transforms=[one.transform for one in found] if keep else None,
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[PairResults]) -> PairResults:
-        """Collect the results of several lists of pairs, which all have transforms, or none."""
-        lists = [one.transforms for one in parts if one.transforms is not None]
-        return cls(
-            distance=np.concatenate([one.distance for one in parts]),
-            lower_bound=np.concatenate([one.lower_bound for one in parts]),
-            converged=np.concatenate([one.converged for one in parts]),
-            n_starts=np.concatenate([one.n_starts for one in parts]),
-            n_agreeing=np.concatenate([one.n_agreeing for one in parts]),
-            transforms=[core for one in lists for core in one] if lists else None,
         )
 
 

@@ -97,11 +97,6 @@ def warn_user(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-# When a search is in doubt. A lower bound this close to the distance, relative to it, proves that
-# the distance is minimal. Otherwise, that only one start found it tells something if there were at
-# least so many.
-PROVEN = 1e-6
-TELLING_STARTS = 8
 # Covariances of fewer trials per dimension than this are mostly noise.
 TRIALS_PER_DIMENSION = 2
 

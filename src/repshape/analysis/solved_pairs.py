@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from repshape._doubt import is_doubtful
 from repshape._native import PairResults
-from repshape.errors import PROVEN, TELLING_STARTS, InputError
+from repshape.errors import InputError
 from repshape.io.links import list_folder
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable
@@ -84,8 +85,7 @@ class SolvedPairs:
     def n_doubtful(self) -> int:
         """Number of pairs whose best alignment was found once only, and is not proven minimal."""
         distance, bound, starts, agreeing = self.numbers
-        proven = bound >= (1 - PROVEN) * distance
-        return int(np.sum((agreeing == 1) & (starts >= TELLING_STARTS) & ~proven))
+        return int(is_doubtful(distance, bound, starts, agreeing).sum())
 
 
 @dataclass

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape.errors import PROVEN, InputError, RepshapeError
+from repshape._doubt import PROVEN
+from repshape.errors import InputError, RepshapeError
 from repshape.io.csv import check_columns, csv_bytes, csv_cells, typed_cells
 from repshape.io.expansion import MaxBytes
 from repshape.io.json import json_text, plain

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import converted
+from repshape._doubt import is_doubtful
 from repshape._labels import find_label, find_labels, select_rows
-from repshape.errors import PROVEN, TELLING_STARTS, InputError
+from repshape.errors import InputError
 from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.summary import summarise
@@ -194,11 +195,7 @@ class DistanceMatrix:
         if self.n_starts is None or self.n_agreeing is None:
             return np.zeros(self.shape, dtype=bool)
         composed = np.zeros(self.shape) if self.n_composed is None else self.n_composed
-        once = (self.n_agreeing == 1) & (composed == 0) & (self.n_starts >= TELLING_STARTS)
-        once |= (self.n_agreeing == 0) & (composed == 1)
-        if self.lower_bounds is not None:
-            once &= ~(self.lower_bounds >= (1 - PROVEN) * self.values)
-        return np.asarray(once)
+        return is_doubtful(self.values, self.lower_bounds, self.n_starts, self.n_agreeing, composed)
 
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""

@@ -17,14 +17,10 @@ from repshape.groups import Group
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.alternation import Exploration, Found, Problem, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
+from repshape.solvers.policy import GROUP_OBJECTS
 from repshape.solvers.starts import mean_gain, tie_broken
 
 FloatArray = npt.NDArray[np.float64]
-
-# In a discrete group, alternation stops at many points, and starts agree more easily by chance: of
-# 200 pairs under signed permutations of three neurons, 4 of 8 missed the best 16 times, and these
-# numbers 3 times.
-HITS, FEWEST = 8, 24
 
 
 @dataclass(frozen=True)
@@ -125,16 +121,14 @@ class GroupSearch:
         suggestions = Correspondence(self.x.moments, self.y.moments, kept, rng)
         first = nearest(tie_broken(gain))
         starts = chain([first], suggest(nearest, suggestions, rng))
-        search = Exploration(
-            self.objective, nearest, tol, max_iter, hits=HITS, fewest=FEWEST, always_move=True
-        )
+        search = Exploration(self.objective, nearest, tol, max_iter, GROUP_OBJECTS)
         if n_starts == "auto":
             return search.run(starts, rng)
         return search.finish_all(islice(starts, int(n_starts)))
 
     def improve(self, starts: Sequence[FloatArray], tol: float, max_iter: int) -> Found:
         """Search from given starts (n_x, n_y) only."""
-        search = Exploration(self.objective, self.group.nearest, tol, max_iter)
+        search = Exploration(self.objective, self.group.nearest, tol, max_iter, GROUP_OBJECTS)
         return search.finish_all(self.group.nearest(start) for start in starts)
 
 

@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -16,10 +16,9 @@ import numpy.typing as npt
 from repshape import _native
 from repshape._arrays import count
 from repshape._compact import compact_repr
+from repshape._doubt import is_doubtful
 from repshape._labels import find_difference
 from repshape.errors import (
-    PROVEN,
-    TELLING_STARTS,
     InputError,
     InputTypeError,
     Rule,
@@ -38,6 +37,7 @@ from repshape.metrics.alternating import check_units
 from repshape.metrics.capabilities import Capabilities
 from repshape.metrics.few_trials import warn_of_few_trials
 from repshape.metrics.parameters import Parameters
+from repshape.metrics.prepared import Prepared
 from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
@@ -45,7 +45,7 @@ from repshape.responses.doubts import warn_if_transposed
 from repshape.responses.silent import with_silent_neurons
 
 FloatArray = npt.NDArray[np.float64]
-P = TypeVar("P", bound="Prepared")
+P = TypeVar("P", bound=Prepared)
 
 
 @compact_repr
@@ -94,13 +94,13 @@ class Alignment:
 
     @property
     def doubtful(self) -> bool:
-        """Whether one of eight starts or more found the best optimum, which is not proven to be it.
+        """True if only one of at least eight starts reached the best optimum and it is not proven.
 
         One of fewer starts says little. The default search makes fewer if the first ones agree,
         and for the largest pairs.
         """
-        proven = self.lower_bound >= (1 - PROVEN) * self.distance
-        return self.n_agreeing == 1 and self.n_starts >= TELLING_STARTS and not proven
+        found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
+        return bool(is_doubtful(*found))
 
     @property
     def transform(self) -> FloatArray:
@@ -110,33 +110,6 @@ class Alignment:
     def apply(self, responses: npt.ArrayLike) -> FloatArray:
         """Return ``responses @ transform`` without forming the matrix if it is huge."""
         return self._map.apply(np.asarray(responses, dtype=np.float64))
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A network prepared for one metric: everything that does not depend on its partner.
-
-    Attributes
-    ----------
-    phi : FittedPreprocess or None
-        The preprocessing, as fitted to this network.
-    n_conditions, n_neurons : int
-        Numbers of conditions, and of neurons after preprocessing.
-    conditions : tuple of str or None
-        Names of the conditions.
-    basis : array of shape (n, s) or None
-        Orthonormal columns: neurons = basis @ coordinates, with the s coordinates in which pairs
-        are solved. None if the coordinates are the neurons.
-    padded : bool
-        Whether the group acts on a space of more neurons than the network has.
-    """
-
-    phi: FittedPreprocess | None
-    n_conditions: int
-    n_neurons: int
-    conditions: tuple[str, ...] | None
-    basis: FloatArray | None = field(default=None, kw_only=True)
-    padded: bool = field(default=False, kw_only=True)
 
 
 class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
@@ -227,9 +200,31 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:
         """Do all work on one preprocessed network that its pairs share."""
 
-    @abstractmethod
+    def _solve_pair(self, x: P, y: P) -> _native.Solution:
+        """Solve one pair, with the transform in the coordinates of the prepared networks."""
+        raise NotImplementedError(f"{type(self).__name__} has no _solve_pair")
+
+    def _transform(self, found: _native.Solution, x: P, y: P) -> Transform:
+        """Return the transform of a solution."""
+        return prepared_transform(found.transform, x, y, self.group)
+
     def _align_prepared(self, x: P, y: P) -> Alignment:
-        """Solve one pair."""
+        """Return the alignment of two prepared networks with the same conditions."""
+        return self._alignment(self._solve_pair(x, y), x, y)
+
+    def _alignment(self, found: _native.Solution, x: P, y: P) -> Alignment:
+        return Alignment(
+            distance=found.distance,
+            lower_bound=found.lower_bound,
+            mean_distance=found.mean_distance,
+            covariance_distance=found.covariance_distance,
+            converged=found.converged,
+            n_iterations=found.n_iterations,
+            n_starts=found.n_starts,
+            n_agreeing=found.n_agreeing,
+            _map=self._transform(found, x, y),
+            _phi=(x.phi, y.phi),
+        )
 
     def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         """Return the distance under a fixed transform that maps all of y into x."""
@@ -265,9 +260,13 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
             check_units(network)
         return self._prepare(network, phi)
 
+    def _check_comparable(self, x: Any, y: Any) -> None:
+        """Raise unless two networks, prepared or not, have the same conditions."""
+        check_same_conditions(x, y)
+
     def align_prepared(self, x: P, y: P) -> Alignment:
         """Return the alignment of two prepared networks."""
-        check_same_conditions(x, y)
+        self._check_comparable(x, y)
         return self._align_prepared(x, y)
 
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
@@ -279,7 +278,7 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         """
         self._validate_parameters()
         networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
-        check_same_conditions(*networks)
+        self._check_comparable(*networks)
         warn_of_few_trials([self], networks, ["x", "y"])
         first, second = (self._prepare_checked(network) for network in networks)
         found = self._align_prepared(first, second)
@@ -299,7 +298,8 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     def solve_pairs(self, prepared: Sequence[P], pairs: npt.ArrayLike) -> _native.PairResults:
         """Solve many pairs of prepared networks, given as rows of two indices."""
         index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
-        return pair_results([self.align_prepared(prepared[i], prepared[j]) for i, j in index])
+        found = [self.align_prepared(prepared[i], prepared[j]) for i, j in index]
+        return _native.PairResults.of(found)
 
     def score(self, alignment: Alignment, x: NetworkLike, y: NetworkLike) -> float:
         """Return the distance of held-out responses under an alignment found on other responses.
@@ -308,7 +308,7 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         """
         self._validate_parameters()
         networks = [self._read(x, "x"), self._read(y, "y")]
-        check_same_conditions(*networks)
+        self._check_comparable(*networks)
         for k, phi in enumerate(alignment._phi):
             if phi is not None:
                 networks[k] = phi.apply(networks[k])
@@ -339,18 +339,6 @@ def in_one_space(metric: Any, networks: Iterable[Any]) -> Any:
             known = getattr(network, "n_neurons", None)
             sizes.append(metric._read(network).n_neurons if known is None else int(known))
     return metric.for_sizes(sizes) if sizes else metric
-
-
-def pair_results(found: Sequence[Alignment], *, keep: bool = False) -> _native.PairResults:
-    """Collect alignments of single pairs, with the cores of their transforms if asked for."""
-    return _native.PairResults(
-        distance=np.array([a.distance for a in found]),
-        lower_bound=np.array([a.lower_bound for a in found]),
-        converged=np.array([a.converged for a in found], dtype=bool),
-        n_starts=np.array([a.n_starts for a in found], dtype=np.int64),
-        n_agreeing=np.array([a.n_agreeing for a in found], dtype=np.int64),
-        transforms=[a._map.core for a in found] if keep else None,
-    )
 
 
 def prepared_transform(core: FloatArray, x: Prepared, y: Prepared, group: str | Group) -> Transform:

@@ -15,8 +15,9 @@ from repshape._arrays import condition_weights, extreme_unit
 from repshape.coordinates.positions import Blocks, spectra
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import FREE_COORDINATES, GROUPS, spare_neurons
-from repshape.metrics.base import Alignment, pair_results, prepared_transform
+from repshape.metrics.base import Alignment
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.prepared import OrderedPair
 from repshape.metrics.process import PositionShapeMetric, PreparedPositions
 from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance
@@ -160,34 +161,23 @@ class ConvShapeMetric(PositionShapeMetric):
             )
         return found
 
-    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+    def _in_bulk(self, prepared: Sequence[PreparedNative], index: _native.IndexArray) -> bool:
+        return not self.shifts and super()._in_bulk(prepared, index)
+
+    def _align_prepared(self, x: Any, y: Any) -> Alignment:
         if not self.shifts:
             return super()._align_prepared(x, y)
-        return self._align_shifted(x, y, None)
+        found, shift = self._solve_shifted(x, y, None)
+        plain = self._alignment(found, x, y)
+        given = {one.name: getattr(plain, one.name) for one in fields(plain)}
+        return ShiftedAlignment(**given, shift=shift)
 
-    def solve_pairs(
-        self,
-        prepared: Sequence[PreparedNative],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
-        brief: int | None = None,
-    ) -> _native.PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices.
-
-        The parameters are those of `NativeShapeMetric.solve_pairs`; with shifts, every search is
-        complete.
-        """
+    def _solve_pair(
+        self, x: Any, y: Any, starts: FloatArray | None = None, brief: int | None = None
+    ) -> _native.Solution:
         if not self.shifts:
-            return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
-        index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
-        given = [None] * len(index) if starts is None else list(starts)
-        found = [
-            self._align_shifted(prepared[i], prepared[j], one)
-            for (i, j), one in zip(index, given, strict=True)
-        ]
-        return pair_results(found, keep=keep)
+            return super()._solve_pair(x, y, starts, brief)
+        return self._solve_shifted(x, y, starts)[0]  # every search is complete
 
     def score(self, alignment: Alignment, x: Any, y: Any) -> float:
         """Return the distance of held-out responses under an alignment found on other responses.
@@ -196,45 +186,29 @@ class ConvShapeMetric(PositionShapeMetric):
         """
         self._validate_parameters()
         shift = getattr(alignment, "shift", (0, 0))
-        return super().score(alignment, x, rolled(self._read(y, "y"), shift))
+        moved: Any = rolled(self._read(y, "y"), shift)
+        return super().score(alignment, x, moved)
 
-    def _align_shifted(self, x: Any, y: Any, starts: FloatArray | None) -> ShiftedAlignment:
-        swapped = y.native < x.native  # so that both orders solve the same problems
-        still, moving = (y, x) if swapped else (x, y)
+    def _solve_shifted(
+        self, x: Any, y: Any, starts: FloatArray | None
+    ) -> tuple[_native.Solution, Shift]:
+        """Return the best solution over shifts of y, and its shift."""
+        pair = OrderedPair(x, y)
+        still, moving = pair.first, pair.second
         unit = self._unit(still, moving)
         bounds = self._shift_bounds(still, moving, unit)
 
-        def solve(shift: Shift) -> Alignment:
+        def solve(shift: Shift) -> _native.Solution:
             moved = self._shifted(moving, shift)
-            first, second = (moved, still) if swapped else (still, moved)
-            return self._solve_one(first, second, starts)
+            first, second = (moved, still) if pair.swapped else (still, moved)
+            return super(ConvShapeMetric, self)._solve_pair(first, second, starts)
 
         slack = ROUNDING * (self._total(still, unit) + self._total(moving, unit))
         found, shift, least = search_shifts(bounds, solve, slack, unit)
-        if swapped:  # a shift of one network is the opposite shift of the other
+        if pair.swapped:  # a shift of one network is the opposite shift of the other
             shift = (-shift[0]) % bounds.shape[0], (-shift[1]) % bounds.shape[1]
-        given = {one.name: getattr(found, one.name) for one in fields(Alignment)}
-        given["lower_bound"] = min(found.distance, unit * float(np.sqrt(max(least, 0.0))))
-        return ShiftedAlignment(**given, shift=shift)
-
-    def _solve_one(self, x: Any, y: Any, starts: FloatArray | None) -> Alignment:
-        if starts is None:
-            return super()._align_prepared(x, y)
-        tried = super().solve_pairs([x, y], [[0, 1]], starts=[starts], keep=True)
-        core = (tried.transforms or [])[0]
-        nan = float("nan")
-        return Alignment(
-            distance=float(tried.distance[0]),
-            lower_bound=float(tried.lower_bound[0]),
-            mean_distance=nan,
-            covariance_distance=nan,
-            converged=bool(tried.converged[0]),
-            n_iterations=0,
-            n_starts=len(starts),
-            n_agreeing=int(tried.n_agreeing[0]),
-            _map=prepared_transform(core, x, y, self.group),
-            _phi=(x.phi, y.phi),
-        )
+        bound = min(found.distance, unit * float(np.sqrt(max(least, 0.0))))
+        return replace(found, lower_bound=bound), shift
 
     def _shifted(self, prepared: PreparedPositions, shift: Shift) -> PreparedPositions:
         if shift == (0, 0):
@@ -298,8 +272,8 @@ class ConvShapeMetric(PositionShapeMetric):
 
 
 def search_shifts(
-    bounds: FloatArray, solve: Callable[[Shift], Alignment], slack: float, unit: float = 1.0
-) -> tuple[Alignment, Shift, float]:
+    bounds: FloatArray, solve: Callable[[Shift], _native.Solution], slack: float, unit: float = 1.0
+) -> tuple[_native.Solution, Shift, float]:
     """Solve shifts in the order of their bounds until no other one can be better.
 
     Parameters
@@ -307,7 +281,7 @@ def search_shifts(
     bounds : array of shape (height, width)
         Lower bounds of the squared distances.
     solve : callable
-        Maps a shift to its alignment.
+        Maps a shift to its solution.
     slack : float
         Squared distances that differ by less are equal.
     unit : float
@@ -315,9 +289,9 @@ def search_shifts(
 
     Returns
     -------
-    The best alignment, its shift, and a lower bound of the squared distance over all shifts.
+    The best solution, its shift, and a lower bound of the squared distance over all shifts.
     """
-    best: tuple[Alignment, Shift] | None = None
+    best: tuple[_native.Solution, Shift] | None = None
     least = np.inf
     for solved, place in enumerate(np.argsort(bounds, axis=None, kind="stable").tolist()):
         limit = float(bounds.flat[place])

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest, extreme_unit, name_condition
+from repshape._native import Solution
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+from repshape.metrics.base import ShapeMetric
 from repshape.metrics.capabilities import BoundFeatures, weighted_features
+from repshape.metrics.prepared import OrderedPair, Prepared
 from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -22,13 +24,11 @@ from repshape.reference.alternation import alternate
 from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
 from repshape.reference.ground import GROUND_METRICS, symmetric_log
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import SAME_OPTIMUM
 from repshape.solvers.descent import Turned, descend_group
+from repshape.solvers.policy import COVARIANCES, count_agreeing
 from repshape.solvers.starts import make_starts
 
 FloatArray = npt.NDArray[np.float64]
-# Number of starts that "auto" tries.
-AUTO_STARTS = 16
 # Covariances whose smallest eigenvalue is below this fraction of the largest are singular.
 SINGULAR = 1e-12
 # Decimal digits by which covariances may differ where one is multiplied by the other's inverse.
@@ -46,6 +46,10 @@ class PreparedCovariances(Prepared):
     covariances: FloatArray
     matrices: FloatArray
     key: str
+
+    def precedes(self, other: PreparedCovariances) -> bool:
+        """Return whether the network comes first in its pairs."""
+        return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
 class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
@@ -189,29 +193,25 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
                 "covariance='ledoit-wolf', or ground='root-frobenius'."
             )
 
-    def _align_prepared(self, x: PreparedCovariances, y: PreparedCovariances) -> Alignment:
+    def _solve_pair(self, x: PreparedCovariances, y: PreparedCovariances) -> Solution:
         self._check_sizes(x, y)
         self._check_ratios(x, y)
-        swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
-        first, second = (y, x) if swapped else (x, y)
-        starts = self._starts(first, second)
-        found = [self._solve(first, second, T) for T in starts]
+        pair = OrderedPair(x, y)
+        first, second = pair.first, pair.second
+        found = [self._solve(first, second, T) for T in self._starts(first, second)]
         best = min(found, key=lambda one: one.cost)
-        T = best.transform
-        means, noise = self._parts(first, second, T)
+        means, noise = self._parts(first, second, best.transform)
         distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
-        margin = SAME_OPTIMUM * distance**2 + self.tol * abs(best.cost)
-        return Alignment(
+        return Solution(
             distance=distance,
             lower_bound=min(distance, self._bound(first, second)),
             mean_distance=float(np.sqrt(means)),
             covariance_distance=float(np.sqrt(noise)),
             converged=best.converged,
             n_iterations=best.n_iterations,
-            n_starts=len(starts),
-            n_agreeing=sum(one.cost <= best.cost + margin for one in found),
-            _map=Transform(np.ascontiguousarray(T if swapped else T.T)),
-            _phi=(x.phi, y.phi),
+            n_starts=len(found),
+            n_agreeing=count_agreeing([one.cost for one in found], distance**2, self.tol),
+            transform=pair.outward(best.transform),
         )
 
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
@@ -250,7 +250,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         starts = [oracle(mean_term(x.means, y.means, weights))]
         if self.group == "identity":
             return starts
-        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts)
+        count = COVARIANCES.most if self.n_starts == "auto" else int(self.n_starts)
         axes = [
             np.linalg.eigh(np.einsum("m,mij->ij", weights, one.covariances))[1][:, ::-1]
             for one in (x, y)

@@ -16,16 +16,15 @@ from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import EnergyObjective, Statistics
-from repshape.metrics.base import Alignment, signed_root
-from repshape.metrics.native import PreparedNative
+from repshape.metrics.base import signed_root
+from repshape.metrics.native import NativeShapeMetric, PreparedNative, PreparedSoft, rescaled
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
     EnergySoftProblem,
-    PreparedSoft,
-    SoftShapeMetric,
 )
 from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.reference.energy import within_terms
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.correspondence import Moments, spread_conditions
 
@@ -74,7 +73,7 @@ def _in_unit(network: PreparedNative, unit: float, q: float) -> PreparedNative:
     return replace(network, native=handle, tiny=None)
 
 
-class EnergyShapeMetric(SoftShapeMetric):
+class EnergyShapeMetric(NativeShapeMetric):
     r"""Energy distance between networks, minimised over a group.
 
     .. math:: d_q(x, y)^2 = \min_T \sum_m w_m \left[ E |X_m - T Y_m|^q
@@ -222,42 +221,22 @@ class EnergyShapeMetric(SoftShapeMetric):
             tiny=tiny,
         )
 
-    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+    def _solve_pair(
+        self,
+        x: PreparedNative,
+        y: PreparedNative,
+        starts: FloatArray | None = None,
+        brief: int | None = None,
+    ) -> _native.Solution:
         unit = _common_unit(x, y)
         if unit == 1 or self.group == "soft":  # which has units of its own
-            return super()._align_prepared(x, y)
-        found = super()._align_prepared(*(_in_unit(one, unit, self.q) for one in (x, y)))
-        gain = unit ** (self.q / 2)
-        return replace(found, distance=gain * found.distance, lower_bound=gain * found.lower_bound)
+            return super()._solve_pair(x, y, starts, brief)
+        x, y = (_in_unit(one, unit, self.q) for one in (x, y))
+        return rescaled(super()._solve_pair(x, y, starts, brief), unit ** (self.q / 2))
 
-    def solve_pairs(
-        self,
-        prepared: Sequence[PreparedNative],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
-        brief: int | None = None,
-    ) -> _native.PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices.
-
-        The parameters are those of `NativeShapeMetric.solve_pairs`.
-        """
-        index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-        units = [_common_unit(prepared[i], prepared[j]) for i, j in index.tolist()]
-        if self.group == "soft" or all(unit == 1 for unit in units):
-            return super().solve_pairs(prepared, index, starts=starts, keep=keep, brief=brief)
-        parts = []
-        for k, unit in enumerate(units):
-            two = [prepared[one] for one in index[k]]
-            if unit != 1:
-                two = [_in_unit(one, unit, self.q) for one in two]
-            given = None if starts is None else [starts[k]]
-            one = super().solve_pairs(two, [[0, 1]], starts=given, keep=keep, brief=brief)
-            gain = unit ** (self.q / 2)
-            scaled = replace(one, distance=gain * one.distance, lower_bound=gain * one.lower_bound)
-            parts.append(scaled)
-        return _native.PairResults.joined(parts)
+    def _in_bulk(self, prepared: Sequence[PreparedNative], index: _native.IndexArray) -> bool:
+        units = (_common_unit(prepared[i], prepared[j]) for i, j in index.tolist())
+        return super()._in_bulk(prepared, index) and all(unit == 1 for unit in units)
 
     def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> EnergySoftProblem:
         weights, unbiased = self._weights(x.n_conditions), self.estimator == "u"
@@ -294,12 +273,12 @@ class EnergyShapeMetric(SoftShapeMetric):
         still = _native.make_samples(first.pooled, first.n_trials, n, self.q)
         moved = _native.make_samples(fixed.apply(second.pooled), second.n_trials, n, self.q)
         loss = _native.energy_loss(still, moved, np.eye(n), weights, self.q)
-        biased, correction = 0.0, 0.0
-        for net, trials in ((still, first), (moved, second)):
-            halves = 0.5 * weights * net.within[0]
-            biased += halves.sum()
-            if self.estimator == "u":
-                correction += (halves / (trials.n_trials - 1)).sum()
+        unbiased = self.estimator == "u"
+        terms = [
+            within_terms(net.within[0], trials.n_trials, weights, unbiased)
+            for net, trials in ((still, first), (moved, second))
+        ]
+        biased, correction = (sum(one) for one in zip(*terms, strict=True))
         return float(unit ** (self.q / 2)) * signed_root(max(loss - biased, 0.0) - correction)
 
 

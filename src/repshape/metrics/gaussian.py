@@ -18,7 +18,9 @@ from repshape.metrics.alternating import GaussianObjective, Statistics
 from repshape.metrics.base import warm_start
 from repshape.metrics.capabilities import BoundFeatures, response_norm, weighted_features
 from repshape.metrics.native import (
+    NativeShapeMetric,
     PreparedNative,
+    PreparedSoft,
     gaussian_coordinates,
     gaussian_handle,
     gaussian_moments,
@@ -28,8 +30,6 @@ from repshape.metrics.rules import SEARCH_RULES
 from repshape.metrics.soft import (
     SOFT_RULE,
     GaussianSoftProblem,
-    PreparedSoft,
-    SoftShapeMetric,
 )
 from repshape.moments import (
     CovarianceEstimator,
@@ -44,7 +44,7 @@ from repshape.solvers.starts import mean_gain
 FloatArray = npt.NDArray[np.float64]
 
 
-class GaussianShapeMetric(SoftShapeMetric):
+class GaussianShapeMetric(NativeShapeMetric):
     r"""Distance between networks with Gaussian responses, minimised over a group.
 
     .. math:: d_a(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -269,10 +269,7 @@ class GaussianShapeMetric(SoftShapeMetric):
         A, C = A / unit, C / unit
         moved = np.swapaxes(fixed.apply(np.swapaxes(C, 1, 2)), 1, 2)
         gap = weights @ ((net_x.means / unit - fixed.apply(net_y.means / unit)) ** 2).sum(1)
-        P = reference.polar(np.swapaxes(A, 1, 2) @ moved)
-        wide = A.shape[2] <= C.shape[2]
-        residual = A @ P - moved if wide else A - moved @ np.swapaxes(P, 1, 2)
-        bures = weights @ (residual**2).sum((1, 2))
+        bures = reference.bures_residual(A, moved, weights)
         return unit * float(np.sqrt(self.alpha * gap + (2 - self.alpha) * bures))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,14 @@ import numpy.typing as npt
 from repshape import _native
 from repshape._arrays import condition_weights
 from repshape.coordinates.factors import Factors, coordinates_for
-from repshape.groups import Group
+from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GroupSearch, Objective, Statistics, check_sizes
-from repshape.metrics.base import (
-    Alignment,
-    Prepared,
-    ShapeMetric,
-    check_same_conditions,
-    prepared_transform,
-    signed_root,
-)
+from repshape.metrics.base import ShapeMetric, signed_root
+from repshape.metrics.prepared import OrderedPair, Prepared
+from repshape.metrics.soft import distance_at, match, refuse_padding
 from repshape.moments import estimate_moments, estimate_without_warning
 from repshape.responses import Gaussians, Trials
+from repshape.solvers.soft import SoftProblem
 from repshape.solvers.starts import count_starts, make_starts
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,10 +43,30 @@ class PreparedNative(Prepared):
     statistics: Statistics | None = field(default=None, kw_only=True)
     tiny: Any = field(default=None, kw_only=True)
 
+    def precedes(self, other: Any) -> bool:
+        """Return whether the network comes first in its pairs."""
+        return bool(self.native < other.native)
+
+
+@dataclass(frozen=True)
+class PreparedSoft(PreparedNative):
+    """A network for soft matching: a handle for the case of equal sizes, and its responses.
+
+    Attributes
+    ----------
+    responses : Factors, or list of arrays of shape (L_m, n)
+    """
+
+    responses: Any
+
+    def precedes(self, other: Any) -> bool:
+        """Return whether the network comes first in its pairs, which differ in size."""
+        return bool(self.n_neurons > other.n_neurons)
+
 
 def spans_part(basis: FloatArray | None, padded: bool) -> bool:
     """Return whether coordinates span fewer dimensions than the space in which a group acts."""
-    return padded or (basis is not None and basis.shape[0] != basis.shape[1])
+    return padded or (basis is not None and len(basis) != basis.shape[1])
 
 
 def gaussian_moments(metric: Any, network: Trials | Gaussians) -> Gaussians:
@@ -119,24 +135,76 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             )
         )
 
-    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        refuse_padding(self)
+
+    def _solve_pair(
+        self,
+        x: PreparedNative,
+        y: PreparedNative,
+        starts: FloatArray | None = None,
+        brief: int | None = None,
+    ) -> _native.Solution:
+        """Solve one pair, from its own starts or from given ones (S, s_y, s_x)."""
+        if self.group == "soft":
+            return self._match_softly(x, y, starts)
         if isinstance(self.group, Group):
-            found = self._search_group(self.group, x, y)
-        else:
-            size = max(x.native.neurons, y.native.neurons)
-            found = _native.align(x.native, y.native, self.search_options(x.n_conditions, size))
-        return Alignment(
-            distance=found.distance,
-            lower_bound=found.lower_bound,
-            mean_distance=found.mean_distance,
-            covariance_distance=found.covariance_distance,
-            converged=found.converged,
-            n_iterations=found.n_iterations,
-            n_starts=found.n_starts,
-            n_agreeing=found.n_agreeing,
-            _map=prepared_transform(found.transform, x, y, self.group),
-            _phi=(x.phi, y.phi),
+            return self._search_group(self.group, x, y, starts)
+        size = max(x.native.neurons, y.native.neurons)
+        options = self.search_options(x.n_conditions, size)
+        if brief is not None:
+            options.shorten(brief)
+        return _native.align(x.native, y.native, options, starts)
+
+    def _in_bulk(self, prepared: Sequence[PreparedNative], index: _native.IndexArray) -> bool:
+        """Return whether the core can solve all pairs at once."""
+        return self.group != "soft" and not isinstance(self.group, Group)
+
+    def _soft_problem(self, x: Any, y: Any) -> SoftProblem:
+        """Return the problem of soft matching for two prepared networks."""
+        raise NotImplementedError(f"{type(self).__name__} has no soft matching")
+
+    def _permutation_scale(self, n: int) -> float:
+        """Return the factor that converts a permutation distance into a soft-matching distance."""
+        raise NotImplementedError(f"{type(self).__name__} has no soft matching")
+
+    def _match_softly(
+        self, x: PreparedNative, y: PreparedNative, starts: FloatArray | None
+    ) -> _native.Solution:
+        """Solve a pair by transport between neurons; transforms are plans times n_x, transposed."""
+        if x.n_neurons == y.n_neurons:  # a best plan is a permutation divided by n
+            permuted = self.with_parameters(group="permutation")
+            found = permuted._solve_pair(x, y, starts)
+            return rescaled(found, self._permutation_scale(x.n_neurons))
+        pair = OrderedPair(x, y)
+        problem = self._soft_problem(pair.first, pair.second)
+        plans = None if starts is None else [pair.inward(one / x.n_neurons) for one in starts]
+        found = match(
+            problem,
+            plans,
+            self.n_starts,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=self.random_state,
         )
+        return replace(found, transform=x.n_neurons * pair.outward(found.transform))
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        if self.group != "soft":
+            return super()._evaluate(x, y, fixed)
+        problem = self._soft_problem(self._prepare(x, None), self._prepare(y, None))
+        return distance_at(problem, fixed.core.T / fixed.core.shape[1])
+
+    def _rate_plans(
+        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return what the search maximises at each start of each pair."""
+        rated = []
+        for (i, j), transforms in zip(np.asarray(pairs).reshape(-1, 2), starts, strict=True):
+            problem, n_x = self._soft_problem(prepared[i], prepared[j]), prepared[i].n_neurons
+            rated.append(np.array([problem.at(one.T / n_x)[0] for one in transforms]))
+        return rated
 
     def _search_group(
         self,
@@ -147,8 +215,8 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
     ) -> _native.Solution:
         """Solve a pair under a group that is an object, from its own starts or (S, n_y, n_x)."""
         check_sizes(group, x.n_neurons, y.n_neurons)
-        swapped = y.native < x.native  # the larger network first, then by content
-        first, second = (y, x) if swapped else (x, y)
+        pair = OrderedPair(x, y)
+        first, second = pair.first, pair.second
         if first.statistics is None or second.statistics is None:
             raise AssertionError("networks for such a group are prepared with their statistics")
         weights = self._weights(x.n_conditions)
@@ -158,8 +226,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         if starts is None:
             found = search.run(self.n_starts, *limits, int(self.random_state))
         else:
-            given = [one if swapped else np.ascontiguousarray(one.T) for one in starts]
-            found = search.improve(given, *limits)
+            found = search.improve([pair.inward(one) for one in starts], *limits)
         # All isometries are orthogonal, and so is their lower bound. What an unbiased estimate
         # subtracts from the squared distance is part of it.
         loose = self.with_parameters(n_starts=1)
@@ -177,7 +244,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             n_iterations=len(found.best.values),
             n_starts=found.n_starts,
             n_agreeing=found.n_agreeing if starts is None else 0,
-            transform=T if swapped else np.ascontiguousarray(T.T),
+            transform=pair.outward(T),
         )
 
     def solve_pairs(
@@ -201,16 +268,17 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         keep : bool
             Whether to return the transforms.
         brief : int, optional
-            Search briefly where the metric chooses the number of starts: this many of them.
+            Search briefly where the metric chooses the number of starts: this many of them. Groups
+            that are searched in Python ("soft", and objects) have no brief search.
         """
         index = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         used = [prepared[k] for k in np.unique(index)]
         for network in used[1:]:
-            check_same_conditions(used[0], network)
-        if isinstance(self.group, Group):
+            self._check_comparable(used[0], network)
+        if not self._in_bulk(prepared, index):
             given = [None] * len(index) if starts is None else starts
             found = [
-                self._search_group(self.group, prepared[i], prepared[j], one)
+                self._solve_pair(prepared[i], prepared[j], one, brief)
                 for (i, j), one in zip(index.tolist(), given, strict=True)
             ]
             return _native.PairResults.of(found, keep=keep)
@@ -222,3 +290,14 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
                 one.shorten(brief)
         handles = [network.native for network in prepared]
         return _native.align_pairs(handles, index, options, starts, keep=keep)
+
+
+def rescaled(found: _native.Solution, gain: float) -> _native.Solution:
+    """Return a solution with all distances multiplied by a factor."""
+    return replace(
+        found,
+        distance=gain * found.distance,
+        lower_bound=gain * found.lower_bound,
+        mean_distance=gain * found.mean_distance,
+        covariance_distance=gain * found.covariance_distance,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -24,7 +24,6 @@ from repshape.coordinates.positions import (
 from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import Transform
 from repshape.metrics.alternating import Objective
-from repshape.metrics.base import Alignment
 from repshape.metrics.native import (
     NativeShapeMetric,
     PreparedNative,
@@ -139,45 +138,9 @@ class PositionShapeMetric(NativeShapeMetric):
     def _objective(self, x: PreparedNative, y: PreparedNative) -> Objective:
         raise NotImplementedError("only the groups with a name are searched")
 
-    def align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
-        """Return the alignment of two prepared networks."""
+    def _check_comparable(self, x: Any, y: Any) -> None:
         check_same_positions(x, y)
-        return super().align_prepared(x, y)
-
-    def align(self, x: Any, y: Any) -> Alignment:
-        """Return the best alignment of ``y`` to ``x``."""
-        return super().align(*self._read_pair(x, y))
-
-    def score(self, alignment: Alignment, x: Any, y: Any) -> float:
-        """Return the distance of held-out responses under an alignment found on other responses.
-
-        The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
-        """
-        return super().score(alignment, *self._read_pair(x, y))
-
-    def _read_pair(self, x: Any, y: Any) -> tuple[Any, Any]:
-        self._validate_parameters()
-        networks = self._read(x, "x"), self._read(y, "y")
-        check_same_positions(*networks)
-        return networks
-
-    def solve_pairs(
-        self,
-        prepared: Sequence[PreparedNative],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
-        brief: int | None = None,
-    ) -> _native.PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices.
-
-        The parameters are those of `NativeShapeMetric.solve_pairs`.
-        """
-        used = np.unique(np.asarray(pairs, dtype=np.int64))
-        for k in used[1:]:
-            check_same_positions(prepared[used[0]], prepared[k])
-        return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
+        super()._check_comparable(x, y)
 
     def _evaluate(self, x: Any, y: Any, fixed: Transform) -> float:
         if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network

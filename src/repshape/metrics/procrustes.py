@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights, digest, extreme_unit
+from repshape._native import Solution
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import (
     FREE_COORDINATES,
     Group,
     Transform,
-    nearest_orthogonal,
-    oracle,
     padded_permutation,
     spare_neurons,
 )
 from repshape.metrics.alternating import check_sizes
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, prepared_transform
+from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.metrics.capabilities import BoundFeatures
+from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
 from repshape.metrics.rules import PADDING_RULE, PREPROCESS_RULE
 from repshape.metrics.soft import SOFT_RULE, on_pairs, refuse_padding
 from repshape.preprocess import FittedPreprocess, Preprocess
@@ -52,6 +52,10 @@ class PreparedMeans(Prepared):
 
     rows: FloatArray
     key: str
+
+    def precedes(self, other: PreparedMeans) -> bool:
+        """Return whether the network comes first in its pairs."""
+        return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
 class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
@@ -253,12 +257,11 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         padded = self._is_padded(network.n_neurons)
         return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis, padded=padded)
 
-    def _align_prepared(self, x: PreparedMeans, y: PreparedMeans) -> Alignment:
-        # The residual is in the space of the larger network.
-        swapped = (x.n_neurons, x.key) < (y.n_neurons, y.key)
-        gap, distance, fixed = self._solve(y, x) if swapped else self._solve(x, y)
+    def _solve_pair(self, x: PreparedMeans, y: PreparedMeans) -> Solution:
+        pair = OrderedPair(x, y)  # the residual is in the space of the larger network
+        gap, distance, T = self._solve(pair.first, pair.second)
         used = np.count_nonzero(condition_weights(self.weights, x.n_conditions))
-        return Alignment(
+        return Solution(
             distance=distance,
             lower_bound=distance,
             mean_distance=gap / float(np.sqrt(used)),
@@ -267,23 +270,29 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             n_iterations=1,
             n_starts=1,
             n_agreeing=1,
-            _map=_reversed(fixed, self.group) if swapped else fixed,
-            _phi=(x.phi, y.phi),
+            transform=pair.outward(x.n_neurons * T if self.group == "soft" else T),
         )
 
-    def _solve(self, x: PreparedMeans, y: PreparedMeans) -> tuple[float, float, Transform]:
-        """Return |X - YT|, the distance, and T, for an x of no fewer neurons than y.
+    def _transform(self, found: Solution, x: PreparedMeans, y: PreparedMeans) -> Transform:
+        """Return the transform, completed in the same way for both orders of the pair."""
+        pair = OrderedPair(x, y)
+        if not pair.swapped or self.group == "soft":
+            return super()._transform(found, x, y)
+        core = np.ascontiguousarray(found.transform.T)
+        return prepared_transform(core, pair.first, pair.second, self.group).reversed()
+
+    def _solve(self, x: PreparedMeans, y: PreparedMeans) -> tuple[float, float, FloatArray]:
+        """Return |X - YT|, the distance, and T or the plan, for an x of no fewer neurons than y.
 
         Any transform that maximises <X, YT> minimises both distances.
         """
         G = _near_one(x.rows).T @ _near_one(y.rows)
         if self.group == "soft":
             P = best_plan(G)
-            return *self._measure(*on_pairs(x.rows, y.rows, P)), Transform(x.n_neurons * P.T)
-        core, n_x = self._best_transform(x, y, G).T, x.rows.shape[1]
-        rows = np.pad(x.rows, ((0, 0), (0, core.shape[1] - n_x)))
-        gap, distance = self._measure(rows, y.rows @ core, y.rows)
-        return gap, distance, prepared_transform(core[:, :n_x], x, y, self.group)
+            return *self._measure(*on_pairs(x.rows, y.rows, P)), P
+        T, n_x = self._best_transform(x, y, G), x.rows.shape[1]
+        rows = np.pad(x.rows, ((0, 0), (0, len(T) - n_x)))
+        return *self._measure(rows, y.rows @ T.T, y.rows), T[:n_x]
 
     def _best_transform(self, x: PreparedMeans, y: PreparedMeans, G: FloatArray) -> FloatArray:
         """Return the T that maximises <T, G>, with rows for silent neurons of x if necessary."""
@@ -292,11 +301,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         spare = spare_neurons(self.pad_to, x.n_neurons, y.n_neurons)
         if self.group == "permutation" and spare:
             return padded_permutation(G, spare)
-        # If a dimension is without responses, flipping it turns any orthogonal transform into a
-        # rotation.
-        whole = x.n_neurons == y.n_neurons == len(G) and not x.padded
-        free = self.group == "rotation" and not whole
-        return nearest_orthogonal(G) if free else oracle(self.group)(G)
+        return pair_oracle(self.group, x, y, G.shape)(G)
 
     def _measure(self, x: FloatArray, moved: FloatArray, y: FloatArray) -> tuple[float, float]:
         """Return |X - YT| and the distance, given X, YT and Y."""
@@ -320,14 +325,6 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             _check_angle(X)
             _check_angle(Y)
         return self._measure(X, fixed.apply(Y), Y)[1]
-
-
-def _reversed(fixed: Transform, group: str | Group) -> Transform:
-    """Return the transform in the other direction; that of a plan is divided by its masses."""
-    if group != "soft":
-        return fixed.reversed()
-    n_y, n_x = fixed.shape
-    return Transform(np.ascontiguousarray(fixed.core.T * (n_y / n_x)))
 
 
 def _few_coordinates(rows: FloatArray) -> tuple[FloatArray, FloatArray]:

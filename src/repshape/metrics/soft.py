@@ -13,9 +13,8 @@ plans. For n_x = n_y the vertices are permutations divided by n.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,154 +25,50 @@ from repshape import _native
 from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import Factors
 from repshape.errors import InputError, Rule, check_choice
-from repshape.groups import GROUPS, Group, Transform
-from repshape.metrics.base import Alignment, pair_results, signed_root
-from repshape.metrics.native import NativeShapeMetric, PreparedNative
+from repshape.groups import GROUPS, Group
+from repshape.metrics.base import signed_root
+from repshape.reference.energy import within_terms
 from repshape.reference.gaussian import polar
-from repshape.responses import Gaussians, Trials
+from repshape.solvers.policy import PLANS
 from repshape.solvers.soft import SoftParts, SoftProblem, best_plan, search
 
 FloatArray = npt.NDArray[np.float64]
 # The groups of the metrics that offer soft matching.
 GROUPS_AND_SOFT = (*GROUPS, "soft")
-# Number of starts that "auto" tries for networks of unequal size.
-AUTO_STARTS = 64
 # A squared distance between trials below this fraction of the squared responses is rounding.
 MEETING = 1e-14
 
 
-@dataclass(frozen=True)
-class PreparedSoft(PreparedNative):
-    """A network for soft matching: a handle for the case of equal sizes, and its responses.
+def match(
+    problem: SoftProblem,
+    plans: Sequence[FloatArray] | None,
+    n_starts: int | str,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int,
+) -> _native.Solution:
+    """Solve a pair of networks of unequal size; the transform is the plan (n_x, n_y)."""
+    count = PLANS.most if n_starts == "auto" else int(n_starts)
+    found = search(problem, plans, count, tol=tol, max_iter=max_iter, seed=seed)
+    parts, gain = problem.parts(found.plan), problem.gain
+    distance = gain * signed_root(parts.squared)
+    return _native.Solution(
+        distance=distance,
+        lower_bound=min(gain * signed_root(problem.bound), distance),
+        mean_distance=gain * float(np.sqrt(parts.means)),
+        covariance_distance=gain * float(np.sqrt(parts.covariances)),
+        converged=found.converged,
+        n_iterations=found.n_iterations,
+        n_starts=count if plans is None else len(plans),
+        n_agreeing=found.n_agreeing if plans is None else 0,
+        transform=found.plan,
+    )
 
-    Attributes
-    ----------
-    responses : Factors, or list of arrays of shape (L_m, n)
-    """
 
-    responses: Any
-
-
-class SoftShapeMetric(NativeShapeMetric):
-    """A shape metric with the additional group "soft"."""
-
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        refuse_padding(self)
-
-    @abstractmethod
-    def _soft_problem(self, x: Any, y: Any) -> SoftProblem:
-        """Return the problem of two prepared networks."""
-
-    @abstractmethod
-    def _permutation_scale(self, n: int) -> float:
-        """Return by how much soft distances of n neurons each are shorter than permuted ones."""
-
-    def _align_prepared(self, x: PreparedNative, y: PreparedNative) -> Alignment:
-        if self.group != "soft":
-            return super()._align_prepared(x, y)
-        return self._align_soft(x, y)
-
-    def solve_pairs(
-        self,
-        prepared: Sequence[PreparedNative],
-        pairs: npt.ArrayLike,
-        *,
-        starts: Sequence[FloatArray] | None = None,
-        keep: bool = False,
-        brief: int | None = None,
-    ) -> _native.PairResults:
-        """Solve many pairs of prepared networks, given as rows of two indices.
-
-        The parameters are those of `NativeShapeMetric.solve_pairs`; "soft" has no brief search.
-        """
-        if self.group != "soft":
-            return super().solve_pairs(prepared, pairs, starts=starts, keep=keep, brief=brief)
-        index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).tolist()
-        given = [None] * len(index) if starts is None else list(starts)
-        found = [
-            self._align_soft(prepared[i], prepared[j], one)
-            for (i, j), one in zip(index, given, strict=True)
-        ]
-        return pair_results(found, keep=keep)
-
-    def _rate_plans(
-        self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
-    ) -> list[FloatArray]:
-        """Return what the search maximises at each start of each pair."""
-        rated = []
-        for (i, j), transforms in zip(np.asarray(pairs).reshape(-1, 2), starts, strict=True):
-            problem, n_x = self._soft_problem(prepared[i], prepared[j]), prepared[i].n_neurons
-            rated.append(np.array([problem.at(one.T / n_x)[0] for one in transforms]))
-        return rated
-
-    def _align_soft(
-        self, x: PreparedNative, y: PreparedNative, starts: FloatArray | None = None
-    ) -> Alignment:
-        if x.n_neurons == y.n_neurons:
-            return self._align_permuted(x, y, starts)
-        swapped = x.n_neurons < y.n_neurons  # so that both orders solve the same problem
-        first, second = (y, x) if swapped else (x, y)
-        problem = self._soft_problem(first, second)
-        plans = None
-        if starts is not None:  # transforms are plans times n_x, transposed
-            plans = [one.T / x.n_neurons for one in starts]
-            plans = [one.T for one in plans] if swapped else plans
-        count = AUTO_STARTS if self.n_starts == "auto" else int(self.n_starts)
-        found = search(
-            problem, plans, count, tol=self.tol, max_iter=self.max_iter, seed=self.random_state
-        )
-        parts, gain = problem.parts(found.plan), problem.gain
-        distance = gain * signed_root(parts.squared)
-        plan = found.plan.T if swapped else found.plan
-        return Alignment(
-            distance=distance,
-            lower_bound=min(gain * signed_root(problem.bound), distance),
-            mean_distance=gain * float(np.sqrt(parts.means)),
-            covariance_distance=gain * float(np.sqrt(parts.covariances)),
-            converged=found.converged,
-            n_iterations=found.n_iterations,
-            n_starts=count if plans is None else len(plans),
-            n_agreeing=found.n_agreeing if plans is None else 0,
-            _map=Transform(np.ascontiguousarray(x.n_neurons * plan.T)),
-            _phi=(x.phi, y.phi),
-        )
-
-    def _align_permuted(
-        self, x: PreparedNative, y: PreparedNative, starts: FloatArray | None
-    ) -> Alignment:
-        """Solve networks of equal size, where a best plan is a permutation divided by n."""
-        permuted = self.with_parameters(group="permutation")
-        scale = self._permutation_scale(x.n_neurons)
-        if starts is None:
-            found = permuted._align_prepared(x, y)
-            return replace(
-                found,
-                distance=scale * found.distance,
-                lower_bound=scale * found.lower_bound,
-                mean_distance=scale * found.mean_distance,
-                covariance_distance=scale * found.covariance_distance,
-            )
-        again = permuted.solve_pairs([x, y], [[0, 1]], starts=[starts], keep=True)
-        return Alignment(
-            distance=scale * float(again.distance[0]),
-            lower_bound=scale * float(again.lower_bound[0]),
-            mean_distance=float("nan"),
-            covariance_distance=float("nan"),
-            converged=bool(again.converged[0]),
-            n_iterations=0,
-            n_starts=len(starts),
-            n_agreeing=0,
-            _map=Transform((again.transforms or [])[0]),
-            _phi=(x.phi, y.phi),
-        )
-
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        if self.group != "soft":
-            return super()._evaluate(x, y, fixed)
-        P = fixed.core.T / fixed.core.shape[1]
-        problem = self._soft_problem(self._prepare(x, None), self._prepare(y, None))
-        return problem.gain * signed_root(problem.parts(P).squared)
+def distance_at(problem: SoftProblem, plan: FloatArray) -> float:
+    """Return the distance at a plan."""
+    return problem.gain * signed_root(problem.parts(plan).squared)
 
 
 def _check_group_or_soft(name: str, value: Any, *, owner: str) -> None:
@@ -288,11 +183,11 @@ class EnergySoftProblem:
         self.floor = max(MEETING * float(weights @ np.array(power)), 1e-300)
         self.biased = self.correction = 0.0
         for net in (self.x, self.y):
-            halves = np.array([0.5 * self._within(one) for one in net])
-            self.biased += float(weights @ halves)
-            if unbiased:
-                counts = np.array([len(one) for one in net])
-                self.correction += float(weights @ (halves / (counts - 1)))
+            within = np.array([self._within(one) for one in net])
+            counts = [len(one) for one in net]
+            biased, correction = within_terms(within, counts, weights, unbiased)
+            self.biased += biased
+            self.correction += correction
 
     def _within(self, rows: FloatArray) -> float:
         gaps = cdist(rows, rows, "sqeuclidean") / rows.shape[1]

@@ -12,27 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import ORDINARY_DIGITS, condition_weights, extreme_unit
+from repshape._native import Solution
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
-from repshape.groups import Group, Oracle, Transform, nearest_orthogonal, oracle, spare_neurons
-from repshape.metrics.base import Alignment, Prepared, ShapeMetric, prepared_transform
+from repshape.groups import Group, Transform, spare_neurons
+from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import (
-    FEWEST_STARTS,
-    MOST_STARTS,
-    Descent,
-    Exploration,
-    Found,
-    suggest,
-)
+from repshape.solvers.alternation import Descent, Exploration, Found, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
+from repshape.solvers.policy import TRANSPORT, Policy
 from repshape.solvers.starts import mean_gain, tie_broken
 from repshape.solvers.transport import TransportProblem
 
@@ -59,6 +55,10 @@ class PreparedTransport(Prepared):
     means: FloatArray
     energy: PreparedNative
     gaussian: PreparedNative
+
+    def precedes(self, other: PreparedTransport) -> bool:
+        """Return whether the network comes first in its pairs."""
+        return self.energy.precedes(other.energy)
 
     @property
     def size(self) -> int:
@@ -210,16 +210,14 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             padded=self._is_padded(trials.n_neurons),
         )
 
-    def _align_prepared(self, x: PreparedTransport, y: PreparedTransport) -> Alignment:
-        swapped = y.energy.native < x.energy.native  # the larger network first, then by content
-        first, second = (y, x) if swapped else (x, y)
-        search = _Search(self, first, second)
+    def _solve_pair(self, x: PreparedTransport, y: PreparedTransport) -> Solution:
+        pair = OrderedPair(x, y)
+        search = _Search(self, pair.first, pair.second)
         found = search.run()
-        best, T = found.best, found.best.transform[: first.size]
-        core = T if swapped else T.T
+        best = found.best
         distance = search.unit * float(np.sqrt(best.values[-1]))
         lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
-        return Alignment(
+        return Solution(
             distance=distance,
             lower_bound=lower,
             mean_distance=float("nan"),
@@ -228,8 +226,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             n_iterations=len(best.values) - 1,
             n_starts=found.n_starts,
             n_agreeing=found.n_agreeing,
-            _map=prepared_transform(core, x, y, self.group),
-            _phi=(x.phi, y.phi),
+            transform=pair.outward(best.transform[: pair.first.size]),
         )
 
     def _problem(
@@ -275,15 +272,9 @@ class _Search:
         self.spare = spare_neurons(metric.pad_to, x.size, y.size) if permuted else 0
         trials = [np.pad(one, ((0, 0), (0, self.spare))) for one in x.trials]
         self.problem = metric._problem(trials, y.trials, self.weights)
-        self.oracle = self._oracle()
+        self.oracle = pair_oracle(metric.group, x, y, (x.size, y.size))
         self.gain = mean_gain(x.means, y.means, self.weights)
         self.from_means = self.oracle(self._silent_rows(tie_broken(self.gain)))
-
-    def _oracle(self) -> Oracle:
-        sizes = {self.x.size, self.y.size, self.x.n_neurons, self.y.n_neurons}
-        if self.metric.group == "rotation" and (len(sizes) > 1 or self.x.padded):
-            return nearest_orthogonal  # with a spare direction, every T is part of a rotation
-        return oracle(self.metric.group)
 
     def _silent_rows(self, gain: FloatArray, value: FloatArray | float = 0.0) -> FloatArray:
         """Return a gain (s_x, s_y) with rows for the silent neurons of x."""
@@ -301,12 +292,18 @@ class _Search:
             self.oracle,
             tol=float(self.metric.tol),
             max_iter=int(self.metric.max_iter),
-            most=int(np.clip(PLENTY / pairs, FEWEST_STARTS, MOST_STARTS)),
+            policy=self._policy(pairs),
         )
         starts = self._starts(rng)
         if self.metric.n_starts == "auto":
             return search.run(starts, rng)
         return search.finish_all(islice(starts, int(self.metric.n_starts)))
+
+    @staticmethod
+    def _policy(pairs: int) -> Policy:
+        """Return how many starts to make if one step compares this many pairs of trials."""
+        most = int(np.clip(PLENTY / pairs, TRANSPORT.fewest, TRANSPORT.most))
+        return replace(TRANSPORT, most=most, moves=TRANSPORT.moves * most // TRANSPORT.most)
 
     def _starts(self, rng: np.random.Generator) -> Iterator[FloatArray]:
         yield self.from_means

@@ -33,6 +33,19 @@ def within(x: FloatArray, q: float, estimator: str) -> float:
     return float((squared_gaps(x, x) ** (q / 2)).sum() / pairs)
 
 
+def within_terms(
+    within: FloatArray, n_trials: npt.ArrayLike, weights: FloatArray, unbiased: bool
+) -> tuple[float, float]:
+    """Return the sum of w E |X - X'|^q / 2 over all pairs of trials, and what "u" adds to it.
+
+    ``within`` (M,) are the expectations over all pairs. Over distinct pairs they are larger by the
+    factor L / (L - 1) = 1 + 1 / (L - 1).
+    """
+    halves = 0.5 * within
+    correction = halves / (np.asarray(n_trials) - 1) if unbiased else np.zeros_like(halves)
+    return float(weights @ halves), float(weights @ correction)
+
+
 def loss(x: Conditions, y: Conditions, T: FloatArray, q: float, weights: FloatArray) -> float:
     """Return the sum of w E |X - T Y|^q, which the search minimises (App. D.2)."""
     terms = [(squared_gaps(a, b @ T.T) ** (q / 2)).mean() for a, b in zip(x, y, strict=True)]

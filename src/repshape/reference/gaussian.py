@@ -104,18 +104,22 @@ def mean_gap(mu_x: FloatArray, mu_y: FloatArray, T: FloatArray, weights: FloatAr
     return float(weights @ ((mu_x - mu_y @ T.T) ** 2).sum(1))
 
 
-def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatArray) -> float:
-    """Return the sum of w B(S, T R T')^2, computed from residuals |A P - T C|_F^2.
+def bures_residual(A: FloatArray, moved: FloatArray, weights: FloatArray) -> float:
+    """Return the sum of w |A P - B|_F^2 for factors A and B = T C, P the polar factor of A' B.
 
-    A sum of squares is accurate even if it is small, unlike a difference of traces. P is the polar
-    factor of A' T C, with orthonormal rows if r_x <= r_y; otherwise x and y are exchanged.
+    A sum of squares is accurate even if it is small, unlike a difference of traces. P has
+    orthonormal rows if A has no more columns than B; otherwise A - B P' is the residual.
     """
+    P = polar(np.swapaxes(A, 1, 2) @ moved)
+    residual = A @ P - moved if A.shape[2] <= moved.shape[2] else A - moved @ np.swapaxes(P, 1, 2)
+    return float(weights @ (residual**2).sum((1, 2)))
+
+
+def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatArray) -> float:
+    """Return the sum of w B(S, T R T')^2, computed from residuals; x and y may be exchanged."""
     if T.shape[0] < T.shape[1]:
         return covariance_gap(C, A, T.T, weights)
-    moved = T @ C
-    P = polar(np.swapaxes(A, 1, 2) @ moved)
-    residual = A @ P - moved if A.shape[2] <= C.shape[2] else A - moved @ np.swapaxes(P, 1, 2)
-    return float(weights @ (residual**2).sum((1, 2)))
+    return bures_residual(A, T @ C, weights)
 
 
 def spectral_gap(A: FloatArray, C: FloatArray, weights: FloatArray) -> float:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from repshape.reference.gaussian import polar, symmetric_root
+from repshape.reference.gaussian import bures_residual, polar, symmetric_root
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -67,15 +67,13 @@ def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatAr
     """Return the sum of w |A U - T C|^2 over blocks: the squared distance between covariances.
 
     It equals the sum of w (|A|^2 + |C|^2 - 2 |sum_p A[p]' T C[p]|_*), but is accurate even if it
-    is small. Factors are padded with zeros to equal width, so that U is orthogonal.
+    is small.
     """
     if T.shape[0] < T.shape[1]:
         return covariance_gap(C, A, T.T, weights)
-    width = max(A.shape[3], C.shape[3])
-    A, C = (np.pad(F, ((0, 0), (0, 0), (0, 0), (0, width - F.shape[3]))) for F in (A, C))
-    moved = T @ C
-    U = polar(cross_products(A, C, T))
-    return float(weights @ ((A @ U[:, None] - moved) ** 2).sum((1, 2, 3)))
+    # The positions of a block are rows of one tall factor.
+    tall, moved = (one.reshape(len(one), -1, one.shape[3]) for one in (A, T @ C))
+    return bures_residual(tall, moved, weights)
 
 
 def scalar_adapted_squared(S: FloatArray, R: FloatArray) -> float:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from repshape._arrays import count
-from repshape.errors import PROVEN, TELLING_STARTS, InputError, RepshapeError
+from repshape._doubt import TELLING_STARTS, is_single_of_few
+from repshape.errors import InputError, RepshapeError
 from repshape.io.cohort import FORMAT as COHORT
 from repshape.io.cohort import Cohort
 from repshape.io.importing import SUFFIXES, read_network
@@ -169,9 +170,7 @@ def n_single_of_few(D: DistanceMatrix) -> int:
     """Return the number of pairs whose optimum one start found, of too few to tell much by it."""
     if D.n_starts is None or D.n_agreeing is None:
         return 0
-    single = (D.n_agreeing == 1) & (D.n_starts > 1) & (D.n_starts < TELLING_STARTS)
-    if D.lower_bounds is not None:
-        single &= ~(D.lower_bounds >= (1 - PROVEN) * D.values)
+    single = is_single_of_few(D.values, D.lower_bounds, D.n_starts, D.n_agreeing)
     return int(single[np.triu_indices(len(D), 1)].sum())
 
 

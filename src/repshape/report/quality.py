@@ -11,12 +11,13 @@ import pandas as pd
 from scipy.cluster import hierarchy
 
 from repshape._arrays import count
+from repshape._doubt import PROVEN
 from repshape._parallel import run_all
 from repshape.analysis.distortion import DistortionCurve, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
 from repshape.analysis.neighbors import knn_classify, knn_regress
 from repshape.analysis.protocol import NeighborScore
-from repshape.errors import PROVEN, InputError
+from repshape.errors import InputError
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair

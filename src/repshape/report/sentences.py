@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from repshape.errors import PROVEN, TRIALS_PER_DIMENSION
+from repshape._doubt import PROVEN
+from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.groups import LEVEL, holm
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (

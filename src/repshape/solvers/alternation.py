@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.groups import Oracle
+from repshape.solvers.policy import Agreement, Policy, count_agreeing
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -23,13 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 # Starts are explored until a step reduces F by less than this fraction, and the best is finished.
 COARSE = 1e-5
-# Squared distances that differ by less than this fraction belong to the same optimum.
-SAME_OPTIMUM = 2e-4
-# The search ends when so many of at least so many starts have ended in the best optimum.
-HITS, FEWEST_STARTS, MOST_STARTS = 6, 12, 64
-# If starts do not agree, the best transform is perturbed and improved again so many times (fewer
-# if fewer starts are allowed), by random matrices of these norms in units of its own.
-MOVES = 192
+# Norms of the random matrices that perturb the best transform, in units of its own.
 MOVE_SIZES = (0.5, 1.0, 2.0, 4.0)
 # An alternation is abandoned if it would not reach the best even if its last gain were repeated so
 # many times, after so many steps.
@@ -135,37 +130,29 @@ class Exploration:
     oracle : callable
     tol, max_iter
         Of the best start; the others are explored coarsely.
-    most : int
-        Maximum number of starts.
-    hits, fewest : int
-        The search ends when so many of at least so many starts agree.
-    always_move : bool
-        Whether to perturb the best also if starts agree.
+    policy : Policy
+        When to stop.
     """
 
     problem: Problem
     oracle: Oracle
     tol: float
     max_iter: int
-    most: int = MOST_STARTS
-    hits: int = HITS
-    fewest: int = FEWEST_STARTS
-    always_move: bool = False
+    policy: Policy
 
     def run(self, starts: Iterable[FloatArray], rng: np.random.Generator) -> Found:
         """Explore starts until enough of them agree, move the best one, and finish it."""
         self._best: Descent | None = None
-        n_starts = hits = 0
-        for start in islice(starts, self.most):
+        self._agreement = Agreement()
+        n_starts = 0
+        for start in islice(starts, self.policy.most):
             n_starts += 1
-            hits = self._consider(start, hits)
-            if hits >= self.hits and n_starts >= self.fewest:
+            self._consider(start)
+            if self.policy.enough(n_starts, self._agreement.hits):
                 break
-        agreeing = hits
-        doubtful = hits < self.hits or self.always_move
-        moves = MOVES * self.most // MOST_STARTS if doubtful else 0
-        for move in range(moves):
-            if self._consider(self._moved(MOVE_SIZES[move % len(MOVE_SIZES)], rng), hits) == 1:
+        agreeing = self._agreement.hits
+        for move in range(self.policy.moves_after(agreeing)):
+            if self._consider(self._moved(MOVE_SIZES[move % len(MOVE_SIZES)], rng)):
                 agreeing = 1
         return Found(self._finish(self._known), n_starts, max(agreeing, 1))
 
@@ -173,8 +160,7 @@ class Exploration:
         """Finish every start, and return the best."""
         runs = [self._descend(start, self.tol) for start in starts]
         best = min(runs, key=lambda run: run.value)
-        agreeing = sum(bool(run.value <= best.value * (1 + SAME_OPTIMUM)) for run in runs)
-        return Found(best, len(runs), agreeing)
+        return Found(best, len(runs), count_agreeing([run.value for run in runs], best.value))
 
     @property
     def _known(self) -> Descent:
@@ -182,18 +168,12 @@ class Exploration:
             raise AssertionError("there is at least one start")
         return self._best
 
-    def _consider(self, start: FloatArray, hits: int) -> int:
-        """Return how often the best optimum has been found, after another start."""
-        if self._best is None:
-            self._best = self._descend(start, COARSE)
-            return 1
-        best = self._best.value
-        run = self._descend(start, COARSE, best)
-        if run.value < best:
+    def _consider(self, start: FloatArray) -> bool:
+        """Explore another start, and return whether it leads to a better optimum."""
+        run = self._descend(start, COARSE, self._agreement.best)
+        if self._best is None or run.value < self._best.value:
             self._best = run
-        if run.value < best * (1 - SAME_OPTIMUM):
-            return 1
-        return hits + int(run.value <= best * (1 + SAME_OPTIMUM))
+        return self._agreement.see(run.value)
 
     def _descend(self, start: FloatArray, tol: float, limit: float = np.inf) -> Descent:
         return descend(

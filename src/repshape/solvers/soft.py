@@ -9,13 +9,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from repshape.solvers.alternation import SAME_OPTIMUM
 from repshape.solvers.plans import exact_plan
+from repshape.solvers.policy import FINALISTS, TRIAL_STEPS, count_agreeing
 
 FloatArray = npt.NDArray[np.float64]
-# Every start gets this many steps, and the best of them are finished.
-TRIAL_STEPS = 3
-FINALISTS = 4
 # Masses below this fraction of that of a neuron are rounding of the simplex.
 NO_MASS = 1e-12
 
@@ -95,8 +92,8 @@ def search(
 def _best(problem: SoftProblem, runs: Sequence[Found], tol: float) -> Found:
     """Return the best of several runs, with the number of those that reached its value."""
     best = max(runs, key=lambda one: one.value)
-    margin = SAME_OPTIMUM * abs(problem.parts(best.plan).squared) + tol * abs(best.value)
-    agreeing = sum(one.value >= best.value - margin for one in runs)
+    squared = problem.parts(best.plan).squared
+    agreeing = count_agreeing([-one.value for one in runs], squared, tol)
     return replace(best, n_agreeing=agreeing)
 
 
