@@ -116,14 +116,25 @@ class PairSearch {
   std::vector<Ascent> finish_starts() {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(ascent_, std::move(start));
-    if (wide_ && s_.explore && given_.empty())
+    if (wide_ && s_.explore && given_.empty()) {
       for (Matrix& start : wide_starts(n(), p_.cost, s_.seed)) runs.emplace_back(ascent_, std::move(start));
+      add_correspondences(runs);
+    }
     out_.starts = int(runs.size());
     if (!given_.empty() && !wide_ && Problem::kConvex) return {improve(runs)};
     for (Ascent& run : runs) ascend(run);
     count_agreeing(runs);
     if (!given_.empty() && !Problem::kConvex) out_.agreeing = 0;
     return runs;
+  }
+
+  void add_correspondences(std::vector<Ascent>& runs) const {
+    const int count = wide_correspondences(n(), p_.cost);
+    if (!count) return;
+    Random random(s_.seed);
+    const Suggested from = p_.suggest();
+    Correspondence suggestions(from.x, from.y, from.weights, from.mean_share, from.covariance_share, special(), random);
+    for (int c = 0; c < count; ++c) runs.emplace_back(ascent_, suggestions.next());
   }
 
   // Sorts runs, the highest first, and counts those that end as high.

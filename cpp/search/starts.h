@@ -21,6 +21,14 @@ inline std::vector<Matrix> listed_starts(const Settings& s, int n, bool special)
   return out;
 }
 
+// How many starts from the correspondence of conditions a wide pair gets besides its others. For near copies with few
+// trials they succeed at the first attempt, where random starts fail (benchmarks.planted). None where the roots of the
+// covariances, some n^3 operations each, would take longer than an ascent.
+inline int wide_correspondences(int n, double cost) {
+  constexpr int enough = 8, roots_below = 256;
+  return n < roots_below ? std::min(enough, Stopping::of_wide_pairs(cost)) : 0;
+}
+
 // Starts (n x n) for wide pairs besides the first; `cost` are the operations of one gradient.
 inline std::vector<Matrix> wide_starts(int n, double cost, std::uint64_t seed) {
   constexpr int random_below = 1000;  // above, a random orthogonal matrix costs more than an ascent

@@ -335,3 +335,16 @@ def test_supplementary_figure_2_rotations():
         np.testing.assert_allclose(means, quarter, atol=1e-7)
         covariances = GaussianShapeMetric(0, group=group).align(x, y).transform
         np.testing.assert_allclose(covariances * covariances[0, 0], np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(6, 3, 16), (4, 6, 24), (8, 4, 32)], ids=str)
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_near_copies_with_few_trials_are_found(shape: tuple[int, int, int], alpha: float) -> None:
+    rng = np.random.default_rng(shape)
+    n = shape[-1]
+    x, Q = rng.normal(size=shape), np.linalg.qr(rng.normal(size=(n, n)))[0]
+    y = x + 0.03 * rng.normal(size=shape)
+    metric = GaussianShapeMetric(alpha)
+    # The planted rotation is one candidate, so the minimum is at most the distance without one.
+    planted = metric.with_parameters(group="identity").distance(x, y)
+    assert metric.distance(x, y @ Q) <= planted * (1 + 1e-9)
