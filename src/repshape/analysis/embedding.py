@@ -19,7 +19,7 @@ from repshape.engine.inputs import as_sequence
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
-from repshape.metrics.registry import restore
+from repshape.metrics.identity import restore
 
 FloatArray = npt.NDArray[np.float64]
 

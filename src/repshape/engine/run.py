@@ -32,7 +32,8 @@ from repshape.matrix.checks import carried_metadata, check_labels, check_metadat
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.few_trials import warn_of_few_trials
-from repshape.metrics.registry import check_callable, describe
+from repshape.metrics.identity import describe
+from repshape.metrics.registry import check_callable
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
 from repshape.store.identity import Permission
