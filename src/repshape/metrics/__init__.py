@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from repshape.metrics.registry import METRICS as _METRICS
 
 if TYPE_CHECKING:
-    from repshape.metrics.base import Alignment, Prepared, ShapeMetric
+    from repshape.metrics.base import Alignment, ShapeMetric
+    from repshape.metrics.prepared import Prepared
     from repshape.metrics.registry import *  # noqa: F403 (its `__all__`: the metrics)
 
 __all__ = ["Alignment", "Prepared", "ShapeMetric"]
-_BASE = tuple(__all__)
+_HOMES = {"Alignment": "base", "Prepared": "prepared", "ShapeMetric": "base"}
 __all__ += _METRICS.values()
 __all__.sort()
 
@@ -24,7 +25,7 @@ if not TYPE_CHECKING:  # type checkers would accept every name
         """Import a public name when it is first used, and keep it."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        home = "base" if name in _BASE else "registry"
+        home = _HOMES.get(name, "registry")
         value = getattr(import_module(f"repshape.metrics.{home}"), name)
         globals()[name] = value
         return value
