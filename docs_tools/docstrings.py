@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+from docs_tools.reference import entries_of
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -21,7 +22,6 @@ ROLE = re.compile(r":math:`([^`]*)`")
 RULE = re.compile(r"^ *=+(?: +=+)+ *$")
 ENTRY = re.compile(r"(?P<names>\w+(?:, \w+)*)(?P<kind> :.*)?")
 CHOICES = re.compile(r"\{([^{}]*)\}")
-HEADING = re.compile(r"^::: (\S+)", re.M)
 FOOTNOTE = re.compile(r"^( *)\.\. \[(\d+)\] ", re.M)
 NAME = re.compile(r"(?<![`\w\[])`((?:repshape\.)?[A-Za-z][\w.]*)`(?![`_\]])")
 
@@ -124,8 +124,7 @@ def to_markdown(text: str, path: str = "repshape", entries: frozenset[str] = fro
 
 def reference_entries(folder: Path = REFERENCE) -> frozenset[str]:
     """Return every name that has an entry in the reference."""
-    pages = [page.read_text(encoding="utf-8") for page in folder.glob("*.md")]
-    return frozenset(name for page in pages for name in HEADING.findall(page))
+    return frozenset(name for page in folder.glob("*.md") for name in entries_of(page))
 
 
 class Docstrings(griffe.Extension):

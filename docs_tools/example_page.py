@@ -8,7 +8,8 @@ from importlib import import_module
 from inspect import getdoc, isfunction
 from itertools import groupby
 
-from docs_tools.docstrings import HEADING, REFERENCE, reference_entries, to_markdown
+from docs_tools.docstrings import REFERENCE, reference_entries, to_markdown
+from docs_tools.reference import entries_of
 
 LEFT_OUT = ("errors.md", "commands.md", "plain-numpy.md")  # pages without functions
 # Examples that need a file are on a page of the guide, which is run as a test too.
@@ -65,7 +66,7 @@ def pages() -> dict[str, tuple[str, ...]]:
         text = (REFERENCE / name).read_text(encoding="utf-8")
         title = TITLE.search(text)
         if name not in LEFT_OUT and title is not None:
-            found[title[1]] = tuple(HEADING.findall(text))
+            found[title[1]] = tuple(entries_of(REFERENCE / name))
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 from docs_tools.example_page import all_examples
+from docs_tools.reference import with_metrics
 from typer.main import get_command
 
 from repshape._version import package_version
@@ -51,7 +52,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     for mark, make in ((COMMANDS, command_help), (EXAMPLES, all_examples)):
         if mark in markdown:
             markdown = markdown.replace(mark, make())
-    return markdown
+    return with_metrics(markdown)
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

@@ -17,7 +17,7 @@ from repshape import (
 from repshape.analysis import frechet_mean
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.inference import distance, floor
-from repshape.metrics.registry import describe, restore
+from repshape.metrics.identity import describe, restore
 from repshape.moments import estimate_moments
 from repshape.preprocess import Preprocess
 from repshape.responses import Gaussians, Trials

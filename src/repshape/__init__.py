@@ -8,6 +8,8 @@ they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from repshape.metrics.registry import METRICS as _METRICS
+
 if TYPE_CHECKING:
     from repshape import analysis, baselines, datasets, errors, inference, io, plots, pytorch
     from repshape.analysis.embedding import embed
@@ -19,13 +21,8 @@ if TYPE_CHECKING:
     from repshape.matrix.repair import repair
     from repshape.matrix.triangles import triangle_violations
     from repshape.metrics.base import Alignment
-    from repshape.metrics.conv import ConvShapeMetric
-    from repshape.metrics.covariance import CovarianceShapeMetric
-    from repshape.metrics.energy import EnergyShapeMetric
-    from repshape.metrics.gaussian import GaussianShapeMetric
-    from repshape.metrics.process import ProcessShapeMetric
-    from repshape.metrics.procrustes import ProcrustesShapeMetric
-    from repshape.metrics.wasserstein import WassersteinShapeMetric
+    from repshape.metrics.registry import *  # noqa: F403 (its `__all__`: the metrics)
+    from repshape.metrics.registry import register
     from repshape.moments import estimate_moments
     from repshape.preprocess import Preprocess
     from repshape.report import write_report
@@ -39,18 +36,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
-    "ConvShapeMetric": "metrics.conv",
-    "CovarianceShapeMetric": "metrics.covariance",
     "DistanceMatrix": "matrix.distances",
-    "EnergyShapeMetric": "metrics.energy",
-    "GaussianShapeMetric": "metrics.gaussian",
     "Gaussians": "responses",
     "PositionNetwork": "responses.positions",
     "Preprocess": "preprocess",
-    "ProcessShapeMetric": "metrics.process",
-    "ProcrustesShapeMetric": "metrics.procrustes",
     "Trials": "responses",
-    "WassersteinShapeMetric": "metrics.wasserstein",
     "as_network": "responses",
     "cross": "engine.cross",
     "draw_matched": "io.matched",
@@ -58,27 +48,22 @@ _HOMES = {
     "estimate_moments": "moments",
     "pairwise": "engine.run",
     "pairwise_many": "engine.run",
+    "register": "metrics.registry",
     "repair": "matrix.repair",
     "triangle_violations": "matrix.triangles",
     "write_report": "report.write",
 }
+_HOMES |= {name: f"metrics.{short}" for short, name in _METRICS.items()}
 _MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "plots", "pytorch")
 
 __all__ = [
     "Alignment",
     "Cohort",
-    "ConvShapeMetric",
-    "CovarianceShapeMetric",
     "DistanceMatrix",
-    "EnergyShapeMetric",
-    "GaussianShapeMetric",
     "Gaussians",
     "PositionNetwork",
     "Preprocess",
-    "ProcessShapeMetric",
-    "ProcrustesShapeMetric",
     "Trials",
-    "WassersteinShapeMetric",
     "__version__",
     "analysis",
     "as_network",
@@ -95,10 +80,13 @@ __all__ = [
     "pairwise_many",
     "plots",
     "pytorch",
+    "register",
     "repair",
     "triangle_violations",
     "write_report",
 ]
+__all__ += _METRICS.values()
+__all__.sort()
 
 
 if not TYPE_CHECKING:  # type checkers would take every name for one of ours

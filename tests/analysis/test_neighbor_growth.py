@@ -15,7 +15,7 @@ import repshape as rs
 from repshape.analysis import pair_solver
 from repshape.analysis.solved_pairs import PairStore
 from repshape.errors import InputError, StorageError
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 from scale_support import contents, start
 

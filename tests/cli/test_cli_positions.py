@@ -10,7 +10,7 @@ import pytest
 
 import repshape as rs
 from repshape.cli import run
-from repshape.metrics.registry import restore
+from repshape.metrics.identity import restore
 
 SERIES = {k: np.random.default_rng(k).normal(size=(2, 12, 4, 3)).cumsum(axis=2) for k in range(3)}
 MAPS = {k: np.random.default_rng(k).normal(size=(2, 6, 3, 3, 2)) for k in range(3)}

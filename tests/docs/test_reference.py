@@ -8,17 +8,17 @@ from importlib import import_module
 from types import ModuleType
 
 import pytest
+from docs_tools.reference import entries_of
 
 import repshape
 from docs.blocks import DOCS
 
-ENTRY = re.compile(r"^::: (\S+)", re.MULTILINE)
 INTERNAL = {"plain-numpy.md"}  # formulas in plain NumPy are shown, but are not public
 # Public classes of modules that the root does not expose. All else there is for internal use.
 ELSEWHERE = {
     "groups": ["BlockOrthogonal", "Group", "SignedPermutations", "Transform"],
     "matrix": ["ErrorBars", "Repaired", "TriangleViolations"],
-    "metrics": ["ShapeMetric"],
+    "metrics": ["Prepared", "ShapeMetric"],
     "moments": ["CovarianceEstimator", "OneTrialWarning"],
     "preprocess": ["FittedPreprocess"],
     "report": ["Report"],
@@ -43,7 +43,7 @@ def entries() -> Counter[str]:
     found: Counter[str] = Counter()
     for page in DOCS.rglob("*.md"):
         if page.name not in INTERNAL:
-            found.update(ENTRY.findall(page.read_text(encoding="utf-8")))
+            found.update(entries_of(page))
     return found
 
 

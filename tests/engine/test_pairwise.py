@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -263,3 +265,12 @@ def test_cross_is_a_block_of_pairwise(workers: int) -> None:
 def test_cross_names_the_networks_that_differ() -> None:
     with pytest.raises(InputError, match=r"Got 4 in 'xs\[0\]' and 5 in 'ys\[1\]'"):
         cross([np.zeros((4, 3))], [np.ones((4, 3)), np.ones((5, 3))], UnalignedMeans())
+
+
+def test_the_documentation_has_every_parameter_once_in_three_groups() -> None:
+    text = inspect.getdoc(pairwise) or ""
+    groups = text.split("three groups.")[1].split("Parameters\n---")[0]
+    listed = text.split("Parameters\n----------\n")[1].split("\n\nReturns")[0]
+    entries = re.findall(r"^(\w+) :", listed, re.MULTILINE)
+    assert re.findall(r"``(\w+)``", groups) == entries
+    assert sorted(entries) == sorted(inspect.signature(pairwise).parameters)

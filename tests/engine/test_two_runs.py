@@ -18,7 +18,7 @@ from repshape.engine import store as module
 from repshape.engine.growth import Form, discard_sources, open_store
 from repshape.engine.store import Store, read_steadily
 from repshape.errors import InputError, StorageError
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 from repshape.store.lease import FOLDER
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import repshape as rs
 from repshape.groups import BlockOrthogonal, Group, SignedPermutations, oracle
+from repshape.metrics.registry import make_metric
 
 from . import twins
 from .checks import NOTHING, TWIN, WrongError, close, demand, sound
@@ -447,3 +448,25 @@ def covariance(draw: Draw) -> None:
         case.degree, case.scales = 0.0 if alpha == 0 else 1.0, False
         case.is_zero_to_itself = alpha == 0
     run(draw, case)
+
+
+def any_metric(name: str) -> Callable[[Draw], None]:
+    """Return the cases of a metric without cases of its own: default settings, and common laws."""
+
+    def subject(draw: Draw) -> None:
+        M, n = draw.whole(1, 4), draw.whole(1, 4)
+        metric = make_metric(name)
+
+        def make(n: int, _: int) -> Net:
+            return network(draw, M, n)
+
+        x, y = make(n, 0), make(n, 0)
+        draw.note(metric)
+        draw.expect = "either" if x.usable and y.usable else "refusal"
+        found = metric.align(x.given, y.given)
+        demand(draw.expect != "refusal", "a network that is not finite got a distance")
+        sound(found, metric.group, parts=False, padded=metric.pad_to is not None)
+        case = Case(metric, x, y, make, lambda *_: 0.0, strict=False)
+        draw.pick(EXACT_LAWS)(draw, case, found)
+
+    return subject

@@ -14,6 +14,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from repshape.errors import RepshapeError
+from repshape.metrics.registry import METRICS
 
 from . import files, measures, metrics, studies
 from .checks import WrongError, one_sentence
@@ -25,17 +26,32 @@ PATIENCE = 20.0
 DESCRIBED = 1000
 
 Subject = Callable[[Draw], None]
+# Shares of the cases of a metric, in the registry's order; a new metric has `NEW_SHARE`.
+SHARES = {
+    "gaussian": 30,
+    "energy": 15,
+    "wasserstein": 3,
+    "procrustes": 14,
+    "process": 8,
+    "conv": 5,
+    "covariance": 3,
+}
+NEW_SHARE = 3
+
+
+def of_metrics() -> dict[str, tuple[Subject, float]]:
+    """Return the cases of every metric of the registry: its own in `metrics`, or common ones."""
+    return {
+        full: (getattr(metrics, name, metrics.any_metric(name)), SHARES.get(name, NEW_SHARE))
+        for name, full in METRICS.items()
+    }
+
+
 # Functions and their shares of the cases.
 SUBJECTS: dict[str, tuple[Subject, float]] = {
     # Only by name: a case may crash the process, or leave no memory to others.
     "files": (files.files, 0),
-    "GaussianShapeMetric": (metrics.gaussian, 30),
-    "EnergyShapeMetric": (metrics.energy, 15),
-    "WassersteinShapeMetric": (metrics.wasserstein, 3),
-    "ProcrustesShapeMetric": (metrics.procrustes, 14),
-    "ProcessShapeMetric": (metrics.process, 8),
-    "ConvShapeMetric": (metrics.conv, 5),
-    "CovarianceShapeMetric": (metrics.covariance, 3),
+    **of_metrics(),
     "groups given as objects": (metrics.group_objects, 1),
     "baselines": (measures.baseline, 8),
     "procrustes_moments": (measures.procrustes_moments, 1),

@@ -8,7 +8,7 @@ import pytest
 
 import repshape as rs
 from repshape.groups import BlockOrthogonal, Group, SignedPermutations, nearest_orthogonal
-from repshape.metrics.registry import describe, restore
+from repshape.metrics.identity import describe, restore
 
 FAMILIES = {
     "gaussian": lambda **options: rs.GaussianShapeMetric(0.7, **options),

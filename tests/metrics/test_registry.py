@@ -15,18 +15,15 @@ from repshape import baselines
 from repshape._version import package_version
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.registry import (
-    METRICS,
+from repshape.metrics.identity import (
     caption,
-    check_callable,
     check_identity,
     describe,
     import_name,
-    make_metric,
-    metric_class,
     restore,
     short_title,
 )
+from repshape.metrics.registry import METRICS, check_callable, make_metric, metric_class
 from repshape.moments import CovarianceEstimator
 
 partial = functools.partial
@@ -216,7 +213,7 @@ def every_setting() -> list[Any]:
     for name in METRICS:
         takes = metric_class(name)().get_params()
         shared = [one for one in SEARCHED if set(one) <= set(takes)]
-        made += [(name, settings) for settings in shared + OWN[name]]
+        made += [(name, settings) for settings in shared + OWN.get(name, [])]
     return made
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import repshape as rs
 from repshape.groups import compose
-from repshape.metrics.registry import restore
+from repshape.metrics.identity import restore
 
 FAMILIES = {
     "gaussian": lambda **options: rs.GaussianShapeMetric(0.7, **options),

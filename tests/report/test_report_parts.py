@@ -14,7 +14,7 @@ import repshape as rs
 from report_support import line
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError
-from repshape.metrics.registry import describe, restore
+from repshape.metrics.identity import describe, restore
 from repshape.moments import CovarianceEstimator
 from repshape.report.page import settings_table, what_was_measured
 from repshape.report.pairs import choose_pairs, view_pairs

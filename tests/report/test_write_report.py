@@ -16,9 +16,12 @@ import pytest
 import repshape as rs
 from report_support import line, read_data, unpack
 from repshape import write_report
+from repshape.analysis import embedding
 from repshape.cli import run
 from repshape.cli.report import report
 from repshape.errors import InputError, StorageError
+from repshape.metrics import identity
+from repshape.report import sources
 from repshape.report.data import aligned_points, near_pairs, page_data
 from repshape.report.page import ESCAPES, SCRIPTS, STYLE, inert_json, read_static
 from repshape.report.quality import FULL, assess, check_matrix
@@ -256,3 +259,21 @@ class TestCommand:
         assert run(["report", str(tmp_path / "d.csv"), "-o", str(tmp_path / "r.html"), "-q"]) == 0
         captured = capsys.readouterr()
         assert (captured.out, captured.err) == ("", "")
+
+
+def test_the_metric_of_a_matrix_is_restored_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every embedding of the page restored it again."""
+    restored = []
+    original = identity.restore
+
+    def counted(given: Any) -> Any:
+        restored.append(given["metric"])
+        return original(given)
+
+    for module in (sources, embedding):
+        monkeypatch.setattr(module, "restore", counted)
+    cohort = rs.Cohort.from_networks(rs.datasets.toy_networks(3, 2))
+    rs.write_report(rs.pairwise(cohort, rs.GaussianShapeMetric(2.0)), tmp_path / "page.html")
+    assert restored == ["GaussianShapeMetric"]

@@ -15,7 +15,7 @@ from repshape.engine.store import Store
 from repshape.engine.threads import PreparedCache, ThreadSolver
 from repshape.engine.tiles import Layer
 from repshape.errors import StorageError
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 
 METRIC = GaussianShapeMetric(0.5)

@@ -19,7 +19,7 @@ from repshape.engine.inputs import as_sequence
 from repshape.errors import InputError, check_choice, check_integer
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix, as_complete
-from repshape.metrics.registry import restore
+from repshape.metrics.identity import restore
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Embedding:
     labels: tuple[str, ...]
     explained: FloatArray
     # What places new networks: points of all axes, the networks among them whose distances count,
-    # and how these are measured.
+    # and the metric of these, or its identity.
     _space: FloatArray | None = None
     _anchors: tuple[int, ...] | None = None
     _networks: Sequence[Any] | None = None
@@ -118,13 +118,14 @@ class Embedding:
         if cohort is not None:
             known = set(cohort if isinstance(cohort, Mapping) else cohort.labels)
             networks = [cohort[label] for label in labels if label in known]
-        if networks is None or len(networks) < len(labels) or self._metric is None:
+        metric = restore(self._metric) if isinstance(self._metric, Mapping) else self._metric
+        if networks is None or len(networks) < len(labels) or metric is None:
             raise InputError(
                 "Placing a network needs all embedded networks as 'cohort', and a matrix that "
                 "knows its metric. Otherwise pass its distances to them."
             )
         several = isinstance(x, Cohort | Mapping)
-        found = cross(as_sequence(x, "x") if several else [x], networks, self._metric)
+        found = cross(as_sequence(x, "x") if several else [x], networks, metric)
         return found if several else found[0]
 
     def to_frame(self) -> pd.DataFrame:
@@ -221,9 +222,9 @@ def embed(
     points = space[:, :n_components]
     stress = _stress(matrix.values, points) if unit else 0.0
     shares = _shares(found, n_components)
-    metric = restore(matrix.description)
+    about = matrix.description
     return Embedding(
-        points, stress, n_components, how, matrix.labels, shares, _space=space, _metric=metric
+        points, stress, n_components, how, matrix.labels, shares, _space=space, _metric=about
     )
 
 

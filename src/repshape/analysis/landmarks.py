@@ -25,7 +25,8 @@ from repshape.engine.threads import Metric
 from repshape.errors import InputError, check_integer
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.registry import check_callable, check_identity
+from repshape.metrics.identity import check_identity
+from repshape.metrics.registry import check_callable
 from repshape.store.header import check_store_path
 
 FloatArray = npt.NDArray[np.float64]

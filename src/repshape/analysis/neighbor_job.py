@@ -25,7 +25,7 @@ from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort
 from repshape.matrix.checks import carried_metadata, check_labels
 from repshape.metrics.base import in_one_space
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.store.identity import Identity, Permission
 
 # Bytes of a block of rows for each of its pairs: bounds, distances, masks and temporaries.

@@ -103,7 +103,7 @@ def _confounds(
     from repshape.inference.confounds import UnequalTrialsWarning, confounds
     from repshape.io.cohort import Cohort
     from repshape.metrics.gaussian import GaussianShapeMetric
-    from repshape.metrics.registry import restore
+    from repshape.metrics.identity import restore
 
     metric = restore(D.description)
     if not isinstance(metric, GaussianShapeMetric):

@@ -13,6 +13,7 @@ import typer
 from repshape.cli.shared import (
     AsJson,
     Metadata,
+    Parameters,
     Quiet,
     Seed,
     check_output_folder,
@@ -22,8 +23,10 @@ from repshape.cli.shared import (
     option,
     tell,
     usage,
+    with_parameters,
 )
 from repshape.errors import InputError, SearchWarning
+from repshape.metrics.registry import make_metric
 
 if TYPE_CHECKING:  # slow to import: not for --help
     import pandas as pd
@@ -96,6 +99,7 @@ def neighbors(
     covariance: Annotated[
         Text, option("NAME", "With --search: estimator of the covariances.")
     ] = None,
+    set_: Parameters = None,
     store: Annotated[
         Path | None,
         option(
@@ -143,7 +147,7 @@ def neighbors(
     if search is None:
         assert matrix is not None
         given: dict[str, Any] = {"--query": query, "--radius": radius, "--like": like}
-        given |= {"--metric": metric}
+        given |= {"--metric": metric, "--set": set_ or None}
         given |= {"--alpha": alpha, "--group": group, "--covariance": covariance, "--store": store}
         given |= {"--shard": shard, "--workers": workers, "--memory": memory}
         given |= {"--replace": replace or None}
@@ -153,8 +157,8 @@ def neighbors(
     else:
         _refuse({"--groups": groups, "--metadata": metadata}, "a matrix of distances")
         with usage():
-            parameters = {"alpha": alpha, "group": group, "covariance": covariance}
-            chosen = _metric(like, metric, parameters)
+            options = {"alpha": alpha, "group": group, "covariance": covariance}
+            chosen = _metric(like, metric, with_parameters(options, set_))
         settings: dict[str, Any] = {"radius": radius, "workers": workers, "memory": memory}
         settings["progress"] = False if quiet else None
         more = {"store": store, "replace": replace or None, "shard": shard, "scheduler": scheduler}
@@ -245,12 +249,11 @@ def _predictor(D: DistanceMatrix, target: str, kind: TargetKind) -> Callable[...
 
 def _metric(like: Path | None, name: str | None, parameters: dict[str, Any]) -> ShapeMetric[Any]:
     """Return the metric that the options ask for, or that of a matrix."""
-    from repshape.metrics.registry import make_metric, restore
+    from repshape.metrics.identity import restore
 
-    given = {key: value for key, value in parameters.items() if value is not None}
     if like is None:
-        return make_metric(name or "gaussian", **given)
-    if name is not None or given:
+        return make_metric(name or "gaussian", **parameters)
+    if name is not None or parameters:
         raise InputError("--like chooses the metric: it cannot be used with other options of it.")
     metric = restore(load_matrix(like).description)
     if metric is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +13,7 @@ import typer
 
 from repshape.cli.shared import (
     AsJson,
+    Parameters,
     Quiet,
     check_output_files,
     check_output_folder,
@@ -21,8 +22,10 @@ from repshape.cli.shared import (
     tell,
     usage,
     warnings_in_words,
+    with_parameters,
 )
 from repshape.errors import FewTrialsWarning, InputError, SearchWarning
+from repshape.metrics.registry import listed_names, make_metric
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.engine.job import Run
@@ -52,20 +55,12 @@ def pairwise(
             "-o",
         ),
     ],
-    metric: Annotated[
-        str,
-        option(
-            "NAME",
-            "Metric: gaussian, energy, wasserstein, procrustes or covariance; process for time "
-            "series, or conv for maps.",
-        ),
-    ] = "gaussian",
+    metric: Annotated[str, option("NAME", f"Metric: {listed_names()}.")] = "gaussian",
     alpha: Annotated[
         list[float] | None,
         number(
-            "Weight of the means in the gaussian, covariance, process and conv metrics, from 0 "
-            "(covariances only) to 2 (means only); 1 by default. Repeat the option to compute "
-            "several matrices."
+            "Weight of the means, from 0 (covariances only) to 2 (means only); 1 by default. "
+            "Repeat the option to compute several matrices."
         ),
     ] = None,
     q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None,
@@ -74,9 +69,9 @@ def pairwise(
         Text,
         option(
             "NAME",
-            "How the process and conv metrics compare noise: marginal (within time steps or "
-            "pixels), joint (over all of them), or causal (process only). The default is joint for "
-            "process, and marginal for conv.",
+            "How the metrics of time series (process) and maps (conv) compare noise: marginal "
+            "(within time steps or pixels), joint (over all of them), or causal (process only). "
+            "The default is joint for process, and marginal for conv.",
         ),
     ] = None,
     order: Annotated[
@@ -98,6 +93,7 @@ def pairwise(
             "log-euclidean or affine-invariant.",
         ),
     ] = None,
+    set_: Parameters = None,
     group: Annotated[
         Text,
         option(
@@ -220,7 +216,8 @@ def pairwise(
         check_output_folder(out, inputs=[cohort])
     with usage():
         parameters["preprocess"] = _preprocess(transform, center, components, whitening, scale)
-        metrics = _metrics(metric, alpha or [], parameters)
+        chosen = with_parameters(parameters | {"alpha": alpha or None}, set_)
+        metrics = _metrics(metric, chosen)
         checked = _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
     with _resumable(out), warnings_in_words(FewTrialsWarning, quiet=quiet):
@@ -254,17 +251,14 @@ def _preprocess(
     return Preprocess(center is not False, scale, components, whitening, transform)
 
 
-def _metrics(
-    name: str, alphas: Sequence[float], parameters: dict[str, Any]
-) -> dict[str, ShapeMetric[Any]]:
-    """Return one metric, or one for each alpha, by the name of its matrix in the output."""
-    from repshape.metrics.registry import make_metric
-
-    if not alphas:
+def _metrics(name: str, parameters: dict[str, Any]) -> dict[str, ShapeMetric[Any]]:
+    """Return one metric, or one for each of several alphas, by the name of its matrix."""
+    alphas = parameters.get("alpha")
+    if not isinstance(alphas, list):  # no --alpha
         return {"": make_metric(name, **parameters)}
-    metrics = {alpha: make_metric(name, alpha=alpha, **parameters) for alpha in alphas}
+    metrics = {alpha: make_metric(name, **parameters | {"alpha": alpha}) for alpha in alphas}
     if len(metrics) < len(alphas):
-        twice = next(alpha for alpha in alphas if list(alphas).count(alpha) > 1)
+        twice = next(alpha for alpha in alphas if alphas.count(alpha) > 1)
         raise InputError(f"Each --alpha must be given once. Got {twice:g} more than once.")
     return {f"alpha-{_digits(alpha)}": one for alpha, one in metrics.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,39 @@ Metadata = Annotated[
     ),
 ]
 Seed = Annotated[int, number("Seed of the random numbers.", callback=_check_seed)]
+
+
+Parameters = Annotated[
+    list[str] | None,
+    option(
+        "NAME=VALUE",
+        "Set any other parameter of the metric, such as regularization=0.1. Repeatable.",
+        "--set",
+    ),
+]
+
+
+def with_parameters(options: Mapping[str, Any], given: Iterable[str] | None) -> dict[str, Any]:
+    """Return the parameters of a metric: those that have an option, and those given by ``--set``.
+
+    The value of ``--set`` is read as JSON (a number, true, a list) or else as text.
+
+    >>> with_parameters({"q": None, "group": "soft"}, ["q=0.5", "estimator=v"])
+    {'q': 0.5, 'group': 'soft', 'estimator': 'v'}
+    """
+    found = {name: value for name, value in options.items() if value is not None}
+    for one in given or []:
+        name, equals, text = one.partition("=")
+        if not name or not equals:
+            raise InputError(f"--set takes a parameter as NAME=VALUE. Got {one!r} instead.")
+        if name in found:
+            raise InputError(f"The parameter {name!r} must be given once. Got it more than once.")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    order = [*options, *found]  # as the options are listed, and then as given
+    return {name: found[name] for name in dict.fromkeys(order) if name in found}
 
 
 def load_matrix(path: Path) -> DistanceMatrix:

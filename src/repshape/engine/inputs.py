@@ -11,7 +11,7 @@ from repshape.engine.threads import Metric
 from repshape.errors import InputError, InputTypeError, RepshapeError
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric, in_one_space
-from repshape.metrics.registry import check_identity
+from repshape.metrics.identity import check_identity
 from repshape.store.header import check_store_path
 
 

@@ -32,7 +32,8 @@ from repshape.matrix.checks import carried_metadata, check_labels, check_metadat
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.few_trials import warn_of_few_trials
-from repshape.metrics.registry import check_callable, describe
+from repshape.metrics.identity import describe
+from repshape.metrics.registry import check_callable
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
 from repshape.store.identity import Permission
@@ -70,6 +71,11 @@ def pairwise(
     same bits for any number of workers, shards and machines of one kind, and for a run that was
     interrupted and resumed.
 
+    The parameters are in three groups. What to compare: ``networks``, ``metric``, ``name``,
+    ``labels`` and ``metadata``. How to run: ``workers``, ``engine``, ``scheduler``, ``memory``,
+    ``shard``, ``polish`` and ``progress``. Where to keep the result: ``store``, ``tile``,
+    ``alignments``, ``replace``, ``remove`` and ``wait``.
+
     Parameters
     ----------
     networks : Cohort, or iterable or dict of K networks
@@ -90,12 +96,15 @@ def pairwise(
     workers : int, optional
         Number of threads, or of processes of a local Dask cluster. By default all cores for a
         shape metric, and one for another callable, which may not be thread-safe.
-    store : path, optional
-        A folder (Zarr) in which every finished tile is saved at once. If it exists already, it
-        must belong to the same metric, and only what it lacks is computed. It may have fewer
-        networks, which are added, or more, of which those that are asked for are read.
     engine : {"threads", "dask"}
         Dask needs a cohort on disk and a store that all its workers can reach.
+    scheduler : str or distributed.Client, optional
+        Address of a Dask scheduler; by default a cluster of processes on this machine.
+    memory : str or int, optional
+        Budget for networks and alignments, such as ``"2G"``. Default: a quarter of the memory.
+    shard : str, optional
+        ``"i/N"``: compute only every N-th tile, starting with the i-th; needs a store. Shards do
+        not polish: that is left to a last run without ``shard``.
     polish : bool
         Solve pairs again from compositions of the alignments of other pairs, until no triangle is
         violated; see `repshape.engine.polish`. Done only if the distance is a metric. With eight
@@ -103,21 +112,18 @@ def pairwise(
         only pairs that are still doubtful after the compositions get the whole search.
     progress : bool, optional
         Show a progress bar on stderr. By default only in a terminal or a notebook.
-    memory : str or int, optional
-        Budget for networks and alignments, such as ``"2G"``. Default: a quarter of the memory.
-    shard : str, optional
-        ``"i/N"``: compute only every N-th tile, starting with the i-th; needs a store. Shards do
-        not polish: that is left to a last run without ``shard``.
-    alignments : {"float32", "float64"}, optional
-        Keep the best transform of every pair in the store. The polish keeps them anyway.
-    scheduler : str or distributed.Client, optional
-        Address of a Dask scheduler; by default a cluster of processes on this machine.
+    store : path, optional
+        A folder (Zarr) in which every finished tile is saved at once. If it exists already, it
+        must belong to the same metric, and only what it lacks is computed. It may have fewer
+        networks, which are added, or more, of which those that are asked for are read.
     tile : int, optional
         Edge of the tiles of a new store, in networks; at most K. By default it follows from K and
         ``memory``.
+    alignments : {"float32", "float64"}, optional
+        Keep the best transform of every pair in the store. The polish keeps them anyway.
     replace : iterable of str, optional
         Names of networks whose responses differ from those in the store. Their distances are
-        dropped and computed anew. Without this, such a network is refused.
+        dropped and computed again. Without this, such a network is refused.
     remove : iterable of str, optional
         Names of networks in the store that ``networks`` no longer has. Their distances are
         dropped. Without this, such networks stay in the store if there is nothing to add, and

@@ -28,7 +28,7 @@ from repshape.io.json import plain
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.responses import Trials, as_trials
 from repshape.store.identity import Identity
 

@@ -20,7 +20,7 @@ from repshape.inference.terms import check_metric
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.registry import describe
+from repshape.metrics.identity import describe
 from repshape.responses import Gaussians, Trials
 
 IntArray = npt.NDArray[np.intp]
@@ -99,6 +99,7 @@ def held_out(
     True
     """
     chosen = check_metric(metric)
+    chosen._check_score()
     networks, names = read_networks(cohort)
     check_integer("random_state", random_state, 0)
     train_set, test_set = _divide(networks[0], test, random_state)

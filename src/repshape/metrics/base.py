@@ -36,13 +36,12 @@ from repshape.groups import (
 from repshape.metrics.alternating import check_units
 from repshape.metrics.capabilities import Capabilities
 from repshape.metrics.few_trials import warn_of_few_trials
+from repshape.metrics.identity import describe
 from repshape.metrics.parameters import Parameters
 from repshape.metrics.prepared import Prepared
-from repshape.metrics.registry import describe
 from repshape.preprocess import FittedPreprocess, Preprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 from repshape.responses.doubts import warn_if_transposed
-from repshape.responses.silent import with_silent_neurons
 
 FloatArray = npt.NDArray[np.float64]
 P = TypeVar("P", bound=Prepared)
@@ -128,8 +127,8 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     key_parameter: ClassVar[tuple[str, str]]
     _rules: ClassVar[Mapping[str, Rule]] = {}
     group: str | Group = "orthogonal"
-    preprocess: Preprocess | None
-    weights: npt.ArrayLike | None
+    preprocess: Preprocess | None = None
+    weights: npt.ArrayLike | None = None
     pad_to: int | None = None
 
     @property
@@ -226,17 +225,6 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
             _phi=(x.phi, y.phi),
         )
 
-    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        """Return the distance under a fixed transform that maps all of y into x."""
-        raise NotImplementedError
-
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        """Return the distance of two preprocessed networks under a fixed transform."""
-        if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
-            x, y, fixed = y, x, fixed.reversed()
-        whole = fixed.with_silent_neurons()
-        return self._compare(with_silent_neurons(x, whole.shape[1]), y, whole)
-
     def _read(self, network: Any, name: str = "network") -> Any:
         """Return any description of a network as what the metric compares."""
         return as_network(network, name)
@@ -306,6 +294,7 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
 
         The preprocessing of the alignment is applied as it was fitted; nothing is fitted again.
         """
+        self._check_score()
         self._validate_parameters()
         networks = [self._read(x, "x"), self._read(y, "y")]
         self._check_comparable(*networks)

@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import condition_weights
+from repshape.errors import InputError
 from repshape.groups import Transform
 from repshape.moments import estimate_moments
 from repshape.responses import Gaussians, Trials
+from repshape.responses.silent import with_silent_neurons
 
 FloatArray = npt.NDArray[np.float64]
 # Means and square roots of the spectra of one network, with the roots of their weights.
@@ -79,6 +81,29 @@ class Capabilities:
     def _moments(self, network: Trials | Gaussians) -> Gaussians:
         """Return the means and covariances to draw or to compare a network by."""
         return network if isinstance(network, Gaussians) else estimate_moments(network, "mle")
+
+    def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        """Return the distance under a fixed transform that maps all of y into x."""
+        raise self._no_score()
+
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        """Return the distance of two preprocessed networks under a fixed transform."""
+        if x.n_neurons < y.n_neurons:  # the residual is in the space of the larger network
+            x, y, fixed = y, x, fixed.reversed()
+        whole = fixed.with_silent_neurons()
+        return self._compare(with_silent_neurons(x, whole.shape[1]), y, whole)
+
+    def _check_score(self) -> None:
+        """Raise unless the distance under a fixed transform is defined."""
+        own, default = type(self), Capabilities
+        if own._evaluate is default._evaluate and own._compare is default._compare:
+            raise self._no_score()
+
+    def _no_score(self) -> InputError:
+        return InputError(
+            f"{type(self).__name__} cannot score held-out responses, because it does not define "
+            "_compare, the distance under a fixed transform."
+        )
 
     def _distance_parts(
         self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform

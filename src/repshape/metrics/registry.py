@@ -1,68 +1,158 @@
-"""The metrics by name: the class, identity and wording of each.
+"""The metrics by name: those of repshape, and those that other packages add.
 
-To add a metric, write its module, add a line to `METRICS`, and define the class attributes and the
-sentence that `repshape.metrics.base.ShapeMetric` asks for. The command line, stores, plots and
-reports find everything here.
+`__all__` lists the metrics of repshape. The names at the root, the command line, the reference,
+stores, reports and the fuzzer follow from it. Importing this module loads nothing that is slow, so
+that ``import repshape`` and ``--help`` can read the list.
 
-An *identity* describes a metric in JSON: its name, all its parameters (seeds included) and the
-version of repshape. A store can only be continued with the identity that it was created with.
+Another package adds a metric by `register`, or by an entry point in its ``pyproject.toml``::
+
+    [project.entry-points."repshape.metrics"]
+    cosine = "my_package.cosine:CosineMetric"
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
-import sys
-from collections.abc import Mapping
-from dataclasses import fields
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
+from repshape.errors import InputError, InputTypeError, check_choice
 
-from repshape._version import package_version
-from repshape.errors import InputError, InputTypeError, RepshapeError, check_choice
-from repshape.groups import BlockOrthogonal, Group, SignedPermutations
-from repshape.moments import CovarianceEstimator
-from repshape.preprocess import Preprocess
+# In the order in which help and errors list them. `GaussianShapeMetric` has the short name
+# "gaussian" and is in the module `repshape.metrics.gaussian`, and so on.
+__all__ = [  # noqa: RUF022 (the order)
+    "GaussianShapeMetric",
+    "EnergyShapeMetric",
+    "WassersteinShapeMetric",
+    "ProcrustesShapeMetric",
+    "ProcessShapeMetric",
+    "ConvShapeMetric",
+    "CovarianceShapeMetric",
+]
+METRICS = {name.removesuffix("ShapeMetric").lower(): name for name in __all__}
+ENTRY_POINTS = "repshape.metrics"
 
-if TYPE_CHECKING:
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import the class of a metric of repshape when it is first used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        (short,) = (key for key, full in METRICS.items() if full == name)
+        return metric_class(short)
+
+else:  # so that type checkers and the documentation know the classes
     from repshape.metrics.base import ShapeMetric
+    from repshape.metrics.conv import ConvShapeMetric
+    from repshape.metrics.covariance import CovarianceShapeMetric
+    from repshape.metrics.energy import EnergyShapeMetric
+    from repshape.metrics.gaussian import GaussianShapeMetric
+    from repshape.metrics.process import ProcessShapeMetric
+    from repshape.metrics.procrustes import ProcrustesShapeMetric
+    from repshape.metrics.wasserstein import WassersteinShapeMetric
 
-# Short name -> class, in the module of the short name.
-METRICS = {
-    "gaussian": "GaussianShapeMetric",
-    "energy": "EnergyShapeMetric",
-    "wasserstein": "WassersteinShapeMetric",
-    "procrustes": "ProcrustesShapeMetric",
-    "process": "ProcessShapeMetric",
-    "conv": "ConvShapeMetric",
-    "covariance": "CovarianceShapeMetric",
-}
-# Parameters that are objects; an identity holds them as {class: fields}.
-SETTINGS: dict[str, Any] = {
-    "Preprocess": Preprocess,
-    "CovarianceEstimator": CovarianceEstimator,
-    "SignedPermutations": SignedPermutations,
-    "BlockOrthogonal": BlockOrthogonal,
-}
-# Parameters that affect what is measured, in the order in which a caption lists them.
-CAPTIONED = (
-    "alpha",
-    "mode",
-    "order",
-    "shifts",
-    "ground",
-    "q",
-    "p",
-    "estimator",
-    "distance",
-    "whitening",
-    "group",
-    "covariance",
-    "preprocess",
-)
+Class = TypeVar("Class", bound="type[Any]")
+# Short name -> class, of the metrics that were registered in this process.
+_registered: dict[str, type[Any]] = {}
+
+
+def register(cls: Class, name: str | None = None) -> Class:
+    """Make a metric of another package known by name, and return it unchanged.
+
+    Stores, reports and the command line then treat the metric like one of repshape: a matrix that
+    was saved with it is read back with its metric, and ``repshape pairwise --metric`` accepts its
+    name. A registration lasts as long as the process. To register a metric in every process, also
+    in that of the command line, declare an entry point of the group ``repshape.metrics``.
+
+    Parameters
+    ----------
+    cls : type
+        A class derived from `repshape.metrics.ShapeMetric`. Its name identifies it in stores.
+    name : str, optional
+        Short name for the command line. By default the ``title`` of the class in lower case, with
+        hyphens in the place of spaces.
+
+    Returns
+    -------
+    type
+        ``cls``, so that the function can be used as a decorator.
+
+    Examples
+    --------
+    >>> import repshape as rs
+    >>> rs.register(rs.GaussianShapeMetric) is rs.GaussianShapeMetric
+    True
+    """
+    _check_class(cls)
+    short = cls.title.lower().replace(" ", "-") if name is None else name
+    if not isinstance(short, str) or not short:
+        raise InputTypeError(
+            f"The 'name' parameter must be a non-empty string. Got {short!r} instead."
+        )
+    taken = {one: _origin(one) for one in known_metrics()}
+    own = (cls.__module__.partition(".")[0], cls.__name__)
+    for other, origin in taken.items():
+        if (other == short or origin[1] == own[1]) and origin != own:
+            raise InputError(
+                f"{cls.__name__} cannot be registered as {short!r}: {origin[1]} of the package "
+                f"{origin[0]!r} is registered as {other!r}."
+            )
+    if own[0] != "repshape":
+        _registered[short] = cls
+    return cls
+
+
+def _origin(name: str) -> tuple[str, str]:
+    """Return the package and the class name of a known metric; nothing is imported."""
+    if name in METRICS:
+        return "repshape", METRICS[name]
+    if name in _registered:
+        return _registered[name].__module__.partition(".")[0], _registered[name].__name__
+    declared = _entry_points()[name]
+    return declared.module.partition(".")[0], declared.attr
+
+
+def _check_class(cls: Any) -> None:
+    """Raise unless a class can be used as a metric: complete, and made from named parameters."""
+    # By its name: the base class is made with parts that look metrics up here.
+    base = import_module("repshape.metrics.base").ShapeMetric
+    if base not in getattr(cls, "__mro__", ()):
+        raise InputTypeError(
+            "The 'cls' parameter must be a class derived from repshape.metrics.ShapeMetric. "
+            f"Got {cls!r} instead."
+        )
+    needed = ("title", "full_title", "key_parameter")
+    missing = sorted(cls.__abstractmethods__)
+    if all(getattr(cls, one) is getattr(base, one) for one in ("_align_prepared", "_solve_pair")):
+        missing.append("_align_prepared")
+    missing += [one for one in needed if not hasattr(cls, one)]
+    if missing:
+        raise InputError(f"{cls.__name__} does not define {', '.join(missing)}.")
+    parameters = inspect.signature(cls).parameters.values()
+    for one in parameters:
+        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            raise InputError(
+                f"The constructor of {cls.__name__} must name all its parameters. Got {one}."
+            )
+    key = cls.key_parameter[0]
+    if key not in {one.name for one in parameters}:
+        raise InputError(f"The key parameter of {cls.__name__}, {key!r}, is not a parameter.")
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """Return the metrics that installed packages declare, except names that repshape uses."""
+    found = entry_points(group=ENTRY_POINTS)
+    return {one.name: one for one in found if one.name not in METRICS}
+
+
+def known_metrics() -> dict[str, str]:
+    """Return the class name of every known metric by its short name; nothing is imported."""
+    declared = {name: one.attr for name, one in _entry_points().items()}
+    return METRICS | declared | {name: cls.__name__ for name, cls in _registered.items()}
 
 
 def metric_class(name: str) -> type[ShapeMetric[Any]]:
@@ -71,9 +161,47 @@ def metric_class(name: str) -> type[ShapeMetric[Any]]:
     >>> metric_class("energy").__name__
     'EnergyShapeMetric'
     """
-    module = import_module(f"repshape.metrics.{check_choice('metric', name, METRICS)}")
-    found: type[ShapeMetric[Any]] = getattr(module, METRICS[name])
+    check_choice("metric", name, known_metrics())
+    if name in METRICS:
+        found: Any = getattr(import_module(f"repshape.metrics.{name}"), METRICS[name])
+    else:
+        found = _registered.get(name) or _load(_entry_points()[name])
+    return found  # type: ignore[no-any-return]
+
+
+def _load(declared: EntryPoint) -> Any:
+    """Return the class that an installed package declares, or raise one clear sentence."""
+    try:
+        found = declared.load()
+        _check_class(found)
+    except Exception as error:  # whatever the other package does when it is imported
+        package = "another package" if declared.dist is None else declared.dist.name
+        raise InputError(
+            f"The metric {declared.name!r} of {package} ({declared.value}) cannot be used: {error}"
+        ) from error
     return found
+
+
+def class_named(full: str) -> type[ShapeMetric[Any]] | None:
+    """Return the one known metric with this class name, or None if there is none or two.
+
+    A metric of another package that cannot be imported is not known.
+
+    >>> class_named("EnergyShapeMetric").title, class_named("CosineShapeMetric")
+    ('Energy', None)
+    """
+    found = set()
+    for short, name in known_metrics().items():
+        if name == full:
+            with suppress(InputError):
+                found.add(metric_class(short))
+    return found.pop() if len(found) == 1 else None
+
+
+def listed_names() -> str:
+    """Return the short names of all known metrics, as a sentence lists them."""
+    *most, last = known_metrics()
+    return f"{', '.join(most)} or {last}"
 
 
 def make_metric(name: str, **parameters: Any) -> ShapeMetric[Any]:
@@ -94,125 +222,9 @@ def make_metric(name: str, **parameters: Any) -> ShapeMetric[Any]:
     return metric
 
 
-def describe(metric: Any, name: str | None = None) -> dict[str, Any]:
-    """Return the identity of a metric: its name, all its parameters and the version of repshape.
-
-    Parameters
-    ----------
-    metric : ShapeMetric or callable
-        The name of a function that can be imported includes its module. The arguments of a
-        `functools.partial` become parameters. Other callables are described by their ``repr``,
-        which does not identify them: see `check_identity`.
-    name : str, optional
-        A name for a callable, chosen by the user.
-
-    Examples
-    --------
-    >>> describe(functools.partial(np.hypot, 3.0))["parameters"]
-    {'0': 3.0}
-    >>> describe(lambda x, y: 0.0, name="zero")["metric"]
-    'zero'
-    """
-    label, parameters = (name, {}) if name is not None else _identity(metric, strict=False)
-    return {"metric": label, "parameters": parameters, "repshape": package_version()}
-
-
-def check_identity(metric: Any, name: str | None = None) -> None:
-    """Raise unless a store could recognise the metric, or the user has given it a name."""
-    if name is not None:
-        return
-    try:
-        _identity(metric, strict=True)
-    except _AnonymousError:
-        group = getattr(metric, "group", None)
-        if isinstance(group, Group):
-            raise InputError(
-                "A store must be able to recognise its metric when it is continued, and only the "
-                f"groups of repshape can be described. Got {group!r}: compute without a store."
-            ) from None
-        if _is_shape_metric(metric):
-            raise InputError(
-                "A store must be able to recognise its metric when it is continued, and a "
-                f"parameter of {metric!r} has no name to recognise it by. Define functions in a "
-                "module, from which they can be imported."
-            ) from None
-        raise InputError(
-            "A store must be able to recognise its metric when it is continued, and "
-            f"{metric!r} has no name to recognise it by. Give it one, as in "
-            "pairwise(networks, metric, name='my metric', store=...), and use another name for "
-            "other settings."
-        ) from None
-
-
-class _AnonymousError(Exception):
-    """Something has no identity: its description would not distinguish it from others."""
-
-
-def _identity(metric: Any, *, strict: bool) -> tuple[str, dict[str, Any]]:
-    """Return a name and parameters. Without an identity: the ``repr``, or an error if strict."""
-    if _is_shape_metric(metric):
-        values = metric.get_params(deep=False)
-        return type(metric).__name__, {key: _plain(v, strict) for key, v in values.items()}
-    if isinstance(metric, functools.partial):
-        label, parameters = _identity(metric.func, strict=strict)
-        given = {str(k): value for k, value in enumerate(metric.args)} | metric.keywords
-        return label, parameters | {key: _plain(value, strict) for key, value in given.items()}
-    label = import_name(metric) or ""
-    return label or _anonymous(metric, strict), {}
-
-
-def _is_shape_metric(metric: Any) -> bool:
+def is_shape_metric(metric: Any) -> bool:
+    """Return whether something behaves as a shape metric does."""
     return hasattr(metric, "get_params") and hasattr(metric, "_validate_parameters")
-
-
-def _anonymous(value: Any, strict: bool) -> str:
-    if strict:
-        raise _AnonymousError
-    return repr(value)
-
-
-def _plain(value: Any, strict: bool) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item, strict) for item in value]
-    if isinstance(value, Mapping):
-        keys = [key if isinstance(key, str) else _anonymous(key, strict) for key in value]
-        return dict(zip(keys, (_plain(item, strict) for item in value.values()), strict=True))
-    kind = type(value).__name__
-    if type(value) is SETTINGS.get(kind):
-        return {kind: {one.name: _plain(getattr(value, one.name), strict) for one in fields(value)}}
-    if hasattr(value, "__array__"):
-        return _plain(np.asarray(value).tolist(), strict)
-    if callable(value):
-        label, parameters = _identity(value, strict=strict)
-        return {label: parameters}  # a mapping, so that it differs from a string
-    return _anonymous(value, strict)
-
-
-def import_name(function: Any) -> str | None:
-    """Return the dotted name under which a function can be imported, or None.
-
-    Lambdas, functions inside functions and bound methods have none. Neither have the functions of
-    a script, since another script may use the same name for something else.
-
-    >>> import_name(np.linalg.norm), import_name(np.abs)
-    ('numpy.linalg.norm', 'numpy.absolute')
-    >>> import_name(lambda x, y: 0.0)
-    """
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    if isinstance(function, np.ufunc):  # older versions of NumPy give them neither
-        module, name = module or "numpy", function.__name__
-    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
-        return None
-    try:
-        found = attrgetter(name)(sys.modules[module])
-    except (AttributeError, KeyError):
-        return None
-    if found is not function:
-        return None
-    return name if module == "builtins" else f"{module}.{name}"
 
 
 def wrong_metric(metric: Any) -> str:
@@ -223,12 +235,14 @@ def wrong_metric(metric: Any) -> str:
     """
     if isinstance(metric, type):
         return f"Got the class {metric.__name__} instead. Pass an instance: {metric.__name__}(...)."
-    classes = {**METRICS, **{name.lower(): name for name in METRICS.values()}}
-    meant = classes.get(metric.lower()) if isinstance(metric, str) else None
+    if not isinstance(metric, str):
+        return f"Got {metric!r} instead."
+    known = known_metrics()
+    classes = {**known, **{name.lower(): name for name in known.values()}}
+    meant = classes.get(metric.lower())
     if meant is not None:
         return f"Got {metric!r} instead. Pass {meant}()."
-    listed = f" The metrics are {', '.join(METRICS.values())}." if isinstance(metric, str) else ""
-    return f"Got {metric!r} instead.{listed}"
+    return f"Got {metric!r} instead. The metrics are {', '.join(known.values())}."
 
 
 def check_callable(metric: Any, name: str | None = None) -> None:
@@ -238,7 +252,7 @@ def check_callable(metric: Any, name: str | None = None) -> None:
             "The 'metric' parameter must be a shape metric or a callable of two networks. "
             f"{wrong_metric(metric)}"
         )
-    if _is_shape_metric(metric):
+    if is_shape_metric(metric):
         metric._validate_parameters()  # before anything is written
     if name is None:
         return
@@ -246,76 +260,7 @@ def check_callable(metric: Any, name: str | None = None) -> None:
         raise InputTypeError(
             f"The 'name' parameter must be a non-empty string. Got {name!r} instead."
         )
-    if _is_shape_metric(metric):
+    if is_shape_metric(metric):
         raise InputError(
             f"The 'name' parameter is for callables; {type(metric).__name__} already has a name."
         )
-
-
-def restore(identity: Mapping[str, Any]) -> ShapeMetric[Any] | None:
-    """Return the shape metric that an identity describes, or None if it describes none of ours.
-
-    >>> restore(describe(make_metric("gaussian", alpha=0.5, group="rotation")))
-    GaussianShapeMetric(alpha=0.5, group='rotation')
-    """
-    cls, parameters = _class_of(identity), identity.get("parameters")
-    if cls is None or not isinstance(parameters, Mapping):
-        return None
-    try:
-        metric = cls(**{str(key): _restored(value) for key, value in parameters.items()})
-        metric._validate_parameters()
-    except (RepshapeError, TypeError, ValueError):
-        return None
-    # An identity that changes on the way back was not understood.
-    return metric if describe(metric)["parameters"] == dict(parameters) else None
-
-
-def _class_of(identity: Mapping[str, Any]) -> type[ShapeMetric[Any]] | None:
-    names = {full: short for short, full in METRICS.items()}
-    short = names.get(str(identity.get("metric")))
-    return None if short is None else metric_class(short)
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((kind, held),) = value.items()
-        known = SETTINGS.get(kind)
-        names = {one.name for one in fields(known)} if known is not None else set()
-        if known is not None and isinstance(held, Mapping) and set(held) <= names:
-            return known(**held)
-    return value
-
-
-def short_title(identity: Mapping[str, Any]) -> str:
-    """Return a short title for a matrix of this metric; empty if the identity has no name.
-
-    >>> short_title({"metric": "GaussianShapeMetric", "parameters": {"alpha": 0.5}})
-    'Gaussian, α = 0.5'
-    """
-    cls = _class_of(identity)
-    if cls is None:
-        return str(identity.get("metric", ""))
-    parameter, symbol = cls.key_parameter
-    value = (identity.get("parameters") or {}).get(parameter)
-    return f"{cls.title}, {symbol} = {_shown(value)}"
-
-
-def caption(identity: Mapping[str, Any]) -> str:
-    """Return the full title of the metric, with the settings that affect what it measures.
-
-    >>> caption({"metric": "EnergyShapeMetric", "parameters": {"q": 1.0, "group": "rotation"}})
-    'Energy shape distance (q = 1, group = rotation)'
-    >>> caption({})
-    'Distance'
-    """
-    cls = _class_of(identity)
-    title = str(identity.get("metric") or "Distance") if cls is None else cls.full_title
-    given = identity.get("parameters") or {}
-    listed = [f"{key} = {_shown(given[key])}" for key in CAPTIONED if given.get(key) is not None]
-    return f"{title} ({', '.join(listed)})" if listed else title
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float | int) and not isinstance(value, bool):
-        return f"{value:g}"
-    return str(_restored(value))

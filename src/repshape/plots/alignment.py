@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from repshape._arrays import count
 from repshape.errors import InputError
 from repshape.metrics.base import Alignment, ShapeMetric, check_same_conditions
-from repshape.metrics.registry import caption
+from repshape.metrics.identity import caption
 from repshape.moments import CovarianceEstimator, check_estimator
 from repshape.plots.captions import UNIT, deviations
 from repshape.plots.picture import Limits, Picture, new_axes, set_window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from repshape._arrays import count
 from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.registry import caption
+from repshape.metrics.identity import caption
 
 # Distances have the units of the responses unless the metric rescales them.
 UNIT = "units of the responses"

@@ -168,10 +168,9 @@ def what_was_measured(
         words = f"Distances by {name}." if name else "The file does not name the metric."
         return [("Distance", words), *last]
     parameters = metric.get_params(deep=False)
-    group = str(parameters["group"])
     return [
         ("Distance", metric._sentence()),
-        ("Invariances", INVARIANCES.get(group, f"Alignment over the group {group!r}.")),
+        *_invariance_words(parameters),
         ("Preprocessing", _preprocess_words(metric.preprocess)),
         (
             "Conditions",
@@ -179,8 +178,8 @@ def what_was_measured(
             if metric.weights is None
             else "Conditions have the weights listed under 'All settings'.",
         ),
-        *(_covariance_words(parameters)),
-        ("Search", _search_words(parameters)),
+        *_covariance_words(parameters),
+        *_search_words(parameters),
         *last,
     ]
 
@@ -202,6 +201,13 @@ def _preprocess_words(preprocess: Preprocess | None) -> str:
     return f"Each network was {', '.join(steps)}." if steps else "None."
 
 
+def _invariance_words(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if "group" not in parameters:
+        return []
+    group = str(parameters["group"])
+    return [("Invariances", INVARIANCES.get(group, f"Alignment over the group {group!r}."))]
+
+
 def _covariance_words(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "covariance" not in parameters:
         return []
@@ -210,16 +216,19 @@ def _covariance_words(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("Covariances", f"Estimated by {how} for networks given as trials.")]
 
 
-def _search_words(parameters: Mapping[str, Any]) -> str:
+def _search_words(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if "group" not in parameters:
+        return []
     if "n_starts" not in parameters:
-        return "Solved in closed form."
+        return [("Search", "Solved in closed form.")]
     starts = parameters["n_starts"]
     tried = "Many screened starts" if starts == "auto" else f"{starts} starts"
     tolerance = str(parameters.get("tol")).replace("e-0", "e-")
-    return (
+    words = (
         f"{tried}, seed {parameters.get('random_state')}, tolerance {tolerance}, at most "
         f"{parameters.get('max_iter')} iterations per start."
     )
+    return [("Search", words)]
 
 
 def settings_table(description: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from repshape.io.tables import read_metadata, rows_of
 from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.registry import restore, short_title
+from repshape.metrics.identity import restore, short_title
 from repshape.store.header import kind_in
 
 FloatArray = npt.NDArray[np.float64]
