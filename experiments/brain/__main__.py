@@ -18,7 +18,7 @@ from experiments.brain.settings import Source, settings_of
 from experiments.brain.study import Study, measure
 from experiments.common.command import Out, Scale, ScaleOption, Workers, follow
 
-COLOURS = {"holds": "green", "does not hold": "red", "cannot be told": "yellow"}
+COLOURS = {"holds": "green", "does not hold": "red", "inconclusive": "yellow"}
 
 
 class Step(StrEnum):

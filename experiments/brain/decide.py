@@ -75,22 +75,25 @@ def _row(
     statistic = STATISTICS.get(claim.name, {}).get(criterion.name)
     if claim.name in (GROWTH, PRESERVED):
         if subsampling is not None:
-            measured = subsampling_statistic(claim.name, criterion.name, subsampling)
+            measured = subsampling_statistic(claim, criterion.name, subsampling)
     elif criterion.name in DECIDING:
         measured = vaes.get(criterion.name, NOTHING)
     elif statistic is not None:
         used = relevant(claim.name, criterion.name, found)
-        measured = with_interval(statistic, used)
+        how: dict[str, Any] = {"level": claim.level, "limits": criterion.limits}
+        measured = with_interval(statistic, used, **how)
         if any(each.names != each.animals for each in used.values()):
-            others["over populations"] = with_interval(statistic, used, "names").summary()
+            others["over populations"] = with_interval(statistic, used, "names", **how).summary()
         if claim.name in BOTH_ESTIMATES:
             plug_in = {role: each.as_plug_in() for role, each in used.items()}
-            others["plug-in"] = with_interval(statistic, plug_in).summary()
+            others["plug-in"] = with_interval(statistic, plug_in, **how).summary()
     row = {
         "name": criterion.name,
         "statistic": criterion.statistic,
         "above": criterion.above,
         "refuted_below": criterion.refuted_below,
+        "reason": criterion.reason,
+        "level": claim.level,
         **measured.summary(),
         **others,
     }
@@ -115,18 +118,18 @@ def _verdict(criterion: Criterion, row: Mapping[str, Any]) -> Any:
     return interval_verdict(criterion, *ends)
 
 
-def subsampling_statistic(claim: str, criterion: str, found: Mapping[str, Any]) -> Measured:
+def subsampling_statistic(claim: Claim, criterion: str, found: Mapping[str, Any]) -> Measured:
     """Return a statistic of Supplementary Figure 6 over draws without replacement."""
     distances = np.array(found["distances"]["without"])  # (sizes, draws, alphas)
     sizes = np.log(found["sizes"])
     if len(sizes) < 2:
         return NOTHING
-    if claim == GROWTH:
+    if claim.name == GROWTH:
         place = [f"alpha = {alpha:g}" for alpha in SUBSAMPLED_ALPHAS].index(criterion)
         slopes = np.polyfit(sizes, np.log(distances[:, :, place]), 1)[0]
-        return draws_interval(slopes)
+        return draws_interval(slopes, claim.level)
     ratios = np.log(distances[:, :, 0] / distances[:, :, -1])
-    change = draws_interval(ratios[-1] - ratios[0])
+    change = draws_interval(ratios[-1] - ratios[0], claim.level)
     if criterion.endswith("from below"):
         return change
     return Measured(-change.value, -change.high, -change.low, change.n_units)

@@ -19,6 +19,8 @@ from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
 from experiments.brain.results import RESULTS, read_results
 from experiments.brain.settings import PAPER
 from experiments.common.files import write_whole
+from experiments.common.pages import STANDARD
+from experiments.common.verdicts import Verdict
 
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
@@ -66,7 +68,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
         _counts(verdicts),
         _finding(results),
         _classes(results["classes"]),
-        _claims(results["claims"]),
+        _claims(results["claims"], results.get("restated", "")),
         _tests(results["tests"]),
     ]
     for name in figures:
@@ -79,8 +81,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
 
 
 def _counts(verdicts: Sequence[str]) -> str:
-    names = ("holds", "does not hold", "cannot be told")
-    counts = [f"{name}: **{verdicts.count(name)}**" for name in names]
+    counts = [f"{name}: **{verdicts.count(name)}**" for name in Verdict]
     return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
 
 
@@ -152,7 +153,7 @@ def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
     return f"{one['value']:.{digits}f} [{one['low']:.{digits}f}, {one['high']:.{digits}f}]"
 
 
-def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
+def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
     rows = []
     for claim in claims:
         numbers = []
@@ -165,12 +166,12 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
         verdict = claim["verdict"]
         bold = verdict if verdict == "holds" else f"**{verdict}**"
         rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
+    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
     words = (
-        "Numbers are statistics with 90 % intervals over animals (jackknife); n is the number of "
-        "animals, and of draws for Supplementary Figure 6. Their definitions "
-        "and thresholds were fixed in `experiments/brain/claims.py` before they were computed. "
+        f"{standard}\n\n"
         'Where a claim says that something is small, the statistic is its negative ("from above").'
     )
+    words += f"\n\n{restated}" if restated else ""
     return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
 
 

@@ -17,6 +17,8 @@ from scipy.stats import t as student
 
 from experiments.brain.claims import CLASSES, DRIFTING, EXPLAINED, LEVEL, SMALLEST_RELIABILITY
 from experiments.brain.protocol import session_means
+from experiments.common.intervals import jackknife_interval
+from experiments.common.verdicts import NO_LIMITS, Limits
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -226,7 +228,13 @@ class Measured:
 NOTHING = Measured(float("nan"), float("nan"), float("nan"), 0)
 
 
-def with_interval(statistic: Statistic, found: Results, unit: str = "animals") -> Measured:
+def with_interval(
+    statistic: Statistic,
+    found: Results,
+    unit: str = "animals",
+    level: float = LEVEL,
+    limits: Limits = NO_LIMITS,
+) -> Measured:
     """Return a statistic with its jackknife interval over animals, or over sessions ("names")."""
     try:
         value = statistic(found)
@@ -240,27 +248,18 @@ def with_interval(statistic: Statistic, found: Results, unit: str = "animals") -
             for role, each in found.items()
         }
         left.append(statistic(kept) if _enough(kept) else float("nan"))
-    return Measured(value, *jackknife_interval(value, left), len(units))
+    interval = jackknife_interval(value, left, level, limits)
+    return Measured(value, interval.lower, interval.upper, len(units))
 
 
 def _enough(found: Results) -> bool:
     return all(len(each.names) >= 2 for each in found.values())
 
 
-def jackknife_interval(value: float, left_out: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a statistic from its values without each of the units."""
-    found, count = np.asarray(left_out), len(left_out)
-    if count < 3 or not np.isfinite(found).all():
-        return float("nan"), float("nan")
-    error = float(np.sqrt((count - 1) / count * np.sum((found - found.mean()) ** 2)))
-    half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * error
-    return value - half, value + half
-
-
-def draws_interval(values: FloatArray) -> Measured:
+def draws_interval(values: FloatArray, level: float = LEVEL) -> Measured:
     """Return the mean of independent draws with Student's interval."""
     count = len(values)
     error = float(values.std(ddof=1) / np.sqrt(count))
-    half = float(student.ppf((1 + LEVEL) / 2, count - 1)) * error
+    half = float(student.ppf((1 + level) / 2, count - 1)) * error
     mean = float(values.mean())
     return Measured(mean, mean - half, mean + half, count)

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from math import log
 from typing import Any, NamedTuple
 
+from scipy.stats import t as student
+
+from experiments.brain.claims import CLAIMS
 from experiments.brain.statistics import Measured
 
 RATIO_CLAIM = "ratio"  # and, of other data sets, names that start with it
@@ -19,6 +22,7 @@ DECIDING = {
     "trained": "trained dSprites networks, Kaiming initialisation",
     "untrained": "untrained dSprites networks, Kaiming initialisation",
 }
+ABSTRACT = next(claim for claim in CLAIMS if claim.name == "Abstract")
 # With the sign that a criterion needs: covariances dominate in untrained networks.
 SIGNS = {"trained": -1.0, "untrained": 1.0}
 
@@ -31,6 +35,7 @@ class VaeRatio(NamedTuple):
     low: float
     high: float
     level: float
+    n_units: int = 0
 
 
 def read_ratios(results: Mapping[str, Any]) -> list[VaeRatio]:
@@ -47,16 +52,37 @@ def read_ratios(results: Mapping[str, Any]) -> list[VaeRatio]:
 def _ratio(row: Mapping[str, Any]) -> VaeRatio:
     # The study reports the negative of its ratio for untrained networks.
     scale = log(2) * (1.0 if row["name"].startswith("untrained") else -1.0)
-    ends = [float("nan") if row[k] is None else scale * row[k] for k in ("lower", "upper")]
-    return VaeRatio(row["name"], scale * row["estimate"], min(ends), max(ends), row["level"])
+    low, high = sorted(
+        float("nan") if row[k] is None else scale * float(row[k]) for k in ("lower", "upper")
+    )
+    units = row.get("units", 0)
+    return VaeRatio(row["name"], scale * row["estimate"], low, high, row["level"], units)
+
+
+def at_level(one: VaeRatio, level: float) -> VaeRatio:
+    """Return a ratio with an interval of another level: Student's, over as many seeds.
+
+    >>> one = VaeRatio("trained", 0.0, -2.776445, 2.776445, 0.95, 5)
+    >>> round(at_level(one, 0.99).high, 3)
+    4.604
+    """
+    if one.n_units < 2:
+        return one
+    wide, own = (student.ppf((1 + each) / 2, one.n_units - 1) for each in (level, one.level))
+    ends = (one.value + (end - one.value) * float(wide / own) for end in (one.low, one.high))
+    low, high = ends
+    return one._replace(low=low, high=high, level=level)
 
 
 def deciding_ratios(found: list[VaeRatio]) -> dict[str, Measured]:
-    """Return the numbers of the criteria about VAEs, with the sign that each needs."""
+    """Return the numbers of the criteria about VAEs, with the sign that each needs.
+
+    Intervals have the level of the abstract's claim, as all others of that claim.
+    """
     out = {}
     for criterion, sign in SIGNS.items():
-        for one in found:
+        for one in (at_level(one, ABSTRACT.level) for one in found):
             if one.networks == DECIDING[criterion]:
                 low, high = sorted((sign * one.low, sign * one.high))
-                out[criterion] = Measured(sign * one.value, low, high, 0)
+                out[criterion] = Measured(sign * one.value, low, high, one.n_units)
     return out

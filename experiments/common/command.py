@@ -63,6 +63,7 @@ PartOption = Annotated[
 Seeds = Annotated[
     str | None, typer.Option(help="Only these seeds: a number, or a range such as 10:12.")
 ]
+Device = Annotated[str, typer.Option(help="Device of PyTorch, such as cuda:0.")]
 Kept = Annotated[
     bool,
     typer.Option("--kept", help="Use the networks that are kept with the study; train the others."),

@@ -8,17 +8,27 @@ from typing import Any
 
 from experiments.common.drawing import Pictures
 from experiments.common.results import TINY, Arrays
-from experiments.common.verdicts import Claim, Verdict
+from experiments.common.verdicts import FAMILY_LEVEL, Claim, Verdict
 from repshape.io.writing import open_output
+
+# How every study decides, in the words of its page; `common.verdicts` is what decides.
+STANDARD = f"""How to read the verdicts: every number has an interval from leaving out one
+independent unit at a time ({{units}}). The intervals of one claim cover all of its numbers together
+with {FAMILY_LEVEL:.0%}; those of shares and correlations stay within their limits. A claim
+*{Verdict.HOLDS}* if all of its numbers are above their thresholds with their whole interval, and
+pass their permutation tests; it *{Verdict.FAILS}* if one is below its threshold, or too small to
+matter, with its whole interval; otherwise it is *{Verdict.OPEN}*. [How claims are
+decided](standard.md) lists all thresholds and margins with their reasons, and what was known when
+they were written."""
 
 
 def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
     """Say how many claims hold.
 
-    >>> count_verdicts([{"verdict": "holds"}, {"verdict": "cannot be told"}])
-    '**Of 2 claims, 1 hold, 0 do not hold, 1 cannot be told.**'
+    >>> count_verdicts([{"verdict": "holds"}, {"verdict": "inconclusive"}])
+    '**Of 2 claims, 1 hold, 0 do not hold, 1 inconclusive.**'
     """
-    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "cannot be told"}
+    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "inconclusive"}
     verdicts = [claim["verdict"] for claim in claims]
     counts = ", ".join(f"{verdicts.count(one.value)} {words[one]}" for one in Verdict)
     return f"**Of {len(verdicts)} claims, {counts}.**"
@@ -72,7 +82,11 @@ def criterion_words(criterion: Mapping[str, Any]) -> str:
     if criterion["p_value"] is not None:
         words += f", p = {criterion['p_value']:.3g}"
     verdict = criterion["verdict"]
-    return words if verdict == Verdict.HOLDS else f"{words}: {verdict}"
+    if verdict == Verdict.HOLDS:
+        return words
+    needed = criterion.get("units_needed")
+    more = f" (with this spread, {needed} units would decide)" if needed else ""
+    return f"{words}: {verdict}{more}"
 
 
 def figure_texts(

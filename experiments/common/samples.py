@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import squareform
-from scipy.stats import t as student
+
+from experiments.common.intervals import Interval, jackknife_interval
+from experiments.common.verdicts import NO_LIMITS, Limits
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -84,21 +85,13 @@ class Sample:
 Statistic = Callable[[Sample], float]
 
 
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with a confidence interval; NaN where it cannot be computed."""
-
-    estimate: float
-    lower: float
-    upper: float
-
-    def summary(self) -> dict[str, float | None]:
-        """Return the numbers, ready for JSON."""
-        return {name: float(v) if np.isfinite(v) else None for name, v in vars(self).items()}
-
-
 def jackknife(
-    statistic: Statistic, sample: Sample, level: float, *, predictions: bool = False
+    statistic: Statistic,
+    sample: Sample,
+    level: float,
+    limits: Limits = NO_LIMITS,
+    *,
+    predictions: bool = False,
 ) -> Interval:
     """Return a delete-one-seed jackknife interval with Student's t of (seeds - 1) degrees.
 
@@ -111,7 +104,7 @@ def jackknife(
 
     >>> frame = pd.DataFrame({"seed": [0, 1, 2, 3], "x": [1.0, 2.0, 3.0, 6.0]})
     >>> found = jackknife(lambda s: float(s.column("x").mean()), Sample({}, frame), 0.95)
-    >>> half = student.ppf(0.975, 3) * np.std([1.0, 2.0, 3.0, 6.0], ddof=1) / 2
+    >>> half = 3.182446305284 * np.std([1.0, 2.0, 3.0, 6.0], ddof=1) / 2
     >>> found.estimate, bool(np.isclose(found.upper - found.estimate, half))
     (3.0, True)
     """
@@ -119,11 +112,12 @@ def jackknife(
     count = len(sample.seeds)
     if count < 3 or not np.isfinite(estimate):
         return Interval(estimate, np.nan, np.nan)
-    parts = np.array([statistic(part) for part in sample.without_a_seed])
-    return _jackknife_interval(estimate, parts, level, predictions=predictions)
+    parts = [statistic(part) for part in sample.without_a_seed]
+    inflation = 1 + count / (count - 1) if predictions else 1.0
+    return jackknife_interval(estimate, parts, level, limits, inflation)
 
 
-def fold_interval(folds: Folds, level: float) -> Interval:
+def fold_interval(folds: Folds, level: float, limits: Limits = NO_LIMITS) -> Interval:
     """Return the mean over folds, with an interval from leaving out one seed at a time.
 
     Each fold is named by the seeds it belongs to. A seed is left out with every fold that contains
@@ -133,7 +127,7 @@ def fold_interval(folds: Folds, level: float) -> Interval:
     that of the noise is overestimated four times.
 
     >>> found = fold_interval({(0,): 1.0, (1,): 2.0, (2,): 3.0}, 0.95)
-    >>> bool(np.isclose(found.upper - 2, student.ppf(0.975, 2) * np.sqrt(1 / 3)))
+    >>> bool(np.isclose(found.upper - 2, 4.302652729696 * np.sqrt(1 / 3)))
     True
     """
     values = np.array(list(folds.values()), dtype=np.float64)
@@ -142,20 +136,7 @@ def fold_interval(folds: Folds, level: float) -> Interval:
     left = [[v for fold, v in folds.items() if seed not in fold] for seed in seeds]
     if len(seeds) < 3 or not np.isfinite(estimate) or not all(left):
         return Interval(estimate, np.nan, np.nan)
-    parts = np.array([np.mean(part) for part in left])
-    return _jackknife_interval(estimate, parts, level)
-
-
-def _jackknife_interval(
-    estimate: float, parts: FloatArray, level: float, *, predictions: bool = False
-) -> Interval:
-    """Return the interval from the estimates without each of the seeds."""
-    count = len(parts)
-    error = np.sqrt((count - 1) / count * ((parts - parts.mean()) ** 2).sum())
-    if predictions:
-        error *= np.sqrt(1 + count / (count - 1))
-    half = float(student.ppf((1 + level) / 2, count - 1) * error)
-    return Interval(estimate, estimate - half, estimate + half)
+    return jackknife_interval(estimate, [float(np.mean(part)) for part in left], level, limits)
 
 
 # Samples on disk
@@ -183,6 +164,8 @@ def read_sample(arrays: Mapping[str, npt.NDArray[Any]], group: str) -> Sample:
         {name.removeprefix("column/"): values for name, values in columns.items()},
         index=arrays[own["labels"]],
     )
+    if "seed" in frame:
+        frame = frame.astype({"seed": int})
     distances = {
         name: squareform(arrays[key].astype(np.float64))
         for name, key in own.items()

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common.command import (
+    Device,
     Images,
     Kept,
     Out,
@@ -27,9 +28,12 @@ from experiments.common.command import (
     print_claims,
     reported,
 )
-from experiments.common.results import read_results
+from experiments.common.devices import CPU
+from experiments.common.files import write_json
+from experiments.common.results import RESULTS, read_results
 from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.claims import MANIPULATION
+from experiments.patch_gaussian.decide import decide_stored
 from experiments.patch_gaussian.draw import draw_all
 from experiments.patch_gaussian.manipulation import check_manipulation
 from experiments.patch_gaussian.results import collect_responses, measure_all
@@ -69,12 +73,15 @@ def train(
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
     kept: Kept = False,
+    device: Device = CPU,
 ) -> None:
     """Train all networks that are not finished yet."""
     console = Console(stderr=True)
     with reported(console):
         chosen = read_seeds(seeds)
-        study = Study.of_scale(scale.value, out, images, part.value, chosen, kept=kept)
+        study = Study.of_scale(
+            scale.value, out, images, part.value, chosen, kept=kept, device=device
+        )
     follow(console, "networks trained", partial(train_all, study), workers)
     records = list(study.records())
     print_accuracy(console, records)
@@ -89,11 +96,12 @@ def collect(
     images: Images = None,
     part: PartOption = Part.PILOT,
     kept: Kept = False,
+    device: Device = CPU,
 ) -> None:
     """Collect responses alone, into cohorts on disk, for distances on a cluster."""
     console = Console(stderr=True)
     with reported(console):
-        study = Study.of_scale(scale.value, out, images, part.value, kept=kept)
+        study = Study.of_scale(scale.value, out, images, part.value, kept=kept, device=device)
     follow(console, "networks", partial(collect_responses, study), 1)
 
 
@@ -112,6 +120,18 @@ def measure(
         study = Study.of_scale(scale.value, out, images, part.value, kept=kept)
     follow(console, "steps", partial(measure_all, study), workers)
     print_claims(console, read_results(out)[0])
+
+
+@app.command()
+def decide(
+    results: Annotated[Path, typer.Option(help="Folder of stored results; they are rewritten.")],
+) -> None:
+    """Decide all claims again, from stored distances alone."""
+    console = Console(stderr=True)
+    with reported(console):
+        found = decide_stored(results)
+    write_json(results / RESULTS, found)
+    print_claims(console, found)
 
 
 @app.command()

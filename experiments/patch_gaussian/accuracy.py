@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from experiments.common.devices import device_of
 from experiments.common.images import FloatArray, LabelledImages
 from experiments.patch_gaussian.networks import ResNet
 from experiments.patch_gaussian.settings import Settings
@@ -32,7 +33,8 @@ def measure_accuracy(network: ResNet, test: LabelledImages, settings: Settings) 
             part = slice(start, start + BLOCK)
             images = add_noise(test.pixels(part), tau, rng)
             with torch.no_grad():
-                classes = network(as_tensor(images)).argmax(dim=1).numpy()
+                scores = network(as_tensor(images).to(device_of(network)))
+            classes = scores.argmax(dim=1).cpu().numpy()
             correct += int((classes == test.labels[part]).sum())
         found[name] = correct / len(test)
     return found

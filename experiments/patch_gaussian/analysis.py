@@ -13,13 +13,14 @@ import repshape as rs
 from experiments.common.results import Arrays
 from experiments.common.samples import Folds, Sample, fold_interval
 from experiments.common.stores import alpha_name
+from experiments.common.verdicts import FAMILY_LEVEL
 from experiments.patch_gaussian.claims import (
     ALPHAS,
     HALVED_TAUS,
     MANIPULATION,
     TOLERATED_LOSS,
 )
-from experiments.patch_gaussian.decide import LEVEL, named_folds
+from experiments.patch_gaussian.decide import named_folds
 from experiments.patch_gaussian.folds import (
     agreement,
     between_seeds,
@@ -49,7 +50,9 @@ def manipulation_table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         folds: Folds = {(seed,): value for seed, value in zip(seeds, values, strict=True)}
         row = {"name": criterion.name, "above": criterion.above, "note": criterion.note}
         row |= {"statistic": criterion.statistic, "verdict": check.verdicts[criterion.name].value}
-        rows.append(row | fold_interval(folds, LEVEL).summary() | {"folds": named_folds(folds)})
+        rows.append(
+            row | fold_interval(folds, FAMILY_LEVEL).summary() | {"folds": named_folds(folds)}
+        )
     losses = check.folds["clean loss"]
     noises = list(records[0]["accuracy"])
     return {
@@ -107,7 +110,7 @@ def neighbor_row(sample: Sample, name: str, column: str, left_out: str) -> dict[
     for _ in range(NULL_PERMUTATIONS):
         drawn = labels[shuffled_within(groups, rng)]
         null.append(float((vote(drawn[nearest]) == drawn).mean()))
-    return fold_interval(folds, LEVEL).summary() | {
+    return fold_interval(folds, FAMILY_LEVEL).summary() | {
         "chance": 1 / len(np.unique(labels)),
         "null": float(np.mean(null)),
         "null_high": float(np.percentile(null, NULL_PERCENTILE)),
@@ -130,13 +133,13 @@ def mantel_table(sample: Sample, permutations: int) -> dict[str, dict[str, Any]]
             names = [matrix_name(alpha, tau) for alpha in (first, second)]
             A, B = (between_seeds(sample, name) for name in names)
             folds: Folds = {pair: correlate_ranks(A[pair].ravel(), B[pair].ravel()) for pair in A}
-            entry: dict[str, Any] = {**fold_interval(folds, LEVEL).summary()}
+            entry: dict[str, Any] = {**fold_interval(folds, FAMILY_LEVEL).summary()}
             if len(sample) > 3:
                 D = [sample.distances[name] for name in names]
                 test = rs.inference.mantel(*D, method="spearman", n_permutations=permutations)
                 entry |= {"mantel": finite(test.correlation), "p_value": test.p_value}
             if tau in HALVED_TAUS:
-                both = fold_interval(agreement(sample, (first, tau), (second, tau)), LEVEL)
+                both = fold_interval(agreement(sample, (first, tau), (second, tau)), FAMILY_LEVEL)
                 entry["agreement"] = both.summary()
             row[f"{first:g} and {second:g}"] = entry
         found[f"{tau:g}"] = row

@@ -45,14 +45,14 @@ def load_network(study: Study, plan: NetworkPlan, data: TrainTest) -> ResNet:
         raise InputError(f"The weights of {plan.name} are not those that its record describes.")
     network = build_network(study.settings.architecture, *channel_moments(data.train), 0)
     set_weights(network, weights)
-    return network.eval()
+    return network.eval().to(study.device)
 
 
 def collect_all(study: Study, plans: Sequence[NetworkPlan]) -> Iterator[dict[str, Any]]:
     """Collect all responses that are missing; yield the name of each network when it is done."""
     data = study.data()
     chosen = balanced_choice(data.test.labels, study.measure.n_images)
-    images = as_tensor(data.test.pixels(chosen))
+    images = as_tensor(data.test.pixels(chosen)).to(study.device)
     cohorts = {tau: open_cohort(cohort_path(study, tau)) for tau in study.settings.taus}
     for plan in plans:
         network = load_network(study, plan, data)

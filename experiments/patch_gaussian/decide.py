@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from experiments.common.results import TINY
-from experiments.common.samples import Folds, Sample, fold_interval
-from experiments.common.verdicts import Claim, Criterion, Verdict, combine, interval_verdict
+from experiments.common.intervals import units_needed
+from experiments.common.results import TINY, read_results
+from experiments.common.samples import Folds, Sample, fold_interval, read_sample
+from experiments.common.verdicts import (
+    Claim,
+    Criterion,
+    Verdict,
+    combine,
+    interval_verdict,
+    shifted,
+)
 from experiments.patch_gaussian import statistics as st
 from experiments.patch_gaussian.claims import CLAIMS, LARGEST_FAILED
 from experiments.patch_gaussian.statistics import Found
 
-LEVEL = 0.95
+NETWORKS = "networks"  # the group of all networks, in stored results
 TOO_MANY_FAILED = "too many networks failed to train"
 NO_MANIPULATION = "the manipulation check does not hold"
 TEST = "a test of the programs decides no claim"
@@ -61,6 +70,7 @@ RULES: dict[str, Rule] = {
     "position": _position,
     "grid": lambda e, c: st.grid(e.sample, c.name, e.permutations),
     "seeds": lambda e, c: st.nearest_cells(e.sample, _alpha(c), e.permutations),
+    "nearest network": lambda e, c: st.cell_or_seed(e.sample, _alpha(c)),
     "tau": lambda e, c: st.changes_with_tau(e.sample, _alpha(c)),
     "alpha 1": lambda e, c: st.one_is_like_two(e.sample),
     "prediction": lambda e, c: st.better_below_two(e.sample, e.permutations),
@@ -83,8 +93,17 @@ def decide_all(evidence: Evidence, manipulation: Verdict, scale: str) -> list[di
     return [_decide(claim, evidence, note) for claim in CLAIMS]
 
 
+def decide_stored(folder: Path) -> dict[str, Any]:
+    """Return stored results with all claims decided again, from the stored distances."""
+    results, arrays = read_results(folder)
+    size = results["settings"]["side"], results["measure"]["permutations"]
+    evidence = Evidence(read_sample(arrays, NETWORKS), *size)
+    manipulation = Verdict(results["numbers"]["manipulation"]["verdict"])
+    return results | {"claims": decide_all(evidence, manipulation, results["scale"])}
+
+
 def _decide(claim: Claim, evidence: Evidence, note: str) -> dict[str, Any]:
-    criteria = [decide(criterion, RULES[claim.name], evidence) for criterion in claim.criteria]
+    criteria = [decide(one, RULES[claim.name], evidence, claim.level) for one in claim.criteria]
     verdict = combine(Verdict(one["verdict"]) for one in criteria)
     words = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
     if note:
@@ -92,19 +111,23 @@ def _decide(claim: Claim, evidence: Evidence, note: str) -> dict[str, Any]:
     return words | {"criteria": criteria, "verdict": verdict.value, "note": note}
 
 
-def decide(criterion: Criterion, rule: Rule, evidence: Evidence) -> dict[str, Any]:
+def decide(criterion: Criterion, rule: Rule, evidence: Evidence, level: float) -> dict[str, Any]:
     """Return a criterion with its folds, estimate, interval, p-value and verdict."""
     found = rule(evidence, criterion)
-    interval = fold_interval(found.folds, LEVEL)
+    interval = fold_interval(found.folds, level, shifted(criterion.limits, found.chance))
     verdict = interval_verdict(criterion, interval.lower, interval.upper, found.p_value)
+    units = len({seed for fold in found.folds for seed in fold})
+    still_open = verdict is Verdict.OPEN
     return (
         asdict(criterion)
         | interval.summary()
         | {
             "folds": named_folds(found.folds),
-            "level": LEVEL,
+            "level": level,
             "p_value": found.p_value,
             "verdict": verdict.value,
+            "units": units,
+            "units_needed": units_needed(criterion, interval, units, level) if still_open else None,
         }
     )
 

@@ -116,7 +116,7 @@ def build_network(
 def get_weights(network: nn.Module) -> dict[str, FloatArray]:
     """Return a copy of all weights and statistics of a network."""
     return {
-        name: np.array(value.detach().numpy(), order="C")
+        name: np.array(value.detach().cpu().numpy(), order="C")
         for name, value in network.state_dict().items()
     }
 

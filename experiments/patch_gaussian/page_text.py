@@ -1,5 +1,7 @@
 """The fixed texts of the documentation page."""
 
+from experiments.common.pages import STANDARD
+
 INTRODUCTION = """# Patch-Gaussian augmentation: a small replication
 
 Duong et al. (2023) train 339 ResNet-18 networks on CIFAR-10, with patches of Gaussian noise of
@@ -44,14 +46,11 @@ PARTIAL = """!!! note "Incomplete"
     {missing} networks are not finished yet. Only complete seeds are compared: those of which every
     network is finished."""
 
-READING = """How to read the verdicts: statistics and thresholds were written down before any
-distance was computed (`experiments/patch_gaussian/claims.py`). Networks of one seed share their
-initial weights and the order of the data, so seeds are the independent units. There are three of
-them: estimates are means over seeds or pairs of seeds, and 95 % intervals come from leaving out
-one seed at a time (Student's t with two degrees of freedom), so they are wide. A claim *holds* if
-all of its numbers are above their thresholds with their whole interval, and pass their
-permutation tests; it *does not hold* if one is below with its whole interval; otherwise it
-*cannot be told*.
+UNITS = "seeds, because networks of one seed share initial weights and the order of the data"
+READING = f"""{STANDARD.format(units=UNITS)}
+
+The results on this page are those of the first round, the pilot, with three seeds. Student's t then
+has two degrees of freedom, so intervals are wide.
 """
 
 MANIPULATION = """## Does Patch-Gaussian work here?

@@ -17,13 +17,12 @@ from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, Arrays,
 from experiments.common.samples import Sample, store_sample
 from experiments.common.verdicts import Verdict
 from experiments.patch_gaussian import analysis
-from experiments.patch_gaussian.decide import Evidence, decide_all
+from experiments.patch_gaussian.decide import NETWORKS, Evidence, decide_all
 from experiments.patch_gaussian.measure import Measurement
 from experiments.patch_gaussian.reference import compare_reference
 from experiments.patch_gaussian.run import Study
 from experiments.patch_gaussian.search import check_search
 
-NETWORKS = "networks"
 EXAMPLES = "examples.npz"
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from experiments.common import files
 from experiments.common.archives import NetworkFiles, archive_of, find_archives, read_records
+from experiments.common.devices import CPU, check_device
 from experiments.common.images import TrainTest
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, require_torch, versions, weights_hash
@@ -58,6 +59,8 @@ class Study:
         Work on these seeds alone.
     archives : tuple of Path
         Networks that are kept there need not be trained (`common.archives`).
+    device : str
+        Of training and collecting.
     """
 
     out: Path
@@ -67,6 +70,7 @@ class Study:
     scale: str = "small"
     seeds: range | None = None
     archives: tuple[Path, ...] = ()
+    device: str = CPU
 
     @classmethod
     def of_scale(
@@ -78,11 +82,12 @@ class Study:
         seeds: range | None = None,
         *,
         kept: bool = False,
+        device: str = CPU,
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
         archives = find_archives(KEPT, settings=asdict(settings)) if kept else ()
-        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds, archives)
+        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds, archives, device)
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of some seeds or of all."""
@@ -124,6 +129,7 @@ def train_all(
         Called once, with the number of networks that were finished before and of all networks.
     """
     require_torch()
+    check_device(study.device)
     files.claim_folder(study.out, study.summary(), "settings")
     plans = study.plans()
     jobs = [plan for plan in plans if not study.network(plan).has(files.RECORD)]
@@ -141,7 +147,7 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     files.prepare_network_folder(folder)
     watch = training.Stopwatch()
     with deterministic():
-        trained = training.train_network(plan, data, study.settings)
+        trained = training.train_network(plan, data, study.settings, study.device)
         network = trained.network.eval()
         weights = networks.halve_weights(network)
         shares = accuracy.measure_accuracy(network, data.test, study.settings)
@@ -151,6 +157,7 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
         "failed": not shares[accuracy.CLEAN] >= accuracy.SMALLEST_ACCURACY,
         "weights_sha256": weights_hash(weights),
         "versions": versions(),
+        "device": study.device,
         **watch.read(),
     }
     files.write_json(folder / files.RECORD, record)

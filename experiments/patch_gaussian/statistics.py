@@ -18,6 +18,7 @@ from experiments.patch_gaussian.claims import (
     BELOW_TWO,
     GRID_TAU,
     HALVED_TAUS,
+    LOW_TAUS,
     ROBUST_SIGMA,
     ROBUST_WIDTH,
     SPREAD_TAU,
@@ -43,10 +44,14 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Found:
-    """A statistic in each fold, and the p-value of its permutation test, if there is one."""
+    """A statistic in each fold, and the p-value of its permutation test, if there is one.
+
+    ``chance`` is what was subtracted from a share.
+    """
 
     folds: Folds
     p_value: float | None = None
+    chance: float = 0.0
 
 
 def permutation_p_value(
@@ -141,7 +146,7 @@ def excess_accuracy(sample: Sample, target: str, names: Sequence[str], permutati
         return mean_of(folds(labels[shuffled_within(seed, rng)]))
 
     found = folds(labels)
-    return Found(found, permutation_p_value(mean_of(found), draw, permutations))
+    return Found(found, permutation_p_value(mean_of(found), draw, permutations), chance)
 
 
 def better_below_two(sample: Sample, permutations: int) -> Found:
@@ -184,6 +189,24 @@ def nearest_cells(sample: Sample, alpha: float, permutations: int) -> Found:
 
     found = folds(same)
     return Found(found, permutation_p_value(mean_of(found), draw, permutations))
+
+
+def cell_or_seed(sample: Sample, alpha: float) -> Found:
+    """Return how often the nearest network shares the cell, minus how often it shares the seed.
+
+    The nearest is among all other networks; mean over the low taus, by the seed of the network.
+    """
+    names = [matrix_name(alpha, tau) for tau in LOW_TAUS if tau in taus_of(sample)]
+    seed, cell = sample.column("seed"), sample.column("cell")
+    if len(sample.seeds) < 2 or not names:
+        return Found({})
+    gains = []
+    for name in names:
+        D = sample.distances[name] + np.diag(np.full(len(sample), np.inf))
+        nearest = D.argmin(axis=1)
+        gains.append((cell[nearest] == cell).astype(float) - (seed[nearest] == seed))
+    mean = np.mean(gains, axis=0)
+    return Found({(one,): float(mean[seed == one].mean()) for one in sample.seeds})
 
 
 def farther(C: FloatArray) -> FloatArray:

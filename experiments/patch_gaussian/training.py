@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from experiments.common.devices import CPU
 from experiments.common.images import FloatArray, IntArray, TrainTest
 from experiments.patch_gaussian.augment import (
     add_patches,
@@ -48,17 +49,20 @@ class Trained:
     losses: list[float]
 
 
-def train_network(plan: NetworkPlan, data: TrainTest, settings: Settings) -> Trained:
-    """Train a network as planned.
+def train_network(
+    plan: NetworkPlan, data: TrainTest, settings: Settings, device: str = CPU
+) -> Trained:
+    """Train a network as planned; augmentations are drawn on the CPU, whatever the device.
 
     Parameters
     ----------
     plan : NetworkPlan
     data : TrainTest
     settings : Settings
+    device : str
     """
     seed = int(random_stream("weights", plan.seed).integers(2**63))
-    network = build_network(settings.architecture, *channel_moments(data.train), seed)
+    network = build_network(settings.architecture, *channel_moments(data.train), seed).to(device)
     optimiser = torch.optim.SGD(
         network.parameters(),
         settings.learning_rate,
@@ -74,7 +78,7 @@ def train_network(plan: NetworkPlan, data: TrainTest, settings: Settings) -> Tra
         for images, labels in batches.epoch():
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(settings, step, batches.per_epoch)
-            loss = functional.cross_entropy(network(images), labels)
+            loss = functional.cross_entropy(network(images.to(device)), labels.to(device))
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()

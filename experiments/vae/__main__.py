@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common.command import (
+    Device,
     Images,
     Kept,
     OnStart,
@@ -28,8 +29,11 @@ from experiments.common.command import (
     print_claims,
     reported,
 )
-from experiments.common.results import read_results
+from experiments.common.devices import CPU
+from experiments.common.files import write_json
+from experiments.common.results import RESULTS, read_results
 from experiments.common.rounds import read_seeds
+from experiments.vae.decide import decide_stored
 from experiments.vae.draw import draw_all
 from experiments.vae.known import KnownResults
 from experiments.vae.results import measure_all
@@ -62,6 +66,13 @@ class Scale(StrEnum):
 ScaleOption = Annotated[
     Scale, typer.Option(help="A test of the programs, two cores, or the sizes of the paper.")
 ]
+SpritesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The original file of dSprites, or 'rendered'. By default the file in the folder of "
+        "the images, if it is there; only the paper's scale insists on one of the two."
+    ),
+]
 Only = Annotated[Dataset | None, typer.Option(help="Only this data set.")]
 
 
@@ -75,12 +86,24 @@ def train(
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
     kept: Kept = False,
+    sprites: SpritesOption = None,
+    device: Device = CPU,
 ) -> None:
     """Train all networks that are not finished yet."""
     console, name = Console(stderr=True), None if only is None else only.value
     with reported(console):
         chosen = read_seeds(seeds)
-        study = Study.of_scale(scale.value, out, images, name, part.value, chosen, kept=kept)
+        study = Study.of_scale(
+            scale.value,
+            out,
+            images,
+            name,
+            part.value,
+            chosen,
+            kept=kept,
+            sprites=sprites,
+            device=device,
+        )
     follow(console, "networks trained", partial(train_all, study), workers)
     print_training(console, list(study.records()))
 
@@ -97,12 +120,15 @@ def score(
     part: PartOption = Part.PILOT,
     seeds: Seeds = None,
     kept: Kept = False,
+    sprites: SpritesOption = None,
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
     console, name = Console(stderr=True), Dataset.DSPRITES.value
     with reported(console):
         chosen = read_seeds(seeds)
-        study = Study.of_scale(scale.value, out, images, name, part.value, chosen, kept=kept)
+        study = Study.of_scale(
+            scale.value, out, images, name, part.value, chosen, kept=kept, sprites=sprites
+        )
     steps = partial(check_scores, study, full) if full else partial(score_all, study)
     follow(console, "networks scored", steps, workers)
 
@@ -134,6 +160,18 @@ def measure(
 
     follow(console, "matrices", steps, workers)
     print_claims(console, read_results(out)[0])
+
+
+@app.command()
+def decide(
+    results: Annotated[Path, typer.Option(help="Folder of stored results; they are rewritten.")],
+) -> None:
+    """Decide all claims again, from stored distances alone."""
+    console = Console(stderr=True)
+    with reported(console):
+        found = decide_stored(results)
+    write_json(results / RESULTS, found)
+    print_claims(console, found)
 
 
 @app.command()

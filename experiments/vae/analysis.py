@@ -13,8 +13,9 @@ import repshape as rs
 from experiments.common.results import Arrays
 from experiments.common.samples import Sample, jackknife, store_sample
 from experiments.common.stores import CENTRED, alpha_name
+from experiments.common.verdicts import EXPLAINED, FAMILY_LEVEL, SHARE
 from experiments.vae import statistics as st
-from experiments.vae.claims import ALPHAS, DIMENSIONS, FAMILY_LEVEL
+from experiments.vae.claims import ALPHAS, DIMENSIONS
 from experiments.vae.measure import CENTRED_ALPHAS, ENERGY
 from experiments.vae.scores import NAMES
 
@@ -28,6 +29,7 @@ TARGETS: dict[str, Callable[..., float]] = {
     "seed": st.seed_accuracy,
     "reconstruction": partial(st.r_squared, column="training_reconstruction"),
 }
+CLASSES = tuple(TARGETS)[:3]  # targets that are classes, whose scores are shares
 
 
 def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
@@ -36,7 +38,11 @@ def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
     return {
         target: {
             matrix: jackknife(
-                partial(score, matrix=matrix), sample, FAMILY_LEVEL, predictions=True
+                partial(score, matrix=matrix),
+                sample,
+                FAMILY_LEVEL,
+                SHARE if target in CLASSES else EXPLAINED,
+                predictions=True,
             ).summary()
             for matrix in MATRICES
         }

@@ -31,7 +31,8 @@ class Convolution(nn.Conv2d):
     def forward(self, fine: Tensor) -> Tensor:
         """Return coarse maps (B, filters, h, w) from fine ones (B, channels, 2 h, 2 w)."""
         height, width = fine.shape[-2:]
-        if _is_covered(self, self.out_channels, width / 2) and height % 2 == 0:
+        even = height % 2 == 0
+        if even and _on_cpu(fine) and _is_covered(self, self.out_channels, width / 2):
             return _apply(_Gather, fine, self.weight, self.bias)
         return super().forward(fine)
 
@@ -41,7 +42,8 @@ class TransposedConvolution(nn.ConvTranspose2d):
 
     def forward(self, coarse: Tensor, output_size: list[int] | None = None) -> Tensor:
         """Return fine maps (B, filters, 2 h, 2 w) from coarse ones (B, channels, h, w)."""
-        if output_size is None and _is_covered(self, self.in_channels, coarse.shape[-1]):
+        simple = output_size is None and _on_cpu(coarse)
+        if simple and _is_covered(self, self.in_channels, coarse.shape[-1]):
             return _apply(_Spread, coarse, self.weight, self.bias)
         return super().forward(coarse, output_size)
 
@@ -58,6 +60,10 @@ def native() -> ctypes.CDLL | None:
         if subprocess.run(command, capture_output=True, check=False).returncode:
             return None
         return ctypes.CDLL(str(library))  # stays loaded when its file is gone
+
+
+def _on_cpu(maps: Tensor) -> bool:
+    return maps.device.type == "cpu"
 
 
 def _is_covered(layer: nn.Conv2d | nn.ConvTranspose2d, filters: int, width: float) -> bool:

@@ -13,10 +13,11 @@ from experiments.common.cifar10 import read_cifar10
 from experiments.common.images import TrainTest, images_folder, require_folder
 from experiments.vae.mnist import read_mnist
 from experiments.vae.sprites import FloatArray, IntArray, OriginalSprites, RenderedSprites, Sprites
-from repshape.errors import check_choice
+from repshape.errors import InputError, check_choice
 
 DATASETS = ("dsprites", "mnist", "cifar10")
 ORIGINAL = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+RENDERED = "rendered"
 PACKED = "dsprites_packed.npy"
 # The split is the same for every network of every run.
 SPLIT_SEED = 20230501
@@ -86,7 +87,12 @@ def labelled_data(name: str, found: TrainTest, n_held_out: int, n_validation: in
 
 @lru_cache(maxsize=len(DATASETS))
 def load_data(
-    name: str, folder: Path | None, side: int, n_held_out: int, n_validation: int = 0
+    name: str,
+    folder: Path | None,
+    side: int,
+    n_held_out: int,
+    n_validation: int = 0,
+    sprites: str | None = None,
 ) -> ImageData:
     """Load one of the three data sets, once for each process.
 
@@ -94,25 +100,56 @@ def load_data(
     ----------
     name : {"dsprites", "mnist", "cifar10"}
     folder : Path or None
-        Where the files are; by default the environment variable REPSHAPE_IMAGES. Without the
-        original file of dSprites, sprites are rendered.
+        Where the files are; by default the environment variable REPSHAPE_IMAGES.
     side : int
         Of sprites; others are always 32 x 32.
     n_held_out, n_validation : int
         Numbers of images.
+    sprites : str or None
+        As in `find_sprites`.
     """
     check_choice("name", name, DATASETS)
     if name == "dsprites":
-        return sprite_data(load_sprites(folder, side), n_held_out)
+        return sprite_data(load_sprites(find_sprites(folder, sprites), side), n_held_out)
     read = read_mnist if name == "mnist" else read_cifar10
     found = read(require_folder(folder, name))
     return labelled_data(name, found, n_held_out, n_validation)
 
 
-@lru_cache(maxsize=1)
-def load_sprites(folder: Path | None, side: int) -> Sprites:
-    """Return the original sprites where a user has them, rendered ones otherwise; kept."""
+def find_sprites(
+    folder: Path | None, sprites: str | None = None, *, required: bool = False
+) -> Path | None:
+    """Return the original file of dSprites, or None if sprites are to be rendered.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Where the file is looked for if ``sprites`` is None.
+    sprites : str or None
+        The file, or "rendered". By default the file if the folder has it, rendered ones otherwise.
+    required : bool
+        Raise instead of rendering, unless ``sprites`` asks for that.
+    """
+    if sprites == RENDERED:
+        return None
+    if sprites is not None:
+        if not Path(sprites).is_file():
+            raise InputError(f"The file of sprites must exist. Got {sprites} instead.")
+        return Path(sprites)
     folder = images_folder(folder)
     if folder is not None and (folder / ORIGINAL).is_file():
-        return OriginalSprites(folder / ORIGINAL, folder / PACKED, side)
-    return RenderedSprites(side)
+        return folder / ORIGINAL
+    if required:
+        raise InputError(
+            "The paper's scale needs the original dSprites. Name the file with --sprites "
+            f"({ORIGINAL}), or ask for sprites of our own with --sprites {RENDERED}."
+        )
+    return None
+
+
+@lru_cache(maxsize=1)
+def load_sprites(file: Path | None, side: int) -> Sprites:
+    """Return the sprites of the original file, or rendered ones without it; kept."""
+    if file is None:
+        return RenderedSprites(side)
+    return OriginalSprites(file, file.with_name(PACKED), side)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.common.samples import Sample, Statistic, jackknife
+from experiments.common.intervals import units_needed
+from experiments.common.results import read_results
+from experiments.common.samples import Sample, Statistic, jackknife, read_sample
 from experiments.common.stores import alpha_name
-from experiments.common.verdicts import Claim, Criterion, Verdict, combine, interval_verdict
+from experiments.common.verdicts import (
+    Claim,
+    Criterion,
+    Verdict,
+    combine,
+    interval_verdict,
+    shifted,
+)
 from experiments.vae import statistics as st
-from experiments.vae.claims import CLAIMS, LARGEST_FAILED, interval_level
+from experiments.vae.claims import CLAIMS, EACH_MATRIX, LARGEST_FAILED
 from experiments.vae.cohorts import SPRITES, Group
 from experiments.vae.measure import ENERGY
 
@@ -27,12 +37,14 @@ class Rule:
     """How a criterion is computed: from the networks of a group, by a statistic and a test.
 
     ``predictions`` says whether the statistic is about predictions from neighbours (`jackknife`).
+    ``chance`` is what was subtracted from a share, so that its limits move.
     """
 
     group: str
     statistic: Statistic
     p_value: Callable[[Sample, int], float] | None = None
     predictions: bool = False
+    chance: Callable[[Sample], float] = lambda sample: 0.0
 
 
 def _prediction(
@@ -67,13 +79,22 @@ def _clusters(criterion: Criterion) -> Rule:
     return Rule(SPRITES.name, partial(st.separation, matrix=matrix), test)
 
 
+def _own_cluster(criterion: Criterion) -> Rule:
+    matrix = matrix_of(EACH_MATRIX)
+
+    def test(sample: Sample, permutations: int) -> float:
+        return st.separation_p_value(sample, matrix, permutations, criterion.name)
+
+    return Rule(SPRITES.name, partial(st.separation, matrix=matrix, own=criterion.name), test)
+
+
 def _seed(criterion: Criterion) -> Rule:
     matrix = matrix_of(criterion.name)
 
     def test(sample: Sample, permutations: int) -> float:
         return st.seed_p_value(sample, matrix, permutations)
 
-    return _prediction(partial(st.seed_excess, matrix=matrix), test)
+    return replace(_prediction(partial(st.seed_excess, matrix=matrix), test), chance=st.seed_chance)
 
 
 def _gain(accuracy: Callable[[Sample, str], float]) -> Callable[[Criterion], Rule]:
@@ -120,6 +141,7 @@ RULES: dict[str, Callable[[Criterion], Rule]] = {
     "ratio, MNIST": _ratio,
     "ratio, CIFAR-10": _ratio,
     "clusters": _clusters,
+    "clusters, each objective": _own_cluster,
     "objective, every strength": _gain(st.cell_accuracy),
     "objective, high or low": _gain(st.extreme_accuracy),
     "scores, inside": _scores_inside,
@@ -140,6 +162,14 @@ def decide_all(samples: Mapping[str, Sample], permutations: int) -> list[dict[st
     """
     reduced = {name: _without_failed(sample) for name, sample in samples.items()}
     return [_decide_twice(claim, samples, reduced, permutations) for claim in CLAIMS]
+
+
+def decide_stored(folder: Path) -> dict[str, Any]:
+    """Return stored results with all claims decided again, from the stored distances."""
+    results, arrays = read_results(folder)
+    groups = [name for name in results["networks"] if f"{name}/labels" in arrays]
+    samples = {name: read_sample(arrays, name) for name in groups}
+    return results | {"claims": decide_all(samples, results["measure"]["permutations"])}
 
 
 def _without_failed(sample: Sample) -> Sample:
@@ -168,21 +198,27 @@ def _decide_twice(
 def decide(claim: Claim, samples: Mapping[str, Sample], permutations: int) -> list[dict[str, Any]]:
     """Return each criterion of a claim with its estimate, interval, p-value and verdict."""
     found = []
-    level = interval_level(claim)
+    level = claim.level
     for criterion in claim.criteria:
         rule = RULES[claim.name](criterion)
         sample = samples.get(rule.group)
         numbers: dict[str, Any] = {"estimate": None, "lower": None, "upper": None}
-        p_value, verdict = None, Verdict.OPEN
+        p_value, verdict, needed, n_units = None, Verdict.OPEN, None, 0
         if sample is not None:
-            interval = jackknife(rule.statistic, sample, level, predictions=rule.predictions)
+            limits = shifted(criterion.limits, rule.chance(sample))
+            options: dict[str, Any] = {"limits": limits, "predictions": rule.predictions}
+            interval = jackknife(rule.statistic, sample, level, **options)
             numbers = interval.summary()
             if rule.p_value is not None and np.isfinite(interval.estimate):
                 p_value = rule.p_value(sample, permutations)
             verdict = interval_verdict(criterion, interval.lower, interval.upper, p_value)
+            n_units = len(sample.seeds)
+            if verdict is Verdict.OPEN:
+                needed = units_needed(criterion, interval, n_units, level)
         found.append(
             asdict(criterion)
             | numbers
             | {"level": level, "p_value": p_value, "verdict": verdict.value}
+            | {"units": n_units, "units_needed": needed}
         )
     return found

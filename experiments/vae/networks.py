@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.common.devices import CPU, device_of
 from experiments.common.reproducible import seeded
 from experiments.vae.convolution import Convolution, TransposedConvolution
 from experiments.vae.settings import INITIALISATIONS, Architecture, Discriminator
@@ -43,8 +44,10 @@ class Vae:
     decoder: nn.Sequential
 
     @classmethod
-    def build(cls, architecture: Architecture, seed: int, initialisation: str) -> Vae:
-        """Build a network; the seed alone decides its initial weights."""
+    def build(
+        cls, architecture: Architecture, seed: int, initialisation: str, device: str = CPU
+    ) -> Vae:
+        """Build a network; the seed alone decides its initial weights, on any device."""
         check_choice("initialisation", initialisation, INITIALISATIONS)
         with seeded(seed):
             vae = cls(_encoder(architecture), _decoder(architecture))
@@ -53,6 +56,7 @@ class Vae:
                     initialise(part, INITIALISERS[initialisation])
         for part in vae.parts:  # convolutions on a CPU are about a tenth faster this way
             nn.utils.convert_conv2d_weight_memory_format(part, torch.channels_last)
+            part.to(device)
         return vae
 
     @property
@@ -78,7 +82,7 @@ class Vae:
         """Return copies of all weights by name."""
         parts = {"encoder": self.encoder, "decoder": self.decoder}
         return {
-            f"{part}.{name}": value.detach().numpy().copy()
+            f"{part}.{name}": value.detach().cpu().numpy().copy()
             for part, module in parts.items()
             for name, value in module.state_dict().items()
         }
@@ -96,12 +100,13 @@ class Vae:
 
     def latents(self, images: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and log-variances of many images, without gradients."""
+        device = device_of(self)
         with torch.no_grad():
             parts = [
-                self.encode(torch.from_numpy(images[start : start + ENCODE_BATCH]))
+                self.encode(torch.from_numpy(images[start : start + ENCODE_BATCH]).to(device))
                 for start in range(0, len(images), ENCODE_BATCH)
             ]
-        means, log_variances = (torch.cat(part).numpy() for part in zip(*parts, strict=True))
+        means, log_variances = (torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True))
         return means, log_variances
 
 

@@ -110,7 +110,7 @@ def discriminator_loss(logits: Tensor, logits_permuted: Tensor) -> Tensor:
 def permute_latents(samples: Tensor, generator: torch.Generator) -> Tensor:
     """Shuffle each latent over the batch, independently of the others."""
     columns = [
-        samples[torch.randperm(len(samples), generator=generator), latent]
+        samples[torch.randperm(len(samples), generator=generator).to(samples.device), latent]
         for latent in range(samples.shape[1])
     ]
     return torch.stack(columns, 1)

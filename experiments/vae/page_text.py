@@ -1,5 +1,7 @@
 """The fixed texts of the documentation page."""
 
+from experiments.common.pages import STANDARD
+
 INTRODUCTION = """# Variational autoencoders: a small replication
 
 The largest study of Duong et al. (2023) compares 1800 variational autoencoders (VAEs) that
@@ -56,27 +58,18 @@ again to check that the latents are the same. The hours of measuring include the
 
 NO_OTHERS = """!!! note "Without {datasets}"
     Distances between the networks on {datasets} have not been computed yet. Claims about them
-    cannot be told, and Supplementary Figure 9 does not show them."""
+    are inconclusive, and Supplementary Figure 9 does not show them."""
 
 NO_SCORES = """!!! note "Without disentanglement scores"
-    The scores have not been computed yet. Claims about them cannot be told, and their panels are
+    The scores have not been computed yet. Claims about them are inconclusive, and their panels are
     empty."""
 
-READING = """How to read the verdicts: statistics and thresholds were written down before any
-distance was computed (`experiments/vae/claims.py`). Networks of one seed share their initial
-weights and the order of the data, so seeds are the independent units: intervals come from leaving
-out one seed at a time, and predictions are for seeds that were left out. The rule for intervals of
-predictions was changed once, after 180 other networks had been measured, which were lost, and
-before these were: it had given intervals that were much too wide. The intervals of a claim
-cover all its numbers together with 95 %. A claim *holds* if all of its numbers are above their
-thresholds with their whole interval, *does not hold* if one is below with its whole interval, and
-otherwise *cannot be told*. Networks that failed to train stay in every number; a claim whose
-verdict changes without them cannot be told.
+UNITS = "seeds, because networks of one seed share initial weights and the order of the data"
+READING = f"""{STANDARD.format(units=UNITS)}
 
-Distances at alpha = 0 were computed again when the search had been improved for independent
-neurons: 3.5 % of the pairs of trained networks on sprites are shorter by more than 0.01 %, at most
-by 1 %. One verdict changed with them, by a hair: scores are now predicted by neighbours at every
-alpha, but the interval at alpha = 0 began just below zero before and begins just above it now.
+Predictions are for seeds that were left out. Networks that failed to train stay in every number; a
+claim whose verdict changes without them is inconclusive. The results on this page are those of the
+first round, the pilot.
 """
 
 CAPTIONS = {

@@ -18,10 +18,11 @@ from typing import Any
 
 from experiments.common import files
 from experiments.common.archives import NetworkFiles, archive_of, find_archives, read_records
+from experiments.common.devices import CPU, check_device
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
 from experiments.common.rounds import PILOT, is_chosen, settings_of_round
-from experiments.vae.data import ImageData, load_data, load_sprites
+from experiments.vae.data import RENDERED, ImageData, find_sprites, load_data, load_sprites
 from experiments.vae.scales import MEASURE_SCALES, ROUNDS, SCORE_SCALES
 from experiments.vae.settings import (
     CHOSEN,
@@ -33,6 +34,7 @@ from experiments.vae.settings import (
     plan_networks,
 )
 
+SPRITES = "dsprites"
 LATENTS = "latents.npz"
 SCORES = "scores.json"
 FULL_SCORES = "scores_full.json"
@@ -60,6 +62,10 @@ class Study:
         Work on these seeds alone.
     archives : tuple of Path
         Networks that are kept there need not be trained (`common.archives`).
+    sprites : str or None
+        The original file of dSprites, or "rendered" (`data.find_sprites`).
+    device : str
+        Of the training.
     """
 
     out: Path
@@ -71,6 +77,8 @@ class Study:
     scale: str = "small"
     seeds: range | None = None
     archives: tuple[Path, ...] = ()
+    sprites: str | None = None
+    device: str = CPU
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
@@ -94,7 +102,12 @@ class Study:
         """Load a data set."""
         size = self.settings[dataset]
         counts = size.n_held_out, size.n_validation
-        return load_data(dataset, self.images, size.architecture.side, *counts)
+        sprites = self.sprites if dataset == SPRITES else None
+        return load_data(dataset, self.images, size.architecture.side, *counts, sprites)
+
+    def sprites_file(self) -> Path | None:
+        """Return the original file of dSprites, or None if sprites are rendered."""
+        return find_sprites(self.images, self.sprites, required=self.scale == "paper")
 
     def summary(self) -> dict[str, Any]:
         """Return what decides the results, ready for JSON."""
@@ -112,6 +125,8 @@ class Study:
         seeds: range | None = None,
         *,
         kept: bool = False,
+        sprites: str | None = None,
+        device: str = CPU,
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
@@ -121,11 +136,12 @@ class Study:
             for name in (settings if kept else ())
             for path in find_archives(KEPT, dataset=name, settings=asdict(settings[name]))
         ]
-        return cls(out, *sizes, images, only, scale, seeds, tuple(archives))
+        return cls(out, *sizes, images, only, scale, seeds, tuple(archives), sprites, device)
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""
         require_torch()
+        check_device(self.device)
         files.claim_folder(self.out, self.summary(), "datasets")
 
 
@@ -138,6 +154,8 @@ def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     study.prepare()
     plans = study.plans()
     jobs = [plan for plan in plans if not study.network(plan).has(files.RECORD)]
+    if any(plan.dataset == SPRITES for plan in jobs):
+        study.sprites_file()
     for dataset in dict.fromkeys(plan.dataset for plan in jobs):
         study.data(dataset)  # missing files are reported before anything is trained
     on_start(len(plans) - len(jobs), len(plans))
@@ -148,13 +166,21 @@ def train_job(study: Study, plan: NetworkPlan) -> dict[str, Any]:
     """Train one network and write its files, the record last."""
     from experiments.vae.training import train_network
 
-    outcome = train_network(plan, study.data(plan.dataset), study.settings[plan.dataset])
-    folder = study.folder(plan)
+    data, size = study.data(plan.dataset), study.settings[plan.dataset]
+    outcome = train_network(plan, data, size, device=study.device)
+    record, folder = outcome.record, study.folder(plan)
+    if plan.dataset == SPRITES:
+        record = record | {"sprites": sprites_words(study.sprites_file())}
     files.prepare_network_folder(folder)
     files.write_arrays(folder / LATENTS, outcome.latents)
     files.write_arrays(folder / files.WEIGHTS, outcome.weights)
-    files.write_json(folder / files.RECORD, outcome.record)
-    return outcome.record
+    files.write_json(folder / files.RECORD, record)
+    return record
+
+
+def sprites_words(file: Path | None) -> str:
+    """Return where sprites come from, for the record of a network."""
+    return RENDERED if file is None else file.name
 
 
 def score_all(study: Study, workers: int, on_start: Callable[[int, int], None]) -> Iterator[Any]:
@@ -192,7 +218,7 @@ def score_job(study: Study, plan: NetworkPlan, name: str = SCORES) -> dict[str, 
 
     weights = study.network(plan).arrays(files.WEIGHTS)
     architecture = study.settings[plan.dataset].architecture
-    sprites = load_sprites(study.images, architecture.side)
+    sprites = load_sprites(study.sprites_file(), architecture.side)
     table = encode_sprites(architecture, weights, sprites, study.scores.strides)
     found = {"name": plan.name} | all_scores(table, study.scores)
     folder = study.folder(plan)

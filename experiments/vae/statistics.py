@@ -51,30 +51,38 @@ def cell_sums(sample: Sample, matrix: str) -> tuple[FloatArray, FloatArray, npt.
     return sums, member @ other @ member.T, np.array([objective[cell] for cell in cells])
 
 
-def contrast(sums: FloatArray, counts: FloatArray, objective: npt.NDArray[Any]) -> float:
-    """Return (mean between objectives - mean within) / mean, over pairs of different cells."""
+def contrast(
+    sums: FloatArray, counts: FloatArray, objective: npt.NDArray[Any], own: str | None = None
+) -> float:
+    """Return (mean between objectives - mean within) / mean, over pairs of different cells.
+
+    With ``own``, only pairs with that objective count, between it and others or within it.
+    """
     others = ~np.eye(len(sums), dtype=bool)
     same = objective[:, None] == objective[None, :]
+    used = others if own is None else (objective == own)[:, None] & others
     between, within = (
         sums[pairs].sum() / counts[pairs].sum() if counts[pairs].sum() else np.nan
-        for pairs in (~same, same & others)
+        for pairs in (~same & used, same & used)
     )
     return float((between - within) / (sums[others].sum() / counts[others].sum()))
 
 
-def separation(sample: Sample, matrix: str) -> float:
-    """Return how far objectives are apart in one matrix, relative to its mean distance."""
+def separation(sample: Sample, matrix: str, own: str | None = None) -> float:
+    """Return how far objectives, or one of them, are apart, relative to the mean distance."""
     if len(sample.seeds) < 2:
         return np.nan
-    return contrast(*cell_sums(sample, matrix))
+    return contrast(*cell_sums(sample, matrix), own)
 
 
-def separation_p_value(sample: Sample, matrix: str, permutations: int) -> float:
+def separation_p_value(
+    sample: Sample, matrix: str, permutations: int, own: str | None = None
+) -> float:
     """Return the share of permutations of cells over objectives with as large a separation."""
     sums, counts, objective = cell_sums(sample, matrix)
     rng = np.random.default_rng(0)
-    found = contrast(sums, counts, objective)
-    draws = [contrast(sums, counts, rng.permutation(objective)) for _ in range(permutations)]
+    found = contrast(sums, counts, objective, own)
+    draws = [contrast(sums, counts, rng.permutation(objective), own) for _ in range(permutations)]
     return float((1 + (np.array(draws) >= found - 1e-12).sum()) / (1 + permutations))
 
 
@@ -141,7 +149,12 @@ def seed_accuracy(sample: Sample, matrix: str) -> float:
 
 def seed_excess(sample: Sample, matrix: str) -> float:
     """Return the accuracy of the seed, minus that of a guess."""
-    return seed_accuracy(sample, matrix) - 1 / len(sample.whole.seeds)
+    return seed_accuracy(sample, matrix) - seed_chance(sample)
+
+
+def seed_chance(sample: Sample) -> float:
+    """Return the accuracy of a guess of the seed."""
+    return 1 / len(sample.whole.seeds)
 
 
 def _seed_hits(sample: Sample, matrix: str) -> FloatArray:

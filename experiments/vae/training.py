@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.common.devices import CPU, device_of
 from experiments.common.reproducible import deterministic, versions, weights_hash
 from experiments.vae.data import ImageData
 from experiments.vae.networks import Vae, build_discriminator
@@ -67,6 +68,7 @@ def train_network(
     data: ImageData,
     settings: Settings,
     on_step: Callable[[int, float], None] = lambda step, loss: None,
+    device: str = CPU,
 ) -> Outcome:
     """Train a network as planned, or leave it untrained, and measure it.
 
@@ -77,10 +79,13 @@ def train_network(
     settings : Settings
     on_step : callable
         Called after every step with the number of steps done and the reconstruction loss.
+    device : str
+        Random numbers are drawn on the CPU, so that they are the same on every device.
     """
     start = time.perf_counter()
     with deterministic():
-        vae = Vae.build(settings.architecture, stream(plan.seed, "weights"), plan.initialisation)
+        seed = stream(plan.seed, "weights")
+        vae = Vae.build(settings.architecture, seed, plan.initialisation, device)
         training = _Training(plan, data, settings, vae)
         if plan.objective != UNTRAINED:
             training.run(on_step)
@@ -93,6 +98,7 @@ def train_network(
     record["seconds"] = round(time.perf_counter() - start, 2)
     record["weights_sha256"] = weights_hash(weights)
     record["versions"] = versions()
+    record["device"] = device
     return Outcome(record, latents | training.checkpoints(), weights)
 
 
@@ -117,7 +123,7 @@ class _Training:
         batches = self.data.batches(rng, settings.batch_size)
         self._keep(0, checkpoints)
         for done in range(1, self.steps + 1):
-            images = torch.from_numpy(self.data.read(next(batches)))
+            images = torch.from_numpy(self.data.read(next(batches))).to(step.device)
             self.losses.append(step(images, (done - 1) / self.steps))
             on_step(done, self.losses[-1])
             self._keep(done, checkpoints)
@@ -175,6 +181,7 @@ class _Step:
     def __init__(self, plan: NetworkPlan, settings: Settings, vae: Vae) -> None:
         assert plan.strength is not None
         self.vae, self.settings, self.strength = vae, settings, plan.strength
+        self.device = device_of(vae)
         self.regulariser = REGULARISERS[plan.objective]
         self.optimiser = torch.optim.Adam(vae.parameters(), settings.learning_rate, fused=True)
         self.noise = generator(plan.seed, "noise")
@@ -183,7 +190,7 @@ class _Step:
         if plan.objective == "factor":
             shape, latents = settings.discriminator, settings.architecture.latents
             seed = stream(plan.seed, "discriminator")
-            self.discriminator = build_discriminator(latents, shape, seed)
+            self.discriminator = build_discriminator(latents, shape, seed).to(self.device)
             self.adversary = torch.optim.Adam(
                 self.discriminator.parameters(), shape.learning_rate, shape.betas, fused=True
             )
@@ -195,8 +202,12 @@ class _Step:
 
     def __call__(self, images: Tensor, progress: float) -> float:
         """Take a step; return the reconstruction loss before it."""
+        return float(self.take(images, progress).detach())
+
+    def take(self, images: Tensor, progress: float) -> Tensor:
+        """Take a step; return the reconstruction loss before it, on the device."""
         means, log_variances = self.vae.encode(images)
-        epsilon = torch.randn(means.shape, generator=self.noise)
+        epsilon = torch.randn(means.shape, generator=self.noise).to(self.device)
         latents = Latents.draw(means, log_variances, epsilon)
         reconstruction = reconstruction_loss(self.vae.decoder(latents.samples), images)
         loss = reconstruction + self.regularise(latents, progress)
@@ -205,7 +216,7 @@ class _Step:
         if self.discriminator is not None:
             self._train_discriminator(self.discriminator, latents.samples.detach())
         self.optimiser.step()
-        return float(reconstruction.detach())
+        return reconstruction
 
     def _train_discriminator(
         self, discriminator: Callable[[Tensor], Tensor], samples: Tensor
@@ -245,7 +256,7 @@ def reconstruct(vae: Vae, images: FloatArray) -> tuple[float, Latents]:
     with torch.no_grad():
         for start in range(0, len(images), size):
             part = torch.from_numpy(images[start : start + size])
-            logits = vae.decoder(latents.samples[start : start + size])
+            logits = vae.decoder(latents.samples[start : start + size].to(device_of(vae))).cpu()
             total += float(reconstruction_loss(logits, part)) * len(part)
     return total / len(images), latents
 

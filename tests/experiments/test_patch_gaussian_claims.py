@@ -42,6 +42,7 @@ def test_claims_cover_what_the_paper_says() -> None:
         "position",
         "grid",
         "seeds",
+        "nearest network",
         "tau",
         "alpha 1",
         "prediction",

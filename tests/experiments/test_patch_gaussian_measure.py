@@ -27,6 +27,7 @@ from experiments.patch_gaussian.collecting import (
     load_network,
     read_networks,
 )
+from experiments.patch_gaussian.decide import decide_stored
 from experiments.patch_gaussian.draw import FIGURES
 from experiments.patch_gaussian.measure import SEARCH, Measurement
 from experiments.patch_gaussian.page import page_text
@@ -80,7 +81,7 @@ def measured(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Study:
         patch.delenv("NETREP_PATH", raising=False)
         done = CliRunner().invoke(app, ["all", *options])
     assert done.exit_code == 0, done.output
-    assert "cannot be told" in done.stderr
+    assert "inconclusive" in done.stderr
     return Study(out, SETTINGS, SMALL, images)
 
 
@@ -178,7 +179,7 @@ def test_matrices_are_those_of_the_metric(measured: Study) -> None:
         assert stored == pytest.approx(metric.set_params(**SEARCH).distance(x, y), rel=1e-9)
     assert numbers["networks"]["measured"] == 4
     assert len(numbers["networks"]["records"]) == 4
-    assert numbers["numbers"]["manipulation"]["verdict"] in {"does not hold", "cannot be told"}
+    assert numbers["numbers"]["manipulation"]["verdict"] in {"does not hold", "inconclusive"}
 
 
 def test_excess_of_the_search_is_that_over_the_default(measured: Study) -> None:
@@ -267,6 +268,20 @@ def test_page_and_figures_come_from_stored_results_alone(
     assert "| images of a distance | 2000 | 4 |" in text
     assert "<br>*too many networks failed to train*" in text
     assert "{" not in text.replace("{.", "")
+
+
+def test_claims_are_decided_again_from_stored_distances(measured: Study) -> None:
+    before = json.loads((measured.out / RESULTS).read_text())
+    again = decide_stored(measured.out)
+    assert again.keys() == before.keys()
+    for old, new in zip(before["claims"], again["claims"], strict=True):
+        assert (old["name"], old["verdict"], old["note"]) == (
+            new["name"],
+            new["verdict"],
+            new["note"],
+        )
+        for one, other in zip(old["criteria"], new["criteria"], strict=True):
+            assert other["folds"].keys() == one["folds"].keys()
 
 
 def test_page_is_that_of_the_stored_results() -> None:

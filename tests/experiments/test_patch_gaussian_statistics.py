@@ -141,6 +141,20 @@ def test_shares_of_farther_networks_have_a_plain_twin(clear: Sample) -> None:
     assert found[0, 1] == pytest.approx(np.mean(shares))
 
 
+def test_the_nearest_of_all_networks_shares_the_cell_or_the_seed() -> None:
+    """Two cells and three seeds; first networks of a cell are close, then those of a seed."""
+    frame = pd.DataFrame({"cell": ["a", "b"] * 3, "seed": np.repeat([0, 1, 2], 2)})
+    cell, seed = (frame[name].to_numpy()[:, None] for name in ("cell", "seed"))
+    by_cell, by_seed = 1.0 + (cell != cell.T), 1.0 + (seed != seed.T)
+    for D, expected in ((by_cell, 1.0), (by_seed, -1.0)):
+        distances = {matrix_name(0.0, tau): D - np.diag(np.diag(D)) for tau in (0.01, 0.05)}
+        found = st.cell_or_seed(Sample(distances, frame), 0.0)
+        assert found.folds == {(0,): expected, (1,): expected, (2,): expected}
+    mixed = {matrix_name(0.0, 0.01): by_cell, matrix_name(0.0, 0.05): by_seed}
+    assert st.cell_or_seed(Sample(mixed, frame), 0.0).folds[0,] == 0.0
+    assert st.cell_or_seed(Sample({}, frame), 0.0).folds == {}
+
+
 def test_grid_is_the_r_squared_of_a_regression(clear: Sample) -> None:
     rng = np.random.default_rng(1)
     points, values = rng.normal(size=(12, 2)), rng.normal(size=12)

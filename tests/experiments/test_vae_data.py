@@ -11,7 +11,9 @@ from experiments.common.images import FOLDER_VARIABLE, LabelledImages, TrainTest
 from experiments.vae import data as data_module
 from experiments.vae import mnist
 from experiments.vae.data import (
+    ORIGINAL,
     ImageData,
+    find_sprites,
     labelled_data,
     load_data,
     load_sprites,
@@ -188,9 +190,26 @@ def test_missing_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match=FOLDER_VARIABLE):
         load_data("cifar10", None, 32, 10)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert find_sprites(None) is None
     assert isinstance(load_sprites(None, 32), RenderedSprites)
     with pytest.raises(InputError, match=r"data_batch_1\.bin"):
         load_data("cifar10", None, 32, 11)
+
+
+def test_the_file_of_sprites_is_found_or_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    with pytest.raises(InputError, match=rf"--sprites \({ORIGINAL}\).*--sprites rendered"):
+        find_sprites(tmp_path, required=True)
+    assert find_sprites(tmp_path, "rendered", required=True) is None
+    with pytest.raises(InputError, match="must exist"):
+        find_sprites(tmp_path, str(tmp_path / "other.npz"))
+    (tmp_path / ORIGINAL).touch()
+    (tmp_path / "other.npz").touch()
+    assert find_sprites(tmp_path, required=True) == tmp_path / ORIGINAL
+    assert find_sprites(tmp_path, "rendered") is None
+    assert find_sprites(None, str(tmp_path / "other.npz")) == tmp_path / "other.npz"
 
 
 def test_truncated_idx_is_refused() -> None:

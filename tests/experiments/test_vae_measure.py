@@ -279,11 +279,11 @@ def test_an_empty_study_is_refused(tmp_path: Path) -> None:
 
 
 def test_untrained_networks_alone_can_be_measured(tmp_path: Path) -> None:
-    """Claims about trained networks cannot be told then."""
+    """Claims about trained networks are inconclusive then."""
     target = drawn_study(tmp_path, seeds=0)
     list(measure_all(target, 1, lambda done, total: None))
     results, arrays = read_results(tmp_path)
-    assert {claim["verdict"] for claim in results["claims"]} == {"cannot be told"}
+    assert {claim["verdict"] for claim in results["claims"]} == {"inconclusive"}
     assert Group("dsprites", "kaiming", False).name + "/alpha-0" in arrays
     assert {file.name for file in tmp_path.iterdir()} >= {ARRAYS, RESULTS}
     assert measure_module.DISTANCES in {file.name for file in tmp_path.iterdir()}

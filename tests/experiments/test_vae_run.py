@@ -204,7 +204,22 @@ def test_command_line_says_that_it_was_stopped(
 
 def test_only_commands_that_exist_are_offered() -> None:
     names = [command.name or command.callback.__name__ for command in app.registered_commands]
-    assert sorted(names) == ["all", "figures", "measure", "score", "train"]
+    assert sorted(names) == ["all", "decide", "figures", "measure", "score", "train"]
+
+
+def test_the_scale_of_the_paper_does_not_render_sprites_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REPSHAPE_IMAGES", raising=False)
+    options = ["train", "--scale", "paper", "--out", str(tmp_path / "out"), "--only", "dsprites"]
+    done = CliRunner().invoke(app, options)
+    assert done.exit_code == 1
+    assert "Name the file with --sprites" in " ".join(done.output.split())
+    assert not list((tmp_path / "out").glob("networks/*"))
+
+
+def test_records_say_where_sprites_come_from(finished: Study) -> None:
+    assert {record["sprites"] for record in finished.records()} == {"rendered"}
 
 
 def test_all_steps_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

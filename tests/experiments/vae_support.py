@@ -85,7 +85,9 @@ def drawn_latents(plan: NetworkPlan) -> tuple[np.ndarray, np.ndarray]:
 
     Untrained networks have small means and variances that differ a lot.
     """
-    rng = np.random.default_rng([plan.seed, len(plan.objective), int(plan.strength or 0)])
+    initial = plan.initialisation.encode() if plan.objective == UNTRAINED else b""
+    words = [plan.seed, len(plan.objective), int(plan.strength or 0), *initial]
+    rng = np.random.default_rng(words)
     noise = rng.normal(size=(12, 3))
     if plan.objective == UNTRAINED:
         return 0.1 * noise, noise
