@@ -174,7 +174,7 @@ class PairStore(SolvedPairs):
             array = SealedArray(folder / name / "batches", BATCHES, "batch", self.path)
             array.describe()
             with readable(folder / name / "zarr.json", REWRITE):
-                networks = Identity({}, tuple(noted["labels"]), tuple(noted["fingerprints"]))
+                networks = identity_in(noted | {"description": {}})
                 places = self._identity.places(networks)
             self._journals[name] = Journal(array, networks.networks, places, set())
 

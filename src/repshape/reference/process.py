@@ -72,7 +72,8 @@ def covariance_gap(A: FloatArray, C: FloatArray, T: FloatArray, weights: FloatAr
     if T.shape[0] < T.shape[1]:
         return covariance_gap(C, A, T.T, weights)
     # The positions of a block are rows of one tall factor.
-    tall, moved = (one.reshape(len(one), -1, one.shape[3]) for one in (A, T @ C))
+    rows = A.shape[1] * A.shape[2]
+    tall, moved = (one.reshape(len(one), rows, one.shape[3]) for one in (A, T @ C))
     return bures_residual(tall, moved, weights)
 
 

@@ -61,8 +61,11 @@ def new_header(kind: Kind, identity: Identity, **more: Any) -> Header:
 
 
 def identity_in(header: Header) -> Identity:
-    """Return the metric and the networks that attributes name."""
-    networks = (tuple(header[name]) for name in ("labels", "fingerprints"))
+    """Return the metric and the networks that attributes name, or raise if these are not text."""
+    networks = [tuple(header[name]) for name in ("labels", "fingerprints")]
+    for text in (one for names in networks for one in names):
+        if not isinstance(text, str):
+            raise ValueError(f"it names a network by {text!r}, which is not text")
     return Identity(header["description"], *networks)
 
 
