@@ -69,6 +69,7 @@ def test_the_bound_never_cuts_off_the_best_permutation(n):
         assert many.distance == pytest.approx(exact.distance, rel=0.01)  # or it would be no check
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.TransposedWarning")  # small sizes coincide
 @pytest.mark.parametrize("q", [0.5, 0.7, 1.0, 1.5, 2.0])
 @pytest.mark.parametrize("sizes", [(4, 4), (5, 3), (3, 5)])
 def test_energy_distances_of_few_neurons_are_exact(q, sizes):

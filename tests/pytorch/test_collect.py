@@ -261,7 +261,7 @@ def peak(n_trials: int, n_neurons: int = 40) -> int:
     calls = itertools.count()
 
     def count(module: nn.Module, arguments: Any, output: Any) -> None:
-        if next(calls) in (4, 30):  # looking at every object takes time
+        if next(calls) % 8 == 4:  # looking at every object takes time
             objects = gc.get_objects()
             live.append(sum(one.nbytes for one in objects if issubclass(type(one), Tensor)))
 

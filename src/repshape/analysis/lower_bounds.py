@@ -215,7 +215,7 @@ def lower_bounds(
     metric._validate_parameters()
     allocate = Allocator(memory)
     features = _all_features(metric, networks, names, allocate)
-    if features is None:
+    if not features:
         return NoBounds()
     kind = AngleBounds if metric._is_angular else ShapeBounds
     return kind(features, metric.group, metric.pad_to, allocate)

@@ -137,7 +137,8 @@ class Store:
     @cached_property
     def identity(self) -> Identity:
         """The metric and the networks that the store belongs to."""
-        return identity_in(self._header)
+        with readable(self.folder / "zarr.json"):
+            return identity_in(self._header)
 
     @property
     def metadata(self) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from repshape._parallel import run_all
 from repshape.inference.dask_rows import rows_on_dask
 from repshape.io.links import refuse_links
 from repshape.io.writing import writable
+from repshape.io.zarr import readable
 from repshape.store.arrays import SealedArray, array_form, seal_of
 from repshape.store.header import (
     ADVICE,
@@ -58,11 +59,12 @@ class PartStore:
             for name, (count, width) in shapes.items()
         }
         header = open_header(path, new_header("parts", identity, settings=settings), forms)
-        self.path, self._id = path, str(header["id"])
-        difference = identity_in(header).difference(identity)
-        for name, old in header["settings"].items():
-            if difference is None and old != settings.get(name):
-                difference = f"{name!r} was {old!r} and is {settings.get(name)!r}"
+        with readable(path / "zarr.json"):
+            self.path, self._id = path, str(header["id"])
+            difference = identity_in(header).difference(identity)
+            for name, old in header["settings"].items():
+                if difference is None and old != settings.get(name):
+                    difference = f"{name!r} was {old!r} and is {settings.get(name)!r}"
         if difference is not None:
             raise refusal(path, f"{difference}. {ADVICE}")
         self._arrays = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,9 @@ def _read_older(file: Path, limit: Expansion) -> dict[str, Any]:
 
     with open_file(file) as handle:
         check_sizes(handle, limit)
-    loaded = loadmat(str(file))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # they tell of numbers that were not read as written
+        loaded = loadmat(str(file))
     return {
         name: _plain(value, file, name, limit)
         for name, value in loaded.items()

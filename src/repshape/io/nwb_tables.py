@@ -131,7 +131,8 @@ class Table:
             with damaged(self._path):
                 ends = ends.astype(np.intp)
                 total = self._group[name].shape[0]
-            if len(ends) and ((np.diff(ends, prepend=0) < 0).any() or ends[-1] > total):
+            rising = ends.ndim == 1 and (np.diff(ends, prepend=0) >= 0).all()
+            if not rising or (len(ends) and ends[-1] > total):
                 raise InputError(
                     f"{self._path} is damaged: {key!r} of {self.name!r} must increase up to the "
                     f"{total} values of {name!r}."
