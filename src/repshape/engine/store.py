@@ -97,10 +97,14 @@ class Store:
         self.id = str(self._header["id"])
         self.plan = plan_of(self._header)
         self.alignments: str | None = self._header["alignments"]
+        if self.alignments not in (None, "float32", "float64"):
+            raise ValueError(f"it keeps alignments as {self.alignments!r}")
         self.keeps = self.alignments is not None
         self.removed = frozenset(self._header.get("removed", ()))
         self.bounded = bool(self._header["bounded"])
         self.effort = Effort(**self._header["effort"])
+        if not all(isinstance(one, int | None) for one in vars(self.effort).values()):
+            raise ValueError(f"it was searched with {self.effort}")
         self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
         self._forms = array_forms(self._header)
 
@@ -143,7 +147,8 @@ class Store:
     @property
     def metadata(self) -> pd.DataFrame:
         """A row for each network."""
-        frame = metadata_from_json(self._header["metadata"], self.plan.count)
+        with readable(self.folder / "zarr.json"):
+            frame = metadata_from_json(self._header["metadata"], self.plan.count)
         frame.index = pd.Index(list(self.identity.labels))
         return frame
 

@@ -66,6 +66,8 @@ def identity_in(header: Header) -> Identity:
     for text in (one for names in networks for one in names):
         if not isinstance(text, str):
             raise ValueError(f"it names a network by {text!r}, which is not text")
+    if len(networks[0]) != len(networks[1]):
+        raise ValueError("it has another number of fingerprints than of networks")
     return Identity(header["description"], *networks)
 
 
@@ -118,6 +120,8 @@ def open_header(path: Path, header: Header, arrays: dict[str, Header]) -> Header
     found = read_header(path, header["kind"])
     with readable(path / "zarr.json"):
         stored = identity_in(found)
+        if not isinstance(found["id"], str):
+            raise ValueError("its id is not text")
         if len(stored.labels) != len(stored.networks):
             raise ValueError("two networks have one name")
         difference = stored.metric_difference(identity_in(header))
