@@ -39,7 +39,9 @@ def habit(topic: str) -> Callable[[Run], Run]:
     """List a function as a habit."""
 
     def add(run: Run) -> Run:
-        HABITS.append(Habit(topic, run))
+        # pytest may import a module twice, by two names.
+        if all(one.run.__code__ != run.__code__ for one in HABITS):
+            HABITS.append(Habit(topic, run))
         return run
 
     return add

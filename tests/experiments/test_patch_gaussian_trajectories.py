@@ -30,7 +30,8 @@ def made_up(width_matters: bool) -> rs.Cohort:
     base = 3 * rng.normal(size=(6, 3))
     cohort = rs.Cohort()
     for seed in range(SEEDS):
-        cohort.add(f"none-seed{seed}", rs.Gaussians(base, np.ones((6, 3))))
+        still = rs.Gaussians((1 + 0.01 * seed) * base, np.ones((6, 3)))
+        cohort.add(f"none-seed{seed}", still)
         for width in WIDTHS:
             for sigma in SIGMAS:
                 stretch = 1 + width / 16 if width_matters else 1.5
@@ -88,7 +89,7 @@ def test_the_command_writes_results_and_a_picture(tmp_path: Path):
 def test_other_networks_are_refused():
     cohort = rs.Cohort()
     for k in range(3):
-        cohort.add(f"W4-sigma0.1-seed{k}", np.zeros((2, 3)))
+        cohort.add(f"W4-sigma0.1-seed{k}", np.full((2, 3), 1.0 + k))
     with pytest.raises(InputError, match=r"at least two W and two sigma.*Got 3 such networks of 3"):
         follow_patches(cohort)
     assert read_patches(["none-seed0"]).empty
