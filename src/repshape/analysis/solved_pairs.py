@@ -183,7 +183,8 @@ class PairStore(SolvedPairs):
         self._find_journals()
         for name, journal in self._journals.items():
             chunks = journal.array.folder / "c"
-            numbers = [int(one.name) for one in chunks.iterdir()] if chunks.is_dir() else []
+            found = [one.name for one in chunks.iterdir()] if chunks.is_dir() else []
+            numbers = [int(name) for name in found if name.isdecimal()]  # others are being written
             for place in sorted({(number, 0, 0) for number in numbers} - journal.seen):
                 if journal.array.has(place):
                     self._append_new(*self._read(name, place))

@@ -245,7 +245,7 @@ class Store:
         with readable(folder / "zarr.json", remedy):
             if noted.get("id", self.id) != self.id:
                 raise ValueError("it belongs to another store")
-        return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
+            return (int(noted["layers"]), dict(noted["report"])) if "layers" in noted else None
 
     def _read(self, layer: int, name: str, tile: Tile) -> Array:
         """Return the chunk of a tile, or raise if it is damaged or has the seal of another."""

@@ -121,7 +121,11 @@ def check_square(
     """Return what is known of each pair as a read-only matrix, or raise one clear sentence."""
     if values is None:
         return None
-    array = np.array(values, dtype=dtype)
+    try:
+        with np.errstate(invalid="raise"):
+            array = np.array(values, dtype=dtype)
+    except FloatingPointError:
+        raise InputError(f"'{name}' must hold whole numbers. Got NaN or infinity.") from None
     if array.shape != (count, count):
         raise InputError(f"'{name}' must have shape ({count}, {count}). Got {array.shape}.")
     array.setflags(write=False)
