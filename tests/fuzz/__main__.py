@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections import Counter
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,18 +72,27 @@ def save(
     os.replace(part, path)
 
 
-def _in_child(pipe: Any, seed: int, start: int, stop: int, function: str | None) -> None:
+def _in_child(
+    pipe: Any, current: Any, seed: int, start: int, stop: int, function: str | None
+) -> None:
     began = time.process_time()
     if function == "files":
         limit_memory()
-    tally = run_range(seed, start, stop, function)
+    begin = partial(setattr, current, "value")
+    tally = run_range(seed, start, stop, function, begin)
     pipe.send((tally, time.process_time() - began))
 
 
 def run_chunk(seed: int, start: int, stop: int, function: str | None = None) -> tuple[Tally, float]:
-    """Run cases in another process, so that even a crash or a killed hang is counted."""
+    """Run cases in another process, so that even a crash or a killed hang is counted.
+
+    If the process dies, the case that it was running has failed, and the others run again.
+    """
+    if start >= stop:
+        return Tally(), 0.0
     receiver, sender = CONTEXT.Pipe(duplex=False)
-    child = CONTEXT.Process(target=_in_child, args=(sender, seed, start, stop, function))
+    current = CONTEXT.Value("q", start)
+    child = CONTEXT.Process(target=_in_child, args=(sender, current, seed, start, stop, function))
     child.start()
     sender.close()
     try:
@@ -91,15 +101,13 @@ def run_chunk(seed: int, start: int, stop: int, function: str | None = None) -> 
         return found
     except EOFError:
         child.join()
-    if stop - start == 1:
-        tally = Tally()
-        tally.add(start, Outcome("unknown", "failed", f"the process died, code {child.exitcode}"))
-        return tally, 0.0
-    middle = (start + stop) // 2
-    first = run_chunk(seed, start, middle, function)
-    second = run_chunk(seed, middle, stop, function)
-    first[0].merge(second[0])
-    return first[0], first[1] + second[1]
+    number = int(current.value)
+    tally, seconds = run_chunk(seed, start, number, function)
+    reason = f"the process died, code {child.exitcode}"
+    tally.add(number, Outcome(function or "unknown", "failed", reason))
+    rest = run_chunk(seed, number + 1, stop, function)
+    tally.merge(rest[0])
+    return tally, seconds + rest[1]
 
 
 def show(console: Console, tally: Tally, seconds: float) -> None:

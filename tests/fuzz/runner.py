@@ -188,10 +188,17 @@ class Tally:
         return sum(counts["failed"] for counts in self.functions.values())
 
 
-def run_range(seed: int, start: int, stop: int, function: str | None = None) -> Tally:
-    """Run the cases from start to stop - 1."""
+def run_range(
+    seed: int,
+    start: int,
+    stop: int,
+    function: str | None = None,
+    begin: Callable[[int], None] = lambda number: None,
+) -> Tally:
+    """Run the cases from start to stop - 1; ``begin`` is told the number of each before it runs."""
     tally = Tally()
     with threadpool_limits(1):  # matrices of a few numbers: threads would only wait
         for number in range(start, stop):
+            begin(number)
             tally.add(number, run_case(seed, number, function=function))
     return tally
