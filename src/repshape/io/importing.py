@@ -20,7 +20,7 @@ from repshape.io.hdf5 import Hdf5Group, open_hdf5, read_dataset
 from repshape.io.mat import read_mat
 from repshape.io.npz import read_arrays
 from repshape.io.nwb_recording import Recording, SpikeCounts
-from repshape.io.paths import check_input_file, one_line, read_text
+from repshape.io.paths import abridged, check_input_file, one_line, read_text
 from repshape.io.tables import parse_csv
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork, as_any_network, has_positions
@@ -77,7 +77,8 @@ def read_network(path: PathLike, *, max_bytes: int | str | None = None) -> AnyNe
         listed = ", ".join(SUFFIXES)
         hint = " NWB files are read by read_nwb, or by `repshape import --nwb`."
         raise InputError(
-            f"The file {file.name} must be one of {listed}. Got {file.suffix!r} instead."
+            f"The file {abridged(file.name)} must be one of {listed}. "
+            f"Got {abridged(repr(file.suffix))} instead."
             f"{hint if NWB in file.suffixes else ''}"
         )
     check_input_file(file)
@@ -262,7 +263,7 @@ def _rows(source: Path, name_column: str, file_column: str) -> list[Row]:
         raise InputError(f"{source} cannot be read as a manifest: {one_line(error)}.") from None
     for column in (name_column, file_column):
         if column not in table.columns:
-            listed = ", ".join(map(repr, table.columns))
+            listed = abridged(", ".join(map(repr, table.columns)))
             raise InputError(f"{source} needs a column {column!r}. It has {listed}.")
         if (table[column] == "").any():
             row = int((table[column] == "").to_numpy().argmax()) + 2  # the header is line 1

@@ -57,8 +57,8 @@ class Units:
     def spikes(self, row: int) -> FloatArray:
         """Return the sorted spike times of a unit."""
         times = self.table.cells("spike_times", row)
-        if times.dtype.kind not in "fiu":
-            raise InputError(f"The spike times of unit {self._name(row)} must be numbers.")
+        if times.dtype.kind not in "fiu" or times.ndim != 1:
+            raise InputError(f"The spike times of unit {self._name(row)} must be a row of numbers.")
         times = times.astype(np.float64, copy=False)
         # A NaN is not in order either, so one pass is enough for almost every unit.
         ends = times[[0, -1]] if times.size else times

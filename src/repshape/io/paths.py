@@ -10,7 +10,7 @@ from typing import IO
 from repshape.errors import InputError, StorageError
 
 PathLike = str | os.PathLike[str]
-LONGEST_REASON = 300  # characters of what another library says
+LONGEST_REASON = 300  # characters of what another library or a file says
 
 
 def check_suffix(path: PathLike, suffixes: Sequence[str]) -> str:
@@ -103,7 +103,11 @@ def one_line(error: BaseException) -> str:
     >>> one_line(ValueError("unable to   open file."))
     'unable to open file'
     """
-    words = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return abridged(" ".join(str(error).split()).rstrip(".") or type(error).__name__)
+
+
+def abridged(words: str) -> str:
+    """Return words that come from a file, cut if they are very long."""
     return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]} ..."
 
 
