@@ -74,7 +74,7 @@ class Table:
         self._kept: dict[str, Column] = {}
         self._ragged: dict[str, Any] = {}  # datasets, opened once
         with damaged(path):
-            self._members = {str(name) for name in group.keys()}  # damaged names are bytes
+            self._members = set(map(str, group.keys()))  # damaged names are bytes
 
     @property
     def columns(self) -> tuple[str, ...]:
