@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +37,8 @@ def groups(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Cohort of these networks, to test their angles and norms too: is it only gain?",
+            help="Cohort of these networks, to repeat the test on angles and norms, and on "
+            "networks of the same size if the groups differ in it.",
         ),
     ] = None,
     permutations: Annotated[
@@ -63,14 +65,19 @@ def groups(
       repshape groups distances.npz --labels genotype --metadata mice.csv -o pairs.csv
       repshape groups distances.npz --labels area --blocks mouse --cohort mice.zarr
     """  # noqa: D301 (click reads the backspace)
-    from repshape.inference.groups import groups as test_groups
+    from repshape.inference.factors import table_of
+    from repshape.inference.groups import compare_groups
     from repshape.io.tables import join_metadata, write_table
-    from repshape.matrix.distances import DistanceMatrix
+    from repshape.matrix.distances import DistanceMatrix, as_complete
 
     files = [out] if out else []
     check_tables(files, inputs=[matrix, *([metadata] if metadata else [])])
-    D = join_metadata(DistanceMatrix.load(matrix), metadata)
-    found = test_groups(D, labels, blocks, n_permutations=permutations, random_state=seed)
+    D = as_complete(join_metadata(DistanceMatrix.load(matrix), metadata))
+    found = compare_groups(D, labels, blocks, n_permutations=permutations, random_state=seed)
+    confounds = None
+    if cohort is not None:
+        confounds = _confounds(cohort, D, labels, blocks, permutations, seed)
+        found = replace(found, factors=())  # of which the confounds say more
     lines = found.words()
     if len(found.groups) > 2:
         lines += [
@@ -79,12 +86,12 @@ def groups(
             for row in found.pairs.itertuples()
         ]
     summary = {"labels": labels, "blocks": blocks} | found.summary()
-    if cohort is not None:
-        confounds = _confounds(cohort, D, labels, blocks, permutations, seed)
+    if confounds is not None:
         lines += confounds.words()
         tests = confounds.tests.items()
         summary["p_values"] = {name: test.p_value for name, test in tests}
         summary |= {"gain_share": confounds.gain_share, "floor_share": confounds.floor_share}
+        summary["factors"] = table_of(confounds.factors)
     for file in files:
         write_table(file, found.pairs.set_index("first"), summary)
         lines.append(f"Wrote {file}")
@@ -100,7 +107,9 @@ def _confounds(
 
     from repshape.errors import FewTrialsWarning, InputError
     from repshape.inference.columns import text_column
-    from repshape.inference.confounds import UnequalTrialsWarning, confounds
+    from repshape.inference.confounds import confounds
+    from repshape.inference.factors import UnequalSizesWarning
+    from repshape.inference.subspaces import UnstableSubspaceWarning
     from repshape.io.cohort import Cohort
     from repshape.metrics.gaussian import GaussianShapeMetric
     from repshape.metrics.identity import restore
@@ -112,7 +121,8 @@ def _confounds(
             "'repshape pairwise'."
         )
     with warnings.catch_warnings():
-        for kind in (FewTrialsWarning, UnequalTrialsWarning):  # the words say it
+        # The words say what these warnings say.
+        for kind in (FewTrialsWarning, UnequalSizesWarning, UnstableSubspaceWarning):
             warnings.simplefilter("ignore", kind)
         return confounds(
             Cohort.open(path)[list(D.labels)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ import pandas as pd
 
 from repshape._compact import compact_repr
 from repshape.engine.run import pairwise
-from repshape.errors import FewTrialsWarning, check_integer
+from repshape.errors import FewTrialsWarning, check_integer, one_warning_each
 from repshape.inference.calibrated import Calibrated, plan_parts
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
@@ -25,6 +25,8 @@ from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
 from repshape.io.cohort import Cohort
 from repshape.io.json import plain
+from repshape.io.matched import N_DRAWS, Matching
+from repshape.matrix.averages import average_draws, mean_square
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
@@ -127,6 +129,8 @@ def matrix(
     n_groups: int = 8,
     n_splits: int = 20,
     level: float = 0.9,
+    match: str | Sequence[str] | None = None,
+    n_draws: int = N_DRAWS,
     random_state: int = 0,
     store: str | os.PathLike[str] | None = None,
     scheduler: Any = None,
@@ -152,6 +156,13 @@ def matrix(
         Number of random splits for each network's noise floor.
     level : float
         Nominal coverage of the intervals, each by itself: they are not simultaneous.
+    match : {"neurons", "trials"}, or both, optional
+        Estimate the distances between networks of the same size, as in `repshape.pairwise`:
+        squared estimates, ends of intervals and floors are averaged over ``n_draws`` draws. The
+        draws share trials, so the averaged intervals are wider than necessary rather than narrower.
+        Refused with a store.
+    n_draws : int
+        Number of draws if ``match`` is given, each of which takes as long as the whole otherwise.
     random_state : int
         Seed. The result is exactly the same for any number of workers.
     store : path, optional
@@ -178,6 +189,11 @@ def matrix(
     >>> found.to_frame()[["x", "y"]][found.to_frame()["low"] > 0].values.tolist()
     [['one', 'other'], ['same', 'other']]
     """
+    if match is not None:
+        options: dict[str, Any] = {"n_groups": n_groups, "n_splits": n_splits, "level": level}
+        options |= {"scheduler": scheduler, "workers": workers, "progress": progress}
+        matching = Matching.checked(match, n_draws, random_state, store)
+        return _average(cohort, matching, partial(matrix, metric=metric, **options))
     settings = Settings.checked(
         "calibrated", n_groups, None, None, level, random_state, workers, progress
     )
@@ -217,6 +233,26 @@ def matrix(
         n_groups=plan.n_groups,
         random_state=random_state,
         overlap=overlap,
+    )
+
+
+def _average(
+    cohort: Cohort | Iterable[Any], matching: Matching, estimate: Callable[..., EstimatedMatrix]
+) -> EstimatedMatrix:
+    """Return estimates of distances between networks of the same size, averaged over draws."""
+    networks, names = read_networks(cohort)
+    drawn, about = matching.draw(Cohort.from_networks(networks, **names))
+    seeds = range(matching.random_state, matching.random_state + len(drawn))
+    with one_warning_each():
+        found = [estimate(one, random_state=k) for one, k in zip(drawn, seeds, strict=True)]
+    overlaps = [one.overlap for one in found if one.overlap is not None]
+    return EstimatedMatrix(
+        matrix=average_draws([one.matrix for one in found], about),
+        plug_in=average_draws([one.plug_in for one in found], about),
+        network_floors=mean_square([one.network_floors for one in found]),
+        n_groups=found[0].n_groups,
+        random_state=matching.random_state,
+        overlap=min(overlaps, default=None),
     )
 
 
