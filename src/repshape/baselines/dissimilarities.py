@@ -126,9 +126,9 @@ def rsa(
 def dissimilarities(
     network: Trials | Gaussians, name: str, method: str, noise: Noise
 ) -> tuple[FloatArray, float]:
-    """Return the values (M (M - 1) / 2,) of an RDM divided by a scale, and the scale.
+    """Return the values (M (M - 1) / 2,) of an RDM divided by a squared unit, and the unit.
 
-    Values of responses that are too large or small to be squared fit in numbers without the scale.
+    Values of responses that are too large or small to be squared fit in numbers without the unit.
     """
     centred = centred_means(network, name, measure="RSA")
     n = network.n_neurons
@@ -138,14 +138,13 @@ def dissimilarities(
         return _poisson(network.means, name) / n, 1.0
     unit = extreme_unit(network.means)
     if method == "euclidean":
-        return np.asarray(pdist(centred, "sqeuclidean")) / n, unit**2
+        return np.asarray(pdist(centred, "sqeuclidean")) / n, unit
     S = noise_covariance(network, name) if noise.covariance is None else noise.covariance
     W, gain = _whitening(S, name)
-    scale = (unit / gain) ** 2
     values = np.asarray(pdist(centred @ W, "sqeuclidean"))
     if method == "crossnobis":
         values = values - _noise_of_means(network, name, W / unit, noise.trials)
-    return values / n, scale
+    return values / n, unit / gain
 
 
 def _pattern_dissimilarities(means: FloatArray, name: str, method: str) -> FloatArray:

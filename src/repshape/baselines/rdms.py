@@ -90,8 +90,8 @@ class RDM:
         Examples
         --------
         >>> x, y = rdm([[0.0], [1.0], [3.0]]), rdm([[0.0], [2.0], [3.0]])
-        >>> x.compare(y, "spearman"), round(x.compare(y), 6)
-        (0.5, 0.857143)
+        >>> round(x.compare(y, "spearman"), 6), round(x.compare(y), 6)
+        (0.5, 0.908163)
         """
         check_choice("method", method, COMPARISONS, owner="RDM.compare")
         _check_comparable([self, other])
@@ -161,9 +161,9 @@ def rdm(
     if network.n_conditions < 3:
         raise InputError(f"An RDM needs at least 3 conditions. Got {network.n_conditions}.")
     S = None if noise is None else given_noise(noise, network.n_neurons, method)
-    found, scale = dissimilarities(network, "x", method, Noise(S, trials))
+    found, unit = dissimilarities(network, "x", method, Noise(S, trials))
     with np.errstate(over="ignore", invalid="ignore"):
-        values = found * scale
+        values = found * unit * unit
     if not np.isfinite(values).all():
         raise InputError(
             "The dissimilarities are too large for numbers. Divide the responses by their size."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from repshape.baselines.measures import MEASURES
 from repshape.cli.shared import (
     AsJson,
     Parameters,
@@ -24,7 +25,6 @@ from repshape.cli.shared import (
     warnings_in_words,
     with_parameters,
 )
-from repshape.baselines.measures import MEASURES
 from repshape.errors import FewTrialsWarning, InputError, SearchWarning, check_choice
 from repshape.metrics.registry import known_metrics, make_metric
 
