@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from repshape.baselines.measures import MEASURES
 from repshape.cli.shared import (
     AsJson,
     Parameters,
@@ -24,15 +25,14 @@ from repshape.cli.shared import (
     warnings_in_words,
     with_parameters,
 )
-from repshape.errors import FewTrialsWarning, InputError, SearchWarning
-from repshape.metrics.registry import listed_names, make_metric
+from repshape.errors import FewTrialsWarning, InputError, SearchWarning, check_choice
+from repshape.metrics.registry import known_metrics, make_metric
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.engine.job import Run
     from repshape.engine.plan import Settings
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
-    from repshape.metrics.base import ShapeMetric
 
 FILES = (".npz", ".csv")  # a name with another ending is that of a store
 Text = str | None
@@ -55,7 +55,14 @@ def pairwise(
             "-o",
         ),
     ],
-    metric: Annotated[str, option("NAME", f"Metric: {listed_names()}.")] = "gaussian",
+    metric: Annotated[
+        str,
+        option(
+            "NAME",
+            f"Metric: {', '.join(known_metrics())}; or a classical measure, with its options by "
+            f"--set: {', '.join(MEASURES)} (1 minus a similarity).",
+        ),
+    ] = "gaussian",
     alpha: Annotated[
         list[float] | None,
         number(
@@ -194,6 +201,7 @@ def pairwise(
       repshape pairwise series.zarr -o d.zarr --metric process --mode causal --order 1
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
+      repshape pairwise mice.zarr -o cka.npz --metric cka --set debiased=true
       repshape pairwise mice.zarr -o d.zarr --estimate
       repshape pairwise mice.zarr -o d.zarr --replace "mouse 7" --remove "mouse 3"
     """  # noqa: D301 (click reads the backspace)
@@ -251,8 +259,11 @@ def _preprocess(
     return Preprocess(center is not False, scale, components, whitening, transform)
 
 
-def _metrics(name: str, parameters: dict[str, Any]) -> dict[str, ShapeMetric[Any]]:
+def _metrics(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return one metric, or one for each of several alphas, by the name of its matrix."""
+    check_choice("metric", name, [*known_metrics(), *MEASURES])
+    if name in MEASURES:
+        return {"": MEASURES[name].as_distance(**parameters)}
     alphas = parameters.get("alpha")
     if not isinstance(alphas, list):  # no --alpha
         return {"": make_metric(name, **parameters)}
@@ -285,7 +296,7 @@ def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> Sett
 
 def _plan(
     cohort: Cohort,
-    metrics: dict[str, ShapeMetric[Any]],
+    metrics: dict[str, Any],
     out: Path,
     settings: Settings,
     **changes: Any,
