@@ -20,10 +20,9 @@ import repshape as rs
 from experiments.common import files
 from experiments.common.reproducible import deterministic
 from experiments.common.stores import gaussian_metrics
-from experiments.vae.claims import ALPHAS
+from experiments.vae.claims import ALPHAS, ENERGY
 from experiments.vae.cohorts import draw_trials, gaussians
 from experiments.vae.data import load_data
-from experiments.vae.measure import ENERGY
 from experiments.vae.run import Study, is_scored
 from experiments.vae.settings import NetworkPlan
 from repshape.errors import InputError
