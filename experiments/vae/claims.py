@@ -90,7 +90,7 @@ SHIFT_REASON = (
     "all distances are divided by the largest, which changes by up to 1 % with one of the networks"
 )
 SMALLEST_GAP = 0.01
-GAP_REASON = "the two correlations of the yardstick, d_1 with d_0.5 and with d_1.5, differ by 0.01 themselves"
+GAP_REASON = "the correlations of d_1 with d_0.5 and with d_1.5, the yardstick, differ by as much"
 HALF_REASON = "more than half of the variance is explained, or less"
 MAJORITY_REASON = '"many" is read as more than half of the scores'
 SCORES_REASON = "predicting less than a tenth of the variance is of no use"
