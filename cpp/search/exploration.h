@@ -45,8 +45,7 @@ class Exploration {
     agreeing_ = agreement_.hits();
     if (agreeing_ >= stopping_.hits || agreeing_ == starts_) return;
     resume();
-    for (int m = 0, tried = starts_; m < stopping_.moves; ++m, starts_ = tried)
-      consider(others.near(best().transform(), m % 2 == 0), few_);
+    move(others);
   }
 
   const Ascent& best() const { return best_.front(); }
@@ -55,6 +54,17 @@ class Exploration {
   double gap() const { return agreement_.gap(); }
 
  private:
+  // Tries moves on the best. Where they lead higher, there are more of them.
+  void move(EndlessStarts& others) {
+    const int tried = starts_;
+    int limit = stopping_.moves;
+    for (int m = 0; m < limit; ++m, starts_ = tried) {
+      const double before = agreement_.best(), room = agreement_.margin();
+      consider(others.near(best().transform(), m % 2 == 0), few_);
+      if (agreement_.best() > before + room) limit = std::min(kMoreMoves * stopping_.moves, m + 1 + stopping_.moves);
+    }
+  }
+
   // A maximum of the cheaper function, and whether it leads to the best maximum known.
   struct Seen {
     double value;
@@ -134,6 +144,7 @@ class Exploration {
   }
 
   static constexpr std::size_t kResumed = 3;
+  static constexpr int kMoreMoves = 3;  // times as many
   static constexpr double kImprecise = 0.01;  // of the margin: what may be left to gain where a maximum is handed on
 
   const Explored<F>& of_;
