@@ -20,7 +20,8 @@ struct Stopping {
   int hits = 0;       // starts that must end in the best maximum, out of `least` or more
   int unanimous = 0;  // starts that are enough if all of them end there; 0: no such rule
   int least = 0, most = 0;
-  int moves = 0;  // on the best, where starts do not agree
+  int moves = 0;   // on the best, where starts do not agree
+  int chains = 0;  // of moves that begin elsewhere, to confirm the best
 
   bool enough(int starts, int agreeing) const {
     if (starts >= most) return true;
@@ -74,8 +75,8 @@ struct Stopping {
   static Stopping by_cost(int n, double cost) {
     constexpr double cheap = 5e6, moderate = 5e7;  // operations of a gradient: a tenth of a millisecond, and one
     constexpr int small = 12;                      // neurons: there, even starts that all agree may be wrong
-    if (cost < cheap) return {8, n <= small ? 24 : 12, 24, 96, 64};
-    if (cost < moderate) return {6, 6, 16, 64, 60};
+    if (cost < cheap) return {8, n <= small ? 24 : 12, 24, 96, 64, 2};
+    if (cost < moderate) return {6, 6, 16, 64, 60, 1};
     return {4, 3, 8, 64, 60};
   }
 };
