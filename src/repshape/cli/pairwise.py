@@ -139,6 +139,14 @@ def pairwise(
         bool,
         typer.Option(help="Improve each alignment by starting from combinations of others."),
     ] = True,
+    effort: Annotated[
+        str,
+        option(
+            "NAME",
+            "How each pair is searched: full (as a pair by itself) or brief (a few starts, which "
+            "may miss the optimum unless many networks are much alike).",
+        ),
+    ] = "full",
     workers: Annotated[
         int | None, number("Number of threads or Dask workers; all cores by default.", min=1)
     ] = None,
@@ -209,6 +217,7 @@ def pairwise(
         "alignments": alignments,
     }
     settings |= {"tile": tile, "polish": polish, "scheduler": scheduler, "wait": wait}
+    settings["effort"] = effort
     settings |= {"engine": "dask" if scheduler else engine, "progress": False if quiet else None}
     if out.suffix in FILES:
         check_output_files([out], inputs=[cohort])

@@ -27,7 +27,7 @@ from repshape.matrix.error_bars import ErrorBars
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
+ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed", "gaps")
 SUFFIXES = (".npz", ".csv")
 
 
