@@ -35,8 +35,8 @@ SLOW_PERMUTATIONS = 999
 NOUNS = {
     "neurons": "their number of neurons",
     "trials": "their number of trials",
-    "gain": "their overall response strength (norm)",
-    "components": "how reproducible their principal components are (overlap of two halves)",
+    "gain": "their overall response strength",
+    "components": "how well two halves of the trials agree about principal components",
 }
 
 
