@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from repshape.cli.matrices import Matrix
-from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, tell
+from repshape.cli.options import Matrix, Printing, Seed, Text, number, option
+from repshape.cli.shared import check_tables
 
 if TYPE_CHECKING:
     from repshape.inference.confounds import Confounds
     from repshape.matrix.distances import DistanceMatrix
 
 
-def groups(
-    matrix: Matrix,
-    labels: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column of the metadata that names the groups.")
-    ],
+@dataclass(frozen=True, kw_only=True)
+class GroupsOptions(Printing):
+    """Options of the command groups."""
+
+    matrix: Matrix
+    labels: Annotated[str, option("COLUMN", "Column of the metadata that names the groups.")]
     blocks: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of what networks have in common, such as the animal. Blocks are permuted "
+        Text,
+        option(
+            "COLUMN",
+            "Column of what networks have in common, such as the animal. Blocks are permuted "
             "whole if each belongs to one group, and labels within blocks otherwise.",
         ),
-    ] = None,
+    ] = None
     metadata: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="CSV of metadata; its first column names the networks."),
-    ] = None,
+        Path | None, option("FILE", "CSV of metadata; its first column names the networks.")
+    ] = None
     cohort: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Cohort of these networks, to repeat the test on angles and norms, and on "
-            "networks of the same size if the groups differ in it.",
+        option(
+            "FOLDER",
+            "Cohort of these networks, to repeat the test on angles and norms, and on networks "
+            "of the same size if the groups differ in it.",
         ),
-    ] = None,
+    ] = None
     permutations: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="NUMBER", help="Random permutations; all are used if there are fewer."
-        ),
-    ] = 9999,
+        int, number("Random permutations; all are used if there are fewer.", min=1)
+    ] = 9999
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Pairs of groups as a table: .csv, .npz or .json."
-        ),
-    ] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+        option("FILE", "Pairs of groups as a table: .csv, .npz or .json.", "--out", "-o"),
+    ] = None
+    seed: Seed = 0
+
+
+def groups(given: GroupsOptions) -> None:
     """Test whether groups of networks differ.
 
     \b
@@ -70,13 +63,13 @@ def groups(
     from repshape.io.tables import join_metadata, write_table
     from repshape.matrix.distances import DistanceMatrix, as_complete
 
-    files = [out] if out else []
-    check_tables(files, inputs=[matrix, *([metadata] if metadata else [])])
-    D = as_complete(join_metadata(DistanceMatrix.load(matrix), metadata))
-    found = compare_groups(D, labels, blocks, n_permutations=permutations, random_state=seed)
+    files = check_tables([given.out], inputs=[given.matrix, given.metadata])
+    D = as_complete(join_metadata(DistanceMatrix.load(given.matrix), given.metadata))
+    settings: dict[str, Any] = {"n_permutations": given.permutations, "random_state": given.seed}
+    found = compare_groups(D, given.labels, given.blocks, **settings)
     confounds = None
-    if cohort is not None:
-        confounds = _confounds(cohort, D, labels, blocks, permutations, seed)
+    if given.cohort is not None:
+        confounds = _confounds(given.cohort, D, given)
         found = replace(found, factors=())  # of which the confounds say more
     lines = found.words()
     if len(found.groups) > 2:
@@ -85,7 +78,7 @@ def groups(
             f"p = {row.p_value:.3g} ({row.holm_p_value:.3g} after Holm's correction)."
             for row in found.pairs.itertuples()
         ]
-    summary = {"labels": labels, "blocks": blocks} | found.summary()
+    summary = {"labels": given.labels, "blocks": given.blocks} | found.summary()
     if confounds is not None:
         lines += confounds.words()
         tests = confounds.tests.items()
@@ -94,14 +87,10 @@ def groups(
         summary["factors"] = table_of(confounds.factors)
     for file in files:
         write_table(file, found.pairs.set_index("first"), summary)
-        lines.append(f"Wrote {file}")
-    data = summary | {"files": [str(file) for file in files]}
-    tell(lines, data, as_json=as_json, quiet=quiet)
+    given.tell(lines, summary, files)
 
 
-def _confounds(
-    path: Path, D: DistanceMatrix, labels: str, blocks: str | None, permutations: int, seed: int
-) -> Confounds:
+def _confounds(path: Path, D: DistanceMatrix, given: GroupsOptions) -> Confounds:
     """Repeat the test on angles and norms, with the metric that the matrix was computed with."""
     import warnings
 
@@ -128,8 +117,8 @@ def _confounds(
             Cohort.open(path)[list(D.labels)],
             metric,
             D=D,
-            labels=text_column(D, labels, "labels"),
-            blocks=None if blocks is None else text_column(D, blocks, "blocks"),
-            n_permutations=permutations,
-            random_state=seed,
+            labels=text_column(D, given.labels, "labels"),
+            blocks=None if given.blocks is None else text_column(D, given.blocks, "blocks"),
+            n_permutations=given.permutations,
+            random_state=given.seed,
         )

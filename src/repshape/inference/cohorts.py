@@ -16,10 +16,10 @@ import pandas as pd
 from repshape._compact import compact_repr
 from repshape.engine.run import pairwise
 from repshape.errors import FewTrialsWarning, check_integer, one_warning_each
+from repshape.inference.calibrated import Calibrated, plan_parts
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
 from repshape.inference.floor import check_floor, split_square
-from repshape.inference.halves import METHOD, HalfEstimates, plan_halves
 from repshape.inference.part_store import PartStore, run_rows, store_folder
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
@@ -126,7 +126,7 @@ def matrix(
     cohort: Cohort | Iterable[Any],
     metric: ShapeMetric[Any] | None = None,
     *,
-    n_groups: int = 10,
+    n_groups: int = 8,
     n_splits: int = 20,
     level: float = 0.9,
     match: str | Sequence[str] | None = None,
@@ -139,9 +139,10 @@ def matrix(
 ) -> EstimatedMatrix:
     """Estimate the distances between all networks, with intervals and noise floors.
 
-    The estimates are those of `distance` with ``method="halves"``: each network is divided into
-    halves in the same way for all of its pairs, so the distances within networks are computed
-    once. A pair needs 160 alignments with 10 groups.
+    The estimates are those of `distance` with ``method="calibrated"``. Each network is divided in
+    the same way for all of its pairs: its quarters and halves are prepared once, and the distances
+    within networks are computed once. A pair needs 84 short searches, which begin at the alignment
+    of all trials, and 160 that begin at one of these.
 
     Parameters
     ----------
@@ -149,7 +150,8 @@ def matrix(
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``. Preprocessing is fitted anew in every half.
     n_groups : int
-        Number of groups of trials of the jackknife.
+        Number of groups of trials of the jackknife: a multiple of four, at most half of the number
+        of trials; other numbers are rounded down. 8 by default.
     n_splits : int
         Number of random splits for each network's noise floor.
     level : float
@@ -164,12 +166,12 @@ def matrix(
     random_state : int
         Seed. The result is exactly the same for any number of workers.
     store : path, optional
-        A folder in which every part is saved as soon as it is finished: the splits of the trials,
+        A folder in which every part is saved as soon as it is finished: the parts of the trials,
         the floor of each network, and the plug-in distances as a store of `repshape.pairwise`. An
         interrupted run resumes when you repeat the call, and gives the same bits. The store
         belongs to these networks, metric and settings; others are refused.
     scheduler : str or distributed.Client, optional
-        Address of a Dask scheduler. Its workers compute splits and floors, with the same bits; the
+        Address of a Dask scheduler. Its workers compute parts and floors, with the same bits; the
         plug-in distances are computed here.
     workers, progress
         As in `repshape.pairwise`.
@@ -193,7 +195,7 @@ def matrix(
         matching = Matching.checked(match, n_draws, random_state, store)
         return _average(cohort, matching, partial(matrix, metric=metric, **options))
     settings = Settings.checked(
-        "halves", n_groups, None, None, level, random_state, workers, progress
+        "calibrated", n_groups, None, None, level, random_state, workers, progress
     )
     check_integer("n_splits", n_splits, 1)
     chosen = check_metric(metric)
@@ -201,15 +203,15 @@ def matrix(
     networks = [as_trials(one, f"network {k}") for k, one in enumerate(given)]
     for one in networks:
         check_floor(one)
-    folder = store_folder(store, "halves")
+    folder = store_folder(store, "estimates")
     chosen = in_one_space(chosen, networks)
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = chosen._unbiased()
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
-    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap))
+    plan = plan_parts(Terms(tuple(networks), terms), settings)
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
-    shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
+    shapes = {"parts": (len(plan.tasks), plan.width), "floors": (len(networks), n_splits)}
     kept = None
     if folder is not None:
         cohort = Cohort.from_networks(networks, names.get("labels"))
@@ -217,17 +219,18 @@ def matrix(
         numbers = {"n_splits": n_splits, "random_state": random_state}
         kept = PartStore(folder, identity, {"n_groups": settings.n_groups} | numbers, shapes)
     run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
-    found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
+    found = Calibrated(plan.collect(run(plan.solve, plan.tasks, name="parts")))
+    found.warn(plan.terms)
     squares = run(partial(_splits, chosen, seeds), networks, name="floors")
     options = {"workers": workers, "progress": progress, **names}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewTrialsWarning)  # which the halves have warned of
+        warnings.simplefilter("ignore", FewTrialsWarning)  # which has been given
         plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
         matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
         plug_in=plug_in,
         network_floors=_roots(squares.mean(axis=1) / 2),
-        n_groups=found.n_groups,
+        n_groups=plan.n_groups,
         random_state=random_state,
         overlap=overlap,
     )
@@ -260,18 +263,17 @@ def _splits(
 
 
 def _with_bars(
-    plug_in: DistanceMatrix, found: HalfEstimates, floors: FloatArray, level: float
+    plug_in: DistanceMatrix, found: Calibrated, floors: FloatArray, level: float
 ) -> DistanceMatrix:
     """Return the corrected distances with their error bars, given squared floors by network."""
     K = len(plug_in)
     i, j = np.triu_indices(K, 1)
     rows = [
-        (one.value, *one.ends, one.standard_error)
-        for one in map(distance_interval, found.each(level))
+        (one.value, *one.ends, one.standard_error) for one in found.each(level, distance_interval)
     ]
     values, low, high, errors = (_square(column, i, j, K) for column in np.array(rows).T)
     pair_floors = (floors[:, None] + floors[None, :]) / 2 * ~np.eye(K, dtype=bool)
-    bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, METHOD)
+    bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, found.method)
     return plug_in.replace(values=values, lower_bounds=None, converged=None, error_bars=bars)
 
 
