@@ -84,7 +84,7 @@ def _group_words(evidence: Evidence) -> str:
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
-        words += "; their spread differs too, which may be all that differs"
+        words += "; they differ in spread, and their centres may not differ"
     for one in evidence.factors:
         if one.name != "gain":  # of which the norms speak above
             words += _factor_words(one)
