@@ -110,6 +110,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     """
 
     title = "Covariance"
+    takes_a_start = True
     full_title = "Shape distance with another ground metric"
     group: str
     key_parameter = ("alpha", "α")
@@ -193,12 +194,18 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
                 "covariance='ledoit-wolf', or ground='root-frobenius'."
             )
 
-    def _solve_pair(self, x: PreparedCovariances, y: PreparedCovariances) -> Solution:
+    def _solve_pair(
+        self,
+        x: PreparedCovariances,
+        y: PreparedCovariances,
+        starts: FloatArray | None = None,
+    ) -> Solution:
         self._check_sizes(x, y)
         self._check_ratios(x, y)
         pair = OrderedPair(x, y)
         first, second = pair.first, pair.second
-        found = [self._solve(first, second, T) for T in self._starts(first, second)]
+        given = self._starts(first, second) if starts is None else map(pair.inward, starts)
+        found = [self._solve(first, second, T) for T in given]
         best = min(found, key=lambda one: one.cost)
         means, noise = self._parts(first, second, best.transform)
         distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))

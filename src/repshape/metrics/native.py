@@ -102,6 +102,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
     """
 
     takes_starts = True
+    takes_a_start = True
     n_starts: int | str
     tol: float
     max_iter: int
