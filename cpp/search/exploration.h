@@ -52,6 +52,7 @@ class Exploration {
   const Ascent& best() const { return best_.front(); }
   int starts() const { return starts_; }
   int agreeing() const { return agreeing_; }  // of the starts, how many ended in the best maximum
+  double gap() const { return agreement_.gap(); }
 
  private:
   // A maximum of the cheaper function, and whether it leads to the best maximum known.
@@ -88,17 +89,18 @@ class Exploration {
     if (few && !travel(*few, run)) return;
     run.use(curvature_);
     bool low = false;
+    double forecast = 0;
     run.run_until(of_.f, max_iterations_, [&](double value, double expected) {
       if (of_.partial && precise(value, expected)) return true;
       if (agreement_.empty()) return false;
       const double best = agreement_.best(), margin = agreement_.margin();
       low = expected < best - margin;
+      forecast = value + (expected - value) / Outlook::kDoubt;
       return low || (expected < best + margin && value > best - margin);
     });
-    if (!low)
-      rank(run, few != nullptr);
-    else if (of_.partial)
-      given_up_.push_back(std::move(run));
+    if (!low) return rank(run, few != nullptr);
+    agreement_.miss(forecast);
+    if (of_.partial) given_up_.push_back(std::move(run));
   }
 
   // Compares a finished run with the best. If it `travelled`, the last maximum of the cheaper function led to it.

@@ -49,6 +49,7 @@ struct Solution {
   double distance = 0, lower_bound = 0, mean_distance = 0, covariance_distance = 0;
   bool converged = false;
   int iterations = 0, starts = 0, agreeing = 0;
+  double gap = 0;  // by what share the second-best optimum found is longer than the best; 0 if there is no other
   std::vector<double> transform;  // n_y x n_x for the caller's x and y: y @ transform lies on x
 };
 

@@ -2,15 +2,17 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "search/settings.h"
 
 namespace repshape {
 
+constexpr double kRounding = 1e-6;  // of an objective in single precision
+
 // Objectives this close to the best count as the same maximum: `gap` is proportional to the squared distance.
 inline double margin_of(const ExplorationSettings& s, double gap, double scale) {
-  constexpr double rounding = 1e-6;  // of an objective in single precision
-  return std::max(rounding * scale, 2 * s.agreement * std::max(gap, 0.0));
+  return std::max(kRounding * scale, 2 * s.agreement * std::max(gap, 0.0));
 }
 
 // How many starts a search makes, given what one costs.
@@ -80,9 +82,20 @@ class Agreement {
   int hits() const { return hits_; }
   double margin() const { return margin_of(s_, total_ - best_, scale_); }
   void hit() { ++hits_; }  // a start that is known to end in the best maximum
+  void miss(double value) { ends_.push_back(value); }  // a start that is expected to end lower
+
+  // By what share the distance at the second-best maximum exceeds that at the best; 0 if there is no other.
+  double gap() const {
+    const double least = std::max(total_ - best_, kRounding * scale_), room = margin();
+    double second = -INFINITY;
+    for (double value : ends_)
+      if (value < best_ - room) second = std::max(second, value);
+    return std::isfinite(second) ? std::sqrt(std::max(1.0, (total_ - second) / least)) - 1 : 0;
+  }
 
   // Ranks a maximum against the best so far, and counts it.
   Rank rank(double value) {
+    ends_.push_back(value);
     const double room = empty_ ? 0 : margin();
     if (!empty_ && value < best_ - room) return Rank::lower;
     const bool higher = empty_ || value > best_ + room;
@@ -97,6 +110,7 @@ class Agreement {
   double total_, scale_, best_ = 0;
   bool empty_ = true;
   int hits_ = 0;
+  std::vector<double> ends_;
 };
 
 }  // namespace repshape

@@ -92,6 +92,7 @@ def train(
 def collect(
     out: Out,
     scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
     images: Images = None,
     part: PartOption = Part.PILOT,
     kept: Kept = False,
@@ -101,7 +102,7 @@ def collect(
     console = Console(stderr=True)
     with reported(console):
         study = Study.of_scale(scale.value, out, images, part.value, kept=kept, device=device)
-    follow(console, "networks", partial(collect_responses, study), 1)
+    follow(console, "responses", partial(collect_responses, study), workers)
 
 
 @app.command()

@@ -58,7 +58,11 @@ def shown(browser: Browser, noisy: Path) -> Browser:
 
 
 def sentences(browser: Browser) -> list[str]:
-    return [one.text for one in browser.all(".short li") if one.is_displayed()]
+    """Open the three badges of the matrix that is shown, and return what they say."""
+    for badge in browser.all(".badge:not([open]) summary"):
+        if badge.is_displayed():
+            badge.click()
+    return [one.text for one in browser.all(".badge p") if one.is_displayed()]
 
 
 def compare(browser: Browser, i: int, j: int) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +35,8 @@ class GroupsOptions(Printing):
         Path | None,
         option(
             "FOLDER",
-            "Cohort of these networks, to test their angles and norms too: is it only gain?",
+            "Cohort of these networks, to repeat the test on angles and norms, and on networks "
+            "of the same size if the groups differ in it.",
         ),
     ] = None
     permutations: Annotated[
@@ -57,14 +58,19 @@ def groups(given: GroupsOptions) -> None:
       repshape groups distances.npz --labels genotype --metadata mice.csv -o pairs.csv
       repshape groups distances.npz --labels area --blocks mouse --cohort mice.zarr
     """  # noqa: D301 (click reads the backspace)
-    from repshape.inference.groups import groups as test_groups
+    from repshape.inference.factors import table_of
+    from repshape.inference.groups import compare_groups
     from repshape.io.tables import join_metadata, write_table
-    from repshape.matrix.distances import DistanceMatrix
+    from repshape.matrix.distances import DistanceMatrix, as_complete
 
     files = check_tables([given.out], inputs=[given.matrix, given.metadata])
-    D = join_metadata(DistanceMatrix.load(given.matrix), given.metadata)
+    D = as_complete(join_metadata(DistanceMatrix.load(given.matrix), given.metadata))
     settings: dict[str, Any] = {"n_permutations": given.permutations, "random_state": given.seed}
-    found = test_groups(D, given.labels, given.blocks, **settings)
+    found = compare_groups(D, given.labels, given.blocks, **settings)
+    confounds = None
+    if given.cohort is not None:
+        confounds = _confounds(given.cohort, D, given)
+        found = replace(found, factors=())  # of which the confounds say more
     lines = found.words()
     if len(found.groups) > 2:
         lines += [
@@ -73,12 +79,12 @@ def groups(given: GroupsOptions) -> None:
             for row in found.pairs.itertuples()
         ]
     summary = {"labels": given.labels, "blocks": given.blocks} | found.summary()
-    if given.cohort is not None:
-        confounds = _confounds(given.cohort, D, given)
+    if confounds is not None:
         lines += confounds.words()
         tests = confounds.tests.items()
         summary["p_values"] = {name: test.p_value for name, test in tests}
         summary |= {"gain_share": confounds.gain_share, "floor_share": confounds.floor_share}
+        summary["factors"] = table_of(confounds.factors)
     for file in files:
         write_table(file, found.pairs.set_index("first"), summary)
     given.tell(lines, summary, files)
@@ -90,7 +96,9 @@ def _confounds(path: Path, D: DistanceMatrix, given: GroupsOptions) -> Confounds
 
     from repshape.errors import FewTrialsWarning, InputError
     from repshape.inference.columns import text_column
-    from repshape.inference.confounds import UnequalTrialsWarning, confounds
+    from repshape.inference.confounds import confounds
+    from repshape.inference.factors import UnequalSizesWarning
+    from repshape.inference.subspaces import UnstableSubspaceWarning
     from repshape.io.cohort import Cohort
     from repshape.metrics.gaussian import GaussianShapeMetric
     from repshape.metrics.identity import restore
@@ -102,7 +110,8 @@ def _confounds(path: Path, D: DistanceMatrix, given: GroupsOptions) -> Confounds
             "'repshape pairwise'."
         )
     with warnings.catch_warnings():
-        for kind in (FewTrialsWarning, UnequalTrialsWarning):  # the words say it
+        # The words say what these warnings say.
+        for kind in (FewTrialsWarning, UnequalSizesWarning, UnstableSubspaceWarning):
             warnings.simplefilter("ignore", kind)
         return confounds(
             Cohort.open(path)[list(D.labels)],

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from repshape.baselines.measures import MEASURES
 from repshape.cli.options import (
     Memory,
     Parameters,
@@ -29,15 +30,14 @@ from repshape.cli.shared import (
     warnings_in_words,
     with_parameters,
 )
-from repshape.errors import FewTrialsWarning, InputError, SearchWarning
-from repshape.metrics.registry import listed_names, make_metric
+from repshape.errors import FewTrialsWarning, InputError, SearchWarning, check_choice
+from repshape.metrics.registry import known_metrics, make_metric
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.engine.job import Run
     from repshape.engine.plan import Settings
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
-    from repshape.metrics.base import ShapeMetric
 
 FILES = (".npz", ".csv")  # a name with another ending is that of a store
 
@@ -201,7 +201,14 @@ class PairwiseOptions(
             "-o",
         ),
     ]
-    metric: Annotated[str, option("NAME", f"Metric: {listed_names()}.")] = "gaussian"
+    metric: Annotated[
+        str,
+        option(
+            "NAME",
+            f"Metric: {', '.join(known_metrics())}; or a classical measure, with its options by "
+            f"--set: {', '.join(MEASURES)} (1 minus a similarity).",
+        ),
+    ] = "gaussian"
     set_: Parameters = None
 
 
@@ -224,6 +231,7 @@ def pairwise(given: PairwiseOptions) -> None:
       repshape pairwise series.zarr -o d.zarr --metric process --mode causal --order 1
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
+      repshape pairwise mice.zarr -o cka.npz --metric cka --set debiased=true
       repshape pairwise mice.zarr -o d.zarr --estimate
       repshape pairwise mice.zarr -o d.zarr --replace "mouse 7" --remove "mouse 3"
     """  # noqa: D301 (click reads the backspace)
@@ -267,11 +275,14 @@ def _preprocess(given: PreprocessOptions) -> Any:
     return Preprocess(**chosen | {"center": given.center is not False})
 
 
-def _metrics(given: PairwiseOptions) -> dict[str, ShapeMetric[Any]]:
+def _metrics(given: PairwiseOptions) -> dict[str, Any]:
     """Return one metric, or one for each of several alphas, by the name of its matrix."""
+    check_choice("metric", given.metric, [*known_metrics(), *MEASURES])
     options = values(given, GroundOptions) | values(given, SearchOptions)
     options |= {"n_starts": _starts(given.n_starts), "preprocess": _preprocess(given)}
     parameters = with_parameters(options, given.set_)
+    if given.metric in MEASURES:
+        return {"": MEASURES[given.metric].as_distance(**parameters)}
     alphas = parameters.get("alpha")
     if not isinstance(alphas, list):  # no --alpha
         return {"": make_metric(given.metric, **parameters)}
@@ -309,7 +320,7 @@ def _settings(given: PairwiseOptions, n_metrics: int) -> Settings:
 
 def _plan(
     cohort: Cohort,
-    metrics: dict[str, ShapeMetric[Any]],
+    metrics: dict[str, Any],
     store: Path | None,
     settings: Settings,
     given: PairwiseOptions,

@@ -60,6 +60,8 @@ class Form:
     rows : int or None
         Number of networks in the first of two sets whose distances to each other are stored, or
         None for a matrix. All names must differ, also between the sets.
+    sizes : dict or None
+        Numbers of neurons and trials of the networks, which a store records.
     """
 
     edge: int
@@ -68,6 +70,7 @@ class Form:
     bounded: bool
     effort: Effort = PLAIN
     rows: int | None = None
+    sizes: dict[str, Any] | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
         """Return the attributes of a store, or of a generation."""
@@ -81,6 +84,7 @@ class Form:
             bounded=self.bounded,
             effort=asdict(self.effort),
             rows=self.rows,
+            sizes=self.sizes,
         )
 
 

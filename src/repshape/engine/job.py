@@ -26,6 +26,7 @@ from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
 from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_of_networks
 from repshape.metrics.base import ShapeMetric
 from repshape.store.identity import Identity, Permission, Relation
 from repshape.store.lease import is_held, pause
@@ -70,7 +71,9 @@ class Job:
                 for _, what, requests in self.rounds(opened):
                     solver.run(what, requests)
             found = {
-                name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
+                name: read_matrix(
+                    tiles, self.labels, self.metadata, self.descriptions[name], self.known_sizes
+                )
                 for name, tiles in opened.items()
             }
             for tiles in opened.values():
@@ -102,6 +105,11 @@ class Job:
     def sizes(self) -> Sizes:
         """How large the largest network is."""
         return Sizes.of(records_of(self.networks), list(self.metrics.values()))
+
+    @cached_property
+    def known_sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks, as far as they are known."""
+        return sizes_of_networks(records_of(self.networks))
 
     @cached_property
     def polished(self) -> dict[str, bool]:
@@ -154,6 +162,7 @@ class Job:
             effort=Effort.of(
                 metric, K, self.sizes.dimensions, polish=polish and keeps_transforms(metric)
             ),
+            sizes=self.known_sizes,
         )
 
     def identity(self, name: str) -> Identity:
@@ -244,7 +253,7 @@ class Run:
         if D.labels == self.labels:
             return D
         chosen: DistanceMatrix = D[list(self.labels)]
-        return chosen.replace(metadata=self.metadata)
+        return chosen.replace(metadata=self.metadata, sizes=self.whole.known_sizes)
 
     def count_pairs(self) -> tuple[int, int]:
         """Return how many pairs are known already, and how many there are, over all matrices."""

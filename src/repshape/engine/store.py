@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable, write_attributes
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_from_json
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
 from repshape.store.header import Header, identity_in, make_group, read_header
 from repshape.store.identity import Identity
@@ -151,6 +152,12 @@ class Store:
             frame = metadata_from_json(self._header["metadata"], self.plan.count)
         frame.index = pd.Index(list(self.identity.labels))
         return frame
+
+    @property
+    def sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks; None in a store that says nothing."""
+        with readable(self.folder / "zarr.json"):
+            return sizes_from_json(self._header)
 
     def missing(self, layer: int = 0) -> list[Tile]:
         """Return the tiles that are not finished."""
@@ -346,5 +353,5 @@ def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
             f"{store.path} holds distances between two sets of networks, not a matrix."
         )
     identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description)
+    D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)
     return D, D.complete and store.effort.brief is not None and store.polished() is None

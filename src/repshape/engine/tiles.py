@@ -302,7 +302,11 @@ def mirror(numbers: FloatArray) -> Entries:
 
 
 def read_matrix(
-    tiles: TileStore, labels: Sequence[str], metadata: pd.DataFrame, description: dict[str, Any]
+    tiles: TileStore,
+    labels: Sequence[str],
+    metadata: pd.DataFrame,
+    description: dict[str, Any],
+    sizes: dict[str, Any] | None = None,
 ) -> DistanceMatrix:
     """Return the matrix as far as it is computed, polished if the polish is complete."""
     polished, found = tiles.polished(), tiles.latest()
@@ -314,6 +318,7 @@ def read_matrix(
         tuple(labels),
         metadata,
         description=description | ({"polish": polished[1]} if polished else {}),
+        sizes=sizes,
         missing=True,
         **(known if tiles.bounded else {}),
     )

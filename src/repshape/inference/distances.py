@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from repshape.inference import bootstrap, halves, jackknife
+from repshape.inference import bootstrap, calibrated, halves, jackknife
 from repshape.inference.estimates import (
     Estimate,
     IntervalRule,
@@ -21,6 +21,7 @@ from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import NetworkLike
 
 ESTIMATORS = {
+    "calibrated": calibrated.estimate,
     "halves": halves.estimate,
     "jackknife": jackknife.estimate,
     "bootstrap": bootstrap.estimate,
@@ -32,7 +33,7 @@ def distance(
     y: NetworkLike,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -155,7 +156,7 @@ def ratio(
     y: NetworkLike,
     metric: GaussianShapeMetric | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -200,7 +201,7 @@ def difference(
     second: Pair,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -241,7 +242,7 @@ def _estimate(
     settings: Settings,
     rule: IntervalRule,
 ) -> Estimate:
-    terms = make_terms(pairs, metrics, moments=settings.method == "halves")
+    terms = make_terms(pairs, metrics, moments=settings.method in ("calibrated", "halves"))
     overlap = check_subspaces(
         terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
     )

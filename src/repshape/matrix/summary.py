@@ -18,7 +18,7 @@ def summarise(D: DistanceMatrix) -> str:
     known = D.condensed()[~np.isnan(D.condensed())]
     lines = [_size(D)]
     if len(known):
-        lines += [_range(D), *_search(D), *_noise(D)]
+        lines += [_range(D), *_search(D), *_sizes(D), *_noise(D)]
     return "\n".join(lines)
 
 
@@ -62,6 +62,13 @@ def _search(D: DistanceMatrix) -> list[str]:
                 "below the distance, so a better alignment cannot be excluded."
             )
     return lines
+
+
+def _sizes(D: DistanceMatrix) -> list[str]:
+    """Say in which sizes groups differ, by the columns of the metadata."""
+    from repshape.inference.factors import size_sentences
+
+    return list(size_sentences(D))
 
 
 def _noise(D: DistanceMatrix) -> list[str]:

@@ -244,6 +244,7 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
             n_starts=found.n_starts,
             n_agreeing=found.n_agreeing if starts is None else 0,
             transform=pair.outward(T),
+            gap=found.gap if starts is None else float("nan"),
         )
 
     def solve_pairs(
