@@ -64,16 +64,16 @@ nb::object align(const typename Problem::Net& x, const typename Problem::Net& y,
     s = solve<Problem>(x, y, o.ground, o.search, given);
   }
   return nb::make_tuple(s.distance, s.lower_bound, s.mean_distance, s.covariance_distance, s.converged, s.iterations,
-                        s.starts, s.agreeing, matrix(std::move(s.transform), y.neurons, x.neurons));
+                        s.starts, s.agreeing, matrix(std::move(s.transform), y.neurons, x.neurons), s.gap);
 }
 
-// A row for each pair: distance, lower bound, starts, agreeing starts, converged; and where `keep` is set, its transform.
+// A row for each pair: distance, lower bound, starts, agreeing starts, converged, gap; and where `keep` is set, its transform.
 // `starts` is empty or holds an array for each pair. Options depend on the larger of the two sizes, because the starts
 // do.
 template <class Problem>
 nb::object align_all(const nb::list& networks, const Index& pairs, const nb::dict& options, const Starts& starts,
                      bool keep) {
-  constexpr int columns = 5;
+  constexpr int columns = 6;
   const auto nets = handles<typename Problem::Net>(networks);
   const std::size_t count = pairs.shape(0);
   const bool given = !starts.empty();
@@ -95,7 +95,7 @@ nb::object align_all(const nb::list& networks, const Index& pairs, const nb::dic
       Solution s = solve<Problem>(*nets[pairs(p, 0)], *nets[pairs(p, 1)], o.ground, o.search, from[p]);
       double* row = out.data() + columns * p;
       row[0] = s.distance, row[1] = s.lower_bound;
-      row[2] = s.starts, row[3] = s.agreeing, row[4] = s.converged;
+      row[2] = s.starts, row[3] = s.agreeing, row[4] = s.converged, row[5] = s.gap;
       if (keep) transforms[p] = std::move(s.transform);
     }
   }
@@ -117,7 +117,7 @@ void bind_pairs(nb::module_& m) {
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a,
            "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0, "alpha"_a = 1.0, "q"_a = 1.0, "unbiased"_a = true)
-      .def("shorten", [](Options& o, int starts) { o.search.exploration.shorten(starts); }, "starts"_a);
+      .def("shorten", [](Options& o, int starts) { o.search.exploration.brief = starts; }, "starts"_a);
   m.def("align", &align<GaussianProblem>, "x"_a, "y"_a, "options"_a, "starts"_a);
   m.def("align", &align<EnergyProblem>, "x"_a, "y"_a, "options"_a, "starts"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);

@@ -29,9 +29,9 @@ class Outlook {
   }
 
   static constexpr int kStride = 3;  // iterations between looks at the progress
+  static constexpr double kDoubt = 3;  // times the gain that is expected
 
  private:
-  static constexpr double kDoubt = 3;  // times the gain that is expected
   static constexpr double kFastest = 0.6, kSlowest = 0.96;  // ratios of gains that can be believed
   double previous_ = -INFINITY, last_gain_ = INFINITY;
 };

@@ -97,6 +97,7 @@ class PermutationSearch {
     value_ = agreement_.best();
     if (s_.fixed == 0 && prove(best_, value_)) {
       converged_ = true;
+      exact_ = true;
       starts_ = agreeing_ = 1;
       return;
     }
@@ -116,6 +117,7 @@ class PermutationSearch {
   bool converged() const { return converged_; }  // no assignment is better for its own gradient
   int starts() const { return starts_; }
   int agreeing() const { return agreeing_; }
+  double gap() const { return exact_ ? 0 : agreement_.gap(); }
 
  private:
   Matrix injected(const Matrix& gain) const { return injection(assign(n_, k_, gain.data()), n_); }
@@ -214,7 +216,7 @@ class PermutationSearch {
   int n_, k_;
   Matrix best_;
   double value_ = 0, evaluations_ = 0;
-  bool converged_ = false;
+  bool converged_ = false, exact_ = false;
   int starts_ = 0, agreeing_ = 0;
   Stopping stopping_;
   Agreement agreement_;

@@ -32,6 +32,7 @@ class PairSearch {
     const Measured found = p_.measure(out_.transform, oracle_);
     out_.distance = found.distance, out_.lower_bound = found.lower_bound;
     out_.mean_distance = found.mean, out_.covariance_distance = found.covariance;
+    if (!given_.empty()) out_.gap = NAN;  // given starts are not independent
     return std::move(out_);
   }
 
@@ -148,8 +149,9 @@ class PairSearch {
   // Sorts runs, the highest first, and counts those that end as high.
   void count_agreeing(std::vector<Ascent>& runs) {
     std::stable_sort(runs.begin(), runs.end(), higher);
-    const double margin = margin_of(s_.exploration, p_.total - runs[0].value(), p_.scale);
-    for (const Ascent& run : runs) out_.agreeing += run.value() >= runs[0].value() - margin;
+    Agreement agreement(s_.exploration, p_.total, p_.scale);
+    for (const Ascent& run : runs) agreement.rank(run.value());
+    out_.agreeing = agreement.hits(), out_.gap = agreement.gap();
   }
 
   // Climbs from given starts coarsely, and finishes the best. The result must be at least as good as every given start,
@@ -262,7 +264,7 @@ class PairSearch {
     const Matrix means = aligned_means(), match = p_.matched(means, special());
     if (!match.empty()) search.begin_at(match);
     search.run(means, others);
-    out_.starts = search.starts(), out_.agreeing = search.agreeing();
+    out_.starts = search.starts(), out_.agreeing = search.agreeing(), out_.gap = search.gap();
     Ascent best = search.best();
     if (of.partial) {
       AscentSettings finish = ascent_;
@@ -300,7 +302,7 @@ class PairSearch {
     }
     out_.transform = search.best();
     out_.converged = search.converged();
-    out_.starts = search.starts(), out_.agreeing = search.agreeing();
+    out_.starts = search.starts(), out_.agreeing = search.agreeing(), out_.gap = search.gap();
     out_.iterations = int(exact.evaluations);
   }
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
 
 # A lower bound this close to the distance, relative to it, proves that the distance is minimal.
 PROVEN = 1e-6
@@ -30,6 +31,7 @@ def is_doubtful(
     n_starts: npt.ArrayLike,
     n_agreeing: npt.ArrayLike,
     n_composed: Any = 0,
+    gap: Any = np.nan,
 ) -> BoolArray:
     """Return whether best optima were found once only, and are not proven to be minimal.
 
@@ -43,6 +45,26 @@ def is_doubtful(
     once |= (agreeing == 0) & (composed == 1)
     doubt = once if lower_bound is None else once & ~is_proven(distance, lower_bound)
     return np.asarray(doubt)
+
+
+def possible_excess(
+    distance: npt.ArrayLike,
+    lower_bound: npt.ArrayLike | None,
+    n_starts: npt.ArrayLike,
+    n_agreeing: npt.ArrayLike,
+    n_composed: Any = 0,
+    gap: Any = np.nan,
+) -> FloatArray:
+    """Return by about what share distances may be longer than necessary; 0 if not doubtful.
+
+    It is the gap between the best and the second-best optimum that the search found: NaN for
+    doubtful distances whose gap is not known.
+
+    >>> possible_excess([1.0, 1.0], [0.0, 1.0], [8, 8], [1, 1], gap=[0.02, 0.02])
+    array([0.02, 0.  ])
+    """
+    doubtful = is_doubtful(distance, lower_bound, n_starts, n_agreeing, n_composed, gap)
+    return np.where(doubtful, gap, 0.0)
 
 
 def is_single_of_few(

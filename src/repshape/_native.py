@@ -215,6 +215,7 @@ def align_pairs(
         converged=rows[:, 4] == 1.0,
         n_starts=counts[:, 0],
         n_agreeing=counts[:, 1],
+        gap=rows[:, 5],
         transforms=transforms if keep else None,
     )
 

@@ -29,6 +29,9 @@ class Solution:
     n_agreeing : int
         Number of starts that ended in the best optimum.
     transform : array of shape (s_y, s_x)
+    gap : float
+        By what share the second-best optimum found is longer than the best: 0 if no start ended
+        anywhere else, NaN if not known.
     """
 
     distance: float
@@ -40,6 +43,7 @@ class Solution:
     n_starts: int
     n_agreeing: int
     transform: FloatArray
+    gap: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ class PairResults:
         none were tried.
     transforms : list of P arrays of shape (s_y, s_x), or None
         The transforms in the coordinates of the prepared networks; None unless they were asked for.
+    gap : array of shape (P,), or None
+        By what share the second-best optimum found is longer than the best: 0 if no start ended
+        anywhere else, NaN where not known.
     """
 
     distance: FloatArray
@@ -66,6 +73,7 @@ class PairResults:
     n_agreeing: IndexArray
     transforms: list[FloatArray] | None = None
     n_composed: IndexArray | None = None
+    gap: FloatArray | None = None
 
     @classmethod
     def of(cls, found: Sequence[Any], *, keep: bool = False) -> PairResults:
@@ -77,6 +85,7 @@ class PairResults:
             n_starts=np.array([one.n_starts for one in found], dtype=np.int64),
             n_agreeing=np.array([one.n_agreeing for one in found], dtype=np.int64),
             transforms=[one.transform for one in found] if keep else None,
+            gap=np.array([one.gap for one in found]),
         )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from repshape import _native
 from repshape._arrays import count
 from repshape._compact import compact_repr
-from repshape._doubt import is_doubtful
+from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_difference
 from repshape.errors import (
     InputError,
@@ -73,6 +73,9 @@ class Alignment:
     n_agreeing : int
         How many of them ended in the best optimum. If it is 1 of many, another optimum may be
         better still; 0 if the alignment was composed from those of other pairs.
+    gap : float
+        By what share the second-best optimum that was found is longer than the best: 0 if no start
+        ended anywhere else, NaN if not known.
     """
 
     distance: float
@@ -85,6 +88,7 @@ class Alignment:
     n_agreeing: int
     _map: Transform
     _phi: tuple[FittedPreprocess | None, FittedPreprocess | None] = (None, None)
+    gap: float = float("nan")
 
     @property
     def agreement(self) -> float:
@@ -99,7 +103,16 @@ class Alignment:
         and for the largest pairs.
         """
         found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
-        return bool(is_doubtful(*found))
+        return bool(is_doubtful(*found, gap=self.gap))
+
+    @property
+    def possible_excess(self) -> float:
+        """By about what share the distance may be longer than necessary; 0 unless `doubtful`.
+
+        It is the `gap` between the best and the second-best optimum, NaN if that is not known.
+        """
+        found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
+        return float(possible_excess(*found, gap=self.gap))
 
     @property
     def transform(self) -> FloatArray:
@@ -223,6 +236,7 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
             n_agreeing=found.n_agreeing,
             _map=self._transform(found, x, y),
             _phi=(x.phi, y.phi),
+            gap=found.gap,
         )
 
     def _read(self, network: Any, name: str = "network") -> Any:
