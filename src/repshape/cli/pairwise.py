@@ -209,7 +209,7 @@ def pairwise(
 
     parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
     parameters |= {"mode": mode, "order": order, "shifts": shifts or None, "ground": ground}
-    parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
+    parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": read_starts(starts)}
     settings: dict[str, Any] = {
         "workers": workers,
         "memory": memory,
@@ -224,28 +224,28 @@ def pairwise(
     else:
         check_output_folder(out, inputs=[cohort])
     with usage():
-        parameters["preprocess"] = _preprocess(transform, center, components, whitening, scale)
+        parameters["preprocess"] = make_preprocess(transform, center, components, whitening, scale)
         chosen = with_parameters(parameters | {"alpha": alpha or None}, set_)
         metrics = _metrics(metric, chosen)
         checked = _check_settings(out, len(metrics), settings)
     networks = Cohort.open(cohort)
-    with _resumable(out), warnings_in_words(FewTrialsWarning, quiet=quiet):
+    with resumable(out), warnings_in_words(FewTrialsWarning, quiet=quiet):
         warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
         run = _plan(networks, metrics, out, checked, replace=replace, remove=remove)
         if estimate:
-            _tell_estimate(run, out, as_json=as_json, quiet=quiet)
+            tell_estimate(run, out, as_json=as_json, quiet=quiet)
             return
-        known = _tell_known(run, quiet=quiet)
+        known = tell_known(run, quiet=quiet)
         found = _compute(run, out)
     _tell_matrices(found, out, known, as_json=as_json, quiet=quiet)
 
 
-def _starts(text: str | None) -> int | str | None:
+def read_starts(text: str | None) -> int | str | None:
     """Return the number of starts that an option gives, or its text, for the metric to judge."""
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
-def _preprocess(
+def make_preprocess(
     transform: str | None,
     center: bool | None,
     components: int | None,
@@ -319,7 +319,7 @@ def _compute(run: Run, out: Path) -> dict[Path, DistanceMatrix]:
     return {out: D}
 
 
-def _tell_known(run: Run, *, quiet: bool) -> int:
+def tell_known(run: Run, *, quiet: bool) -> int:
     """Say before the run how many pairs are known already, and return it."""
     known, total = run.count_pairs()
     if known and not quiet:
@@ -328,7 +328,8 @@ def _tell_known(run: Run, *, quiet: bool) -> int:
     return known
 
 
-def _tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
+def tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
+    """Say what a run would cost."""
     from repshape.engine.estimate import estimate_cost
 
     found = estimate_cost(run)
@@ -338,7 +339,7 @@ def _tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
 
 
 @contextmanager
-def _resumable(out: Path) -> Iterator[None]:
+def resumable(out: Path) -> Iterator[None]:
     """Say how to resume when the user interrupts a run."""
     try:
         yield

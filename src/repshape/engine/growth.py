@@ -61,6 +61,8 @@ class Form:
     rows : int or None
         Number of networks in the first of two sets whose distances to each other are stored, or
         None for a matrix. All names must differ, also between the sets.
+    sides : tuple of two pandas.DataFrame, or None
+        The metadata of the two sets.
     """
 
     edge: int
@@ -69,6 +71,7 @@ class Form:
     bounded: bool
     effort: Effort = PLAIN
     rows: int | None = None
+    sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
         """Return the attributes of a store, or of a generation."""
@@ -83,6 +86,7 @@ class Form:
             effort=asdict(self.effort),
             quantities=list(QUANTITIES),
             rows=self.rows,
+            sides=None if self.sides is None else list(map(metadata_to_json, self.sides)),
         )
 
 
