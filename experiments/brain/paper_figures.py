@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.brain.claims import ALPHAS, CLASSES, DRIFTING, SUBSAMPLED_ALPHAS
-from experiments.brain.protocol import reduce, session_means
-from experiments.brain.settings import Source
+from experiments.brain.protocol import session_means
 from experiments.brain.sources import STIMULI
 from experiments.brain.statistics import pairs
 from experiments.brain.study import Study
@@ -29,10 +28,7 @@ COLOURS = {
     DRIFTING[0]: PALETTE[4],
     DRIFTING[1]: PALETTE[3],
 }
-SHOWN_CONDITIONS = 6
 UNIT = "spikes"
-# Single trials are drawn, except where the recordings may not be shown.
-SHOW_TRIALS = {Source.SIMULATED: True, Source.ALLEN: True, Source.MACAQUE: False}
 
 
 def titles(study: Study) -> dict[str, str]:
@@ -66,26 +62,20 @@ def _draw_example(above: Axes, below: Axes, study: Study, role: str) -> str:
 
     Returns what is shown, in words.
     """
-    networks = study.load(study.key_of(role))
-    name = max(networks, key=lambda one: networks[one].n_neurons)
-    reduced = reduce({name: networks[name]}, 2)[0][name]
-    step = max(1, reduced.n_conditions // SHOWN_CONDITIONS)
-    chosen = list(range(0, reduced.n_conditions, step))[:SHOWN_CONDITIONS]
-    shown = rs.Trials([reduced.responses[m] for m in chosen])
-    moments = rs.estimate_moments(shown, "unbiased")
-    colours = [PALETTE[k % len(PALETTE)] for k in range(len(chosen))]
-    if SHOW_TRIALS[study.source]:
-        for colour, cloud in zip(colours, shown.responses, strict=True):
-            dots(above, cloud, colour, opacity=0.35)
-    else:
+    found = study.read(f"example-{study.key_of(role)}")
+    moments = rs.Gaussians(np.array(found["means"]), np.array(found["covariances"]))
+    colours = [PALETTE[k % len(PALETTE)] for k in range(moments.n_conditions)]
+    if found["trials"] is None:
         _frame(above, moments)
+    else:
+        for colour, cloud in zip(colours, found["trials"], strict=True):
+            dots(above, np.array(cloud), colour, opacity=0.35)
     Ellipses.of(moments.means, moments.covariances).draw(above, colours, fill=0.15)
     _draw_covariances(below, moments, colours)
     above.set_xlabel(f"PC 1 ({UNIT})")
     above.set_ylabel(f"PC 2 ({UNIT})")
     dress(above)
-    words = f"{len(chosen)} of {reduced.n_conditions} images, {networks[name].n_neurons} neurons"
-    return f"{words}, {int(shown.n_trials.min())} trials"
+    return str(found["words"])
 
 
 def _frame(axis: Axes, moments: rs.Gaussians) -> None:

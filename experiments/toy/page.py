@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments.toy.run import RESULTS, all_claims, read_results
-from repshape.datasets.findings import Check, number_words
+from repshape.demo.findings import Check, number_words
 from repshape.io.writing import open_output
 
 PAGE = Path("experiments") / "toy.md"

@@ -13,9 +13,8 @@ from experiments.common.results import Arrays
 from experiments.common.samples import Sample, read_sample
 from experiments.common.stores import alpha_name
 from experiments.vae import panels
-from experiments.vae.claims import ALPHAS
+from experiments.vae.claims import ALPHAS, ENERGY
 from experiments.vae.cohorts import SPRITES, Group
-from experiments.vae.measure import ENERGY
 from experiments.vae.scores import NAMES
 
 MATRICES = tuple(map(alpha_name, ALPHAS))

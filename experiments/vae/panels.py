@@ -90,9 +90,8 @@ def key(axis: Axes) -> None:
 def before_after(axis: Axes, groups: Sequence[tuple[str, Sample]]) -> None:
     """Draw the distributions of distances at alpha 0 and 2 for several groups of networks."""
     for place, (_, sample) in enumerate(groups):
-        pairs = sample.other_seeds()
         for shift, matrix in ((-0.18, "alpha-0"), (0.18, "alpha-2")):
-            values = sample.distances[matrix][pairs]
+            values = sample.between_seeds(matrix)
             if not len(values):
                 continue
             parts = axis.boxplot(

@@ -13,10 +13,9 @@ from experiments.common.results import Arrays
 from experiments.common.samples import FloatArray, read_sample
 from experiments.vae import panels
 from experiments.vae.analysis import MATRICES, PERCENTILES
-from experiments.vae.claims import DIMENSIONS
+from experiments.vae.claims import DIMENSIONS, ENERGY
 from experiments.vae.cohorts import SPRITES, Group
 from experiments.vae.figure4 import draw_matrices, draw_objectives, draw_scores
-from experiments.vae.measure import ENERGY
 from experiments.vae.statistics import upper
 
 OTHERS = {"mnist": "MNIST", "cifar10": "CIFAR-10"}

@@ -18,7 +18,7 @@ from report_support import line, read_data, unpack
 from repshape import write_report
 from repshape.analysis import embedding
 from repshape.cli import run
-from repshape.cli.report import report
+from repshape.cli.report import ReportOptions
 from repshape.errors import InputError, StorageError
 from repshape.metrics import identity
 from repshape.report import sources
@@ -250,7 +250,7 @@ class TestCommand:
         assert list(tmp_path.iterdir()) == []
 
     def test_defaults_are_those_of_the_function(self) -> None:
-        ours, theirs = (inspect.signature(one).parameters for one in (write_report, report))
+        ours, theirs = (inspect.signature(one).parameters for one in (write_report, ReportOptions))
         for name in ("max_pairs", "max_intervals", "labels", "blocks"):
             assert ours[name].default == theirs[name].default
 

@@ -63,6 +63,8 @@ class Form:
         None for a matrix. All names must differ, also between the sets.
     sides : tuple of two pandas.DataFrame, or None
         The metadata of the two sets.
+    sizes : dict or None
+        Numbers of neurons and trials of the networks, which a store records.
     """
 
     edge: int
@@ -72,6 +74,7 @@ class Form:
     effort: Effort = PLAIN
     rows: int | None = None
     sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
+    sizes: dict[str, Any] | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
         """Return the attributes of a store, or of a generation."""
@@ -87,6 +90,7 @@ class Form:
             quantities=list(QUANTITIES),
             rows=self.rows,
             sides=None if self.sides is None else list(map(metadata_to_json, self.sides)),
+            sizes=self.sizes,
         )
 
 

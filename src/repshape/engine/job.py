@@ -26,6 +26,7 @@ from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
 from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_of_networks
 from repshape.matrix.summary import doubt_words
 from repshape.metrics.base import ShapeMetric
 from repshape.store.identity import Identity, Permission, Relation
@@ -90,7 +91,8 @@ class Job:
     def _read(self, name: str, tiles: TileStore) -> Any:
         if self.sides is not None:
             return read_block(tiles, self.sides, self.descriptions[name])
-        return read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
+        known = self.labels, self.metadata, self.descriptions[name], self.known_sizes
+        return read_matrix(tiles, *known)
 
     def rounds(self, stores: Mapping[str, TileStore]) -> Iterator[tuple[int, str, list[Request]]]:
         """Yield the number of each layer, what it does, and its tiles, in the order of solving.
@@ -111,6 +113,11 @@ class Job:
     def sizes(self) -> Sizes:
         """How large the largest network is."""
         return Sizes.of(records_of(self.networks), list(self.metrics.values()))
+
+    @cached_property
+    def known_sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks, as far as they are known."""
+        return sizes_of_networks(records_of(self.networks))
 
     @cached_property
     def polished(self) -> dict[str, bool]:
@@ -166,6 +173,7 @@ class Job:
             alignments=alignments,
             dimensions=self.sizes.dimensions,
             bounded=isinstance(metric, ShapeMetric),
+            sizes=self.known_sizes,
             effort=self.effort(name),
             rows=self.rows,
             sides=self.sides,
@@ -270,7 +278,7 @@ class Run:
         if D.labels == self.labels:
             return D
         chosen: DistanceMatrix = D[list(self.labels)]
-        return chosen.replace(metadata=self.metadata)
+        return chosen.replace(metadata=self.metadata, sizes=self.whole.known_sizes)
 
     def count_pairs(self) -> tuple[int, int]:
         """Return how many pairs are known already, and how many there are, over all matrices."""

@@ -7,7 +7,7 @@ missing tiles, polishes the matrix layer by layer, and reads it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,8 +26,10 @@ from repshape.engine.plan import Settings
 from repshape.engine.polish import keeps_transforms
 from repshape.engine.sides import records_of
 from repshape.engine.threads import Metric
-from repshape.errors import InputError
+from repshape.errors import InputError, one_warning_each
 from repshape.io.cohort import Cohort
+from repshape.io.matched import N_DRAWS, Matching
+from repshape.matrix.averages import average_draws
 from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
@@ -48,6 +50,9 @@ def pairwise(
     name: str | None = None,
     labels: Sequence[str] | None = None,
     metadata: pd.DataFrame | Mapping[str, Any] | None = None,
+    match: str | Sequence[str] | None = None,
+    n_draws: int = N_DRAWS,
+    random_state: int = 0,
     workers: int | None = None,
     store: PathLike | None = None,
     engine: Literal["threads", "dask"] = "threads",
@@ -71,9 +76,9 @@ def pairwise(
     interrupted and resumed.
 
     The parameters are in three groups. What to compare: ``networks``, ``metric``, ``name``,
-    ``labels`` and ``metadata``. How to run: ``workers``, ``engine``, ``scheduler``, ``memory``,
-    ``shard``, ``polish``, ``effort`` and ``progress``. Where to keep the result: ``store``,
-    ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
+    ``labels``, ``metadata``, ``match``, ``n_draws`` and ``random_state``. How to run: ``workers``,
+    ``engine``, ``scheduler``, ``memory``, ``shard``, ``polish``, ``effort`` and ``progress``. Where
+    to keep the result: ``store``, ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
 
     Parameters
     ----------
@@ -92,6 +97,16 @@ def pairwise(
         A row for each network. An index, or a column ``network``, that holds the names of the
         networks is matched with them, in any order; rows with the default index 0, 1, ... are in
         the order of the networks. Any other index is refused.
+    match : {"neurons", "trials"}, or both, optional
+        Compare networks of the same size: draw as many neurons, or trials of each condition, from
+        every network as the smallest one has, ``n_draws`` times, and return the root mean square
+        of the distances. ``draw_deviations`` of the result is their standard deviation over draws.
+        A single draw is made if all networks are equally large. It is refused with a store, which
+        keeps single distances: store draws of `repshape.draw_matched` instead.
+    n_draws : int
+        Number of draws if ``match`` is given.
+    random_state : int
+        Seed of the draws.
     workers : int, optional
         Number of threads, or of processes of a local Dask cluster. By default all cores for a
         shape metric, and one for another callable, which may not be thread-safe.
@@ -165,6 +180,7 @@ def pairwise(
            [4., 3., 0.]])
     """
     check_callable(metric, name)
+    matching = None if match is None else Matching.checked(match, n_draws, random_state, store)
     settings = Settings.checked(
         workers=workers,
         thread_safe=isinstance(metric, ShapeMetric),
@@ -180,11 +196,32 @@ def pairwise(
         effort=effort,
     )
     changes = {"replace": replace, "remove": remove}
-    run = plan_pairwise(
-        networks, {"": metric}, {"": name}, labels, metadata, store, settings, **changes
-    )
-    D: DistanceMatrix = run.run()[""]
-    return D
+
+    def solve(given: Any) -> DistanceMatrix:
+        run = plan_pairwise(
+            given, {"": metric}, {"": name}, labels, metadata, store, settings, **changes
+        )
+        D: DistanceMatrix = run.run()[""]
+        return D
+
+    return solve(networks) if matching is None else _average(networks, labels, matching, solve)
+
+
+def _average(
+    networks: Any,
+    labels: Sequence[str] | None,
+    matching: Matching,
+    solve: Callable[[Any], DistanceMatrix],
+) -> DistanceMatrix:
+    """Return the root mean square of distances over draws of networks of the same size."""
+    items = as_sequence(networks, "networks")
+    names = check_labels(own(networks, "labels", labels), len(items))
+    cohort = items if isinstance(items, Cohort) else Cohort.from_networks(items, names)
+    metadata = carried_metadata(networks, names)
+    drawn, about = matching.draw(cohort)
+    with one_warning_each():
+        found = average_draws([solve(one) for one in drawn], about)
+    return found if len(found.metadata.columns) else found.replace(metadata=metadata)
 
 
 def pairwise_many(

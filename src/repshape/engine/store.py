@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable, write_attributes
 from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_from_json
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
 from repshape.store.header import REFUSALS, Header, identity_in, make_group, read_header
 from repshape.store.identity import Identity
@@ -173,6 +174,12 @@ class Store:
                 frame = metadata_from_json(columns, len(names))
                 frames.append(frame.set_axis(pd.Index(list(names)), axis=0))
         return frames[0], frames[1]
+
+    @property
+    def sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks; None in a store that says nothing."""
+        with readable(self.folder / "zarr.json"):
+            return sizes_from_json(self._header)
 
     def missing(self, layer: int = 0) -> list[Tile]:
         """Return the tiles that are not finished."""
@@ -383,6 +390,6 @@ def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
             "rs.CrossDistances.load reads it."
         )
     identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description)
+    D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)
     waits = store.keeps and store.effort.brief is not None and store.polished() is None
     return D, D.complete and waits

@@ -310,7 +310,11 @@ def mirror(numbers: FloatArray) -> Entries:
 
 
 def read_matrix(
-    tiles: TileStore, labels: Sequence[str], metadata: pd.DataFrame, description: dict[str, Any]
+    tiles: TileStore,
+    labels: Sequence[str],
+    metadata: pd.DataFrame,
+    description: dict[str, Any],
+    sizes: dict[str, Any] | None = None,
 ) -> DistanceMatrix:
     """Return the matrix as far as it is computed, polished if the polish is complete."""
     polished, found = tiles.polished(), tiles.latest()
@@ -320,6 +324,7 @@ def read_matrix(
         tuple(labels),
         metadata,
         description=description | _effort_words(tiles) | more,
+        sizes=sizes,
         missing=True,
         **(_known(found) if tiles.bounded else {}),
     )

@@ -18,6 +18,7 @@ from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
+from repshape.matrix.sizes import check_sizes
 from repshape.matrix.summary import summarise
 
 __all__ = ["DistanceMatrix", "as_complete", "check_labels", "check_metadata"]
@@ -27,7 +28,8 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 # What may be known of each pair besides its distance.
-PAIR_FIELDS = ("lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed", "gaps")
+COUNTS = ("n_starts", "n_agreeing", "n_composed")
+PAIR_FIELDS = ("lower_bounds", "converged", *COUNTS, "gaps", "draw_deviations")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -65,6 +67,12 @@ class DistanceMatrix:
         pairs. 0 starts stand for a pair that has not been computed yet.
     n_composed : array_like of int, shape (K, K), optional
         Number of compositions of other pairs' alignments that ended in the best optimum.
+    sizes : pandas.DataFrame or mapping, optional
+        Columns ``neurons`` and ``trials`` (of the condition with fewest), NaN where unknown, with
+        an entry for each network. `repshape.pairwise` records them.
+    draw_deviations : array_like, shape (K, K), optional
+        Standard deviation of each distance over random draws of networks of the same size, if it
+        is the root mean square over such draws; see ``match`` of `repshape.pairwise`.
     gaps : array_like, shape (K, K), optional
         By what share the second-best optimum that was found is longer than the best: 0 if there
         was no other, NaN where that is not known.
@@ -92,6 +100,8 @@ class DistanceMatrix:
     n_starts: IntArray | None
     n_agreeing: IntArray | None
     n_composed: IntArray | None
+    sizes: pd.DataFrame | None
+    draw_deviations: FloatArray | None
     gaps: FloatArray | None
 
     def __init__(
@@ -107,6 +117,8 @@ class DistanceMatrix:
         n_starts: npt.ArrayLike | None = None,
         n_agreeing: npt.ArrayLike | None = None,
         n_composed: npt.ArrayLike | None = None,
+        sizes: pd.DataFrame | Mapping[str, Any] | None = None,
+        draw_deviations: npt.ArrayLike | None = None,
         gaps: npt.ArrayLike | None = None,
         missing: bool = False,
     ) -> None:
@@ -124,6 +136,8 @@ class DistanceMatrix:
             "n_starts": check_square(n_starts, "n_starts", count, np.int64),
             "n_agreeing": check_square(n_agreeing, "n_agreeing", count, np.int64),
             "n_composed": check_square(n_composed, "n_composed", count, np.int64),
+            "sizes": check_sizes(sizes, names),
+            "draw_deviations": check_square(draw_deviations, "draw_deviations", count, np.float64),
             "gaps": check_square(gaps, "gaps", count, np.float64),
         }
         for name, value in fields.items():
@@ -251,6 +265,8 @@ class DistanceMatrix:
         }
         for name in ("values", *PAIR_FIELDS):
             fields[name] = None if fields[name] is None else fields[name][block]
+        if self.sizes is not None:
+            fields["sizes"] = self.sizes.iloc[list(index)]
         if self.error_bars is not None:
             fields["error_bars"] = self.error_bars.subset(index)
         return DistanceMatrix(**fields, missing=True)
@@ -292,7 +308,7 @@ class DistanceMatrix:
         **changes
             Parameters of `DistanceMatrix` by name, except ``missing``: pairs may be missing in the
             copy if they are missing here. With other values, what is known of each pair (bounds,
-            convergence, numbers of starts, error bars) is dropped unless it is given too.
+            convergence, starts, deviations, error bars) is dropped unless it is given too.
 
         Examples
         --------
@@ -304,6 +320,7 @@ class DistanceMatrix:
         kept = self._fields() | (dict.fromkeys(belonging) if "values" in changes else {})
         if "labels" in changes:  # other names for the same rows
             kept["metadata"] = self.metadata.reset_index(drop=True)
+            kept["sizes"] = None if self.sizes is None else self.sizes.reset_index(drop=True)
         return DistanceMatrix(**(kept | changes), missing=not self.complete)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -22,7 +22,7 @@ def summarise(D: DistanceMatrix) -> str:
     known = D.condensed()[~np.isnan(D.condensed())]
     lines = [_size(D)]
     if len(known):
-        lines += [_range(D), *_search(D), *_noise(D)]
+        lines += [_range(D), *_search(D), *_sizes(D), *_noise(D)]
     return "\n".join(lines)
 
 
@@ -58,6 +58,13 @@ def _search(D: DistanceMatrix) -> list[str]:
         )
     lines += [f"{words}." for words in (doubt_words(D), bound_words(D)) if words]
     return lines
+
+
+def _sizes(D: DistanceMatrix) -> list[str]:
+    """Say in which sizes groups differ, by the columns of the metadata."""
+    from repshape.inference.factors import size_sentences
+
+    return list(size_sentences(D))
 
 
 def doubt_words(D: DistanceMatrix) -> str:

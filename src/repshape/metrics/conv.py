@@ -28,8 +28,9 @@ from repshape.responses.positions import PositionNetwork, as_positions
 FloatArray = npt.NDArray[np.float64]
 Shift = tuple[int, int]
 
-# Shifts that are solved at most, in the order of their lower bounds.
-SOLVED_SHIFTS = 8
+# Every shift that its bound does not exclude is searched from this many starts. Those within the
+# given factor of the shortest are then searched fully: four starts are rarely that far off.
+BRIEF_STARTS, PROMISING = 4, 1.05
 # A squared lower bound this close to the best squared distance, relative to the squared responses,
 # cannot be told from it.
 ROUNDING = 1e-12
@@ -76,9 +77,10 @@ class ConvShapeMetric(PositionShapeMetric):
     deterministic maps (conditions, height, width, channels).
 
     For every shift, the best transform of the means and the singular values of the noise of single
-    pixels give a lower bound of the distance, by fast Fourier transforms. Shifts are solved in the
-    order of these bounds until none of the others can be better, but at most 8. The lower bound
-    of the alignment holds for all shifts.
+    pixels give a lower bound of the distance, by fast Fourier transforms. Shifts are searched
+    briefly in the order of these bounds until none of the others can be better. The shift with the
+    shortest distance, and all within 5 % of it, are then searched as a pair without shifts is. The
+    lower bound of the alignment holds for all shifts.
 
     A metric on flattened maps, such as ``GaussianShapeMetric`` with height * width * channels
     neurons, allows transforms that mix pixels. That is a much larger group.
@@ -198,13 +200,14 @@ class ConvShapeMetric(PositionShapeMetric):
         unit = self._unit(still, moving)
         bounds = self._shift_bounds(still, moving, unit)
 
-        def solve(shift: Shift) -> _native.Solution:
+        def solve(shift: Shift, brief: int | None) -> _native.Solution:
             moved = self._shifted(moving, shift)
             first, second = (moved, still) if pair.swapped else (still, moved)
-            return super(ConvShapeMetric, self)._solve_pair(first, second, starts)
+            return super(ConvShapeMetric, self)._solve_pair(first, second, starts, brief)
 
         slack = ROUNDING * (self._total(still, unit) + self._total(moving, unit))
-        found, shift, least = search_shifts(bounds, solve, slack, unit)
+        again = starts is None and self.n_starts == "auto"
+        found, shift, least = search_shifts(bounds, solve, slack, unit, again=again)
         if pair.swapped:  # a shift of one network is the opposite shift of the other
             shift = (-shift[0]) % bounds.shape[0], (-shift[1]) % bounds.shape[1]
         bound = min(found.distance, unit * float(np.sqrt(max(least, 0.0))))
@@ -272,41 +275,57 @@ class ConvShapeMetric(PositionShapeMetric):
 
 
 def search_shifts(
-    bounds: FloatArray, solve: Callable[[Shift], _native.Solution], slack: float, unit: float = 1.0
+    bounds: FloatArray,
+    solve: Callable[[Shift, int | None], _native.Solution],
+    slack: float,
+    unit: float = 1.0,
+    *,
+    again: bool = True,
 ) -> tuple[_native.Solution, Shift, float]:
-    """Solve shifts in the order of their bounds until no other one can be better.
+    """Search every shift briefly unless its bound excludes it, and the most promising ones fully.
 
     Parameters
     ----------
     bounds : array of shape (height, width)
         Lower bounds of the squared distances.
     solve : callable
-        Maps a shift to its solution.
+        Maps a shift, and the number of starts of a brief search or None, to a solution.
     slack : float
         Squared distances that differ by less are equal.
     unit : float
         The bounds, the slack and the returned bound are in squares of this unit.
+    again : bool
+        Whether a full search can improve on a brief one.
 
     Returns
     -------
     The best solution, its shift, and a lower bound of the squared distance over all shifts.
     """
-    best: tuple[_native.Solution, Shift] | None = None
-    least = np.inf
-    for solved, place in enumerate(np.argsort(bounds, axis=None, kind="stable").tolist()):
+    tried: list[tuple[_native.Solution, Shift, float]] = []
+    shortest, least = np.inf, np.inf
+    for place in np.argsort(bounds, axis=None, kind="stable").tolist():
         limit = float(bounds.flat[place])
-        enough = best is not None and limit >= (best[0].distance / unit) ** 2 - slack
-        if enough or solved == SOLVED_SHIFTS:
+        if limit >= (shortest / unit) ** 2 - slack:
             least = min(least, limit)
             break
         row, column = np.unravel_index(place, bounds.shape)
         shift = int(row), int(column)
-        found = solve(shift)
+        found = solve(shift, BRIEF_STARTS)
+        shortest = min(shortest, found.distance)
         least = min(least, max((found.lower_bound / unit) ** 2, limit))
-        if best is None or found.distance < best[0].distance:
-            best = found, shift
-    assert best is not None
-    return *best, least
+        tried.append((found, shift, limit))
+    tried.sort(key=lambda one: one[0].distance)
+    best, where, _ = tried[0]
+    promising = PROMISING * best.distance
+    for brief, shift, limit in tried if again else ():
+        if brief.distance > promising:
+            break
+        if limit >= (best.distance / unit) ** 2 - slack and shift != where:
+            continue
+        found = solve(shift, None)
+        if found.distance <= best.distance:
+            best, where = found, shift
+    return best, where, least
 
 
 def correlate(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
 from repshape.reference.ground import GROUND_METRICS, symmetric_log
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.descent import Turned, descend_group
-from repshape.solvers.policy import COVARIANCES, count_agreeing
+from repshape.solvers.policy import COVARIANCES, compare_ends
 from repshape.solvers.starts import make_starts
 
 FloatArray = npt.NDArray[np.float64]
@@ -202,6 +202,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         best = min(found, key=lambda one: one.cost)
         means, noise = self._parts(first, second, best.transform)
         distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+        ends = compare_ends([one.cost for one in found], distance**2, self.tol)
         return Solution(
             distance=distance,
             lower_bound=min(distance, self._bound(first, second)),
@@ -210,8 +211,9 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             converged=best.converged,
             n_iterations=best.n_iterations,
             n_starts=len(found),
-            n_agreeing=count_agreeing([one.cost for one in found], distance**2, self.tol),
+            n_agreeing=ends.n_agreeing,
             transform=pair.outward(best.transform),
+            gap=ends.gap,
         )
 
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:

@@ -245,6 +245,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
             n_starts=found.n_starts,
             n_agreeing=found.n_agreeing if starts is None else 0,
             transform=pair.outward(T),
+            gap=found.gap if starts is None else float("nan"),
         )
 
     def solve_pairs(

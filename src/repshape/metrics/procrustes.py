@@ -271,6 +271,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             n_starts=1,
             n_agreeing=1,
             transform=pair.outward(x.n_neurons * T if self.group == "soft" else T),
+            gap=0.0,
         )
 
     def _transform(self, found: Solution, x: PreparedMeans, y: PreparedMeans) -> Transform:

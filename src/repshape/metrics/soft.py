@@ -63,6 +63,7 @@ def match(
         n_starts=count if plans is None else len(plans),
         n_agreeing=found.n_agreeing if plans is None else 0,
         transform=found.plan,
+        gap=found.gap if plans is None else float("nan"),
     )
 
 

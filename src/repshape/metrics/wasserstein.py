@@ -227,6 +227,7 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
             n_starts=found.n_starts,
             n_agreeing=found.n_agreeing,
             transform=pair.outward(best.transform[: pair.first.size]),
+            gap=found.gap,
         )
 
     def _problem(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.groups import Oracle
-from repshape.solvers.policy import Agreement, Policy, count_agreeing
+from repshape.solvers.policy import Agreement, Policy, compare_ends
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,11 +58,15 @@ class Descent:
 
 @dataclass(frozen=True)
 class Found:
-    """The best descent, the number of independent starts, and how many of them agree with it."""
+    """The best descent, the number of independent starts, and how many of them agree with it.
+
+    ``gap`` is the share by which the second-best optimum is longer; 0 if there is none.
+    """
 
     best: Descent
     n_starts: int
     n_agreeing: int
+    gap: float
 
 
 def descend(
@@ -154,13 +158,15 @@ class Exploration:
         for move in range(self.policy.moves_after(agreeing)):
             if self._consider(self._moved(MOVE_SIZES[move % len(MOVE_SIZES)], rng)):
                 agreeing = 1
-        return Found(self._finish(self._known), n_starts, max(agreeing, 1))
+        gap = self._agreement.gap
+        return Found(self._finish(self._known), n_starts, max(agreeing, 1), gap)
 
     def finish_all(self, starts: Iterable[FloatArray]) -> Found:
         """Finish every start, and return the best."""
         runs = [self._descend(start, self.tol) for start in starts]
         best = min(runs, key=lambda run: run.value)
-        return Found(best, len(runs), count_agreeing([run.value for run in runs], best.value))
+        ends = compare_ends([run.value for run in runs], best.value)
+        return Found(best, len(runs), ends.n_agreeing, ends.gap)
 
     @property
     def _known(self) -> Descent:

@@ -63,6 +63,7 @@ class Agreement:
 
     def __init__(self) -> None:
         self.best, self.hits = np.inf, 0
+        self._ends: list[float] = []
 
     def see(self, value: float) -> bool:
         """Count the optimum of another start, and return whether it is a better one.
@@ -71,6 +72,7 @@ class Agreement:
         >>> [search.see(value) for value in (2.0, 1.0, 1.0, 3.0)], search.hits
         ([True, True, False, False], 2)
         """
+        self._ends.append(value)
         better = value < self.best * (1 - SAME_OPTIMUM)
         if better:
             self.hits = 1
@@ -79,15 +81,42 @@ class Agreement:
         self.best = min(self.best, value)
         return bool(better)
 
+    @property
+    def gap(self) -> float:
+        """By what share the second-best optimum is longer than the best; 0 if there is none.
 
-def count_agreeing(costs: Sequence[float], squared: float, tol: float = 0.0) -> int:
-    """Return how many costs are within a margin of the least, whose squared distance is given.
+        >>> search = Agreement()
+        >>> for value in (4.0, 1.0, 9.0):
+        ...     _ = search.see(value)
+        >>> search.gap
+        1.0
+        """
+        return compare_ends(self._ends, self.best).gap
 
-    ``tol`` is the precision of the costs.
 
-    >>> count_agreeing([-2.0, -1.9, -2.0 + 1e-6], 1.0)
-    2
+@dataclass(frozen=True)
+class Ends:
+    """How many of several runs agree with the best one, and the gap to the second-best optimum.
+
+    ``gap`` is the share by which the second-best optimum is longer; 0 if there is none.
+    """
+
+    n_agreeing: int
+    gap: float
+
+
+def compare_ends(costs: Sequence[float], squared: float, tol: float = 0.0) -> Ends:
+    """Compare the ends of runs, whose costs are squared distances up to a constant.
+
+    ``squared`` is the squared distance of the least cost, and ``tol`` the precision of the costs.
+
+    >>> compare_ends([-2.0, 1.0, -2.0 + 1e-6], 1.0)
+    Ends(n_agreeing=2, gap=1.0)
     """
     best = min(costs)
     margin = SAME_OPTIMUM * abs(squared) + tol * abs(best)
-    return sum(bool(one <= best + margin) for one in costs)
+    others = [one for one in costs if one > best + margin]
+    gap = 0.0
+    if others:
+        gap = float(np.sqrt(1 + (min(others) - best) / max(abs(squared), margin, 1e-300)) - 1)
+    return Ends(len(costs) - len(others), gap)

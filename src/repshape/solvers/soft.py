@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.solvers.plans import exact_plan
-from repshape.solvers.policy import FINALISTS, TRIAL_STEPS, count_agreeing
+from repshape.solvers.policy import FINALISTS, TRIAL_STEPS, compare_ends
 
 FloatArray = npt.NDArray[np.float64]
 # Masses below this fraction of that of a neuron are rounding of the simplex.
@@ -55,6 +55,7 @@ class Found:
     converged: bool
     n_iterations: int
     n_agreeing: int = 1
+    gap: float = 0.0
 
 
 def search(
@@ -93,8 +94,8 @@ def _best(problem: SoftProblem, runs: Sequence[Found], tol: float) -> Found:
     """Return the best of several runs, with the number of those that reached its value."""
     best = max(runs, key=lambda one: one.value)
     squared = problem.parts(best.plan).squared
-    agreeing = count_agreeing([-one.value for one in runs], squared, tol)
-    return replace(best, n_agreeing=agreeing)
+    ends = compare_ends([-one.value for one in runs], squared, tol)
+    return replace(best, n_agreeing=ends.n_agreeing, gap=ends.gap)
 
 
 def climb(problem: SoftProblem, plan: FloatArray, tol: float, max_iter: int) -> Found:
