@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -16,10 +16,11 @@ from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.capabilities import BoundFeatures, weighted_features
+from repshape.metrics.parameters import SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared
 from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess
 from repshape.reference.alternation import alternate
 from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
 from repshape.reference.ground import GROUND_METRICS, symmetric_log
@@ -52,7 +53,8 @@ class PreparedCovariances(Prepared):
         return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
-class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
+@dataclass(eq=False, repr=False)
+class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
     r"""Distance between networks with Gaussian responses, by another distance of covariances.
 
     .. math:: d(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -110,8 +112,8 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     """
 
     title = "Covariance"
+    takes_a_start = True
     full_title = "Shape distance with another ground metric"
-    group: str
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
         "alpha": partial(check_real, low=0, high=2),
@@ -120,30 +122,12 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         **{name: rule for name, rule in NAMED_GROUP_RULES.items() if name != "pad_to"},
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        ground: str = "root-frobenius",
-        group: str = "orthogonal",
-        covariance: str | CovarianceEstimator = "mle",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-9,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.ground = ground
-        self.group = group
-        self.covariance = covariance
-        self.preprocess = preprocess
-        self.weights = weights
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    ground: str = "root-frobenius"
+    group: str = "orthogonal"
+    covariance: str | CovarianceEstimator = "mle"
+    tol: float = 1e-9
 
     @property
     def is_metric(self) -> bool:
@@ -193,12 +177,18 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
                 "covariance='ledoit-wolf', or ground='root-frobenius'."
             )
 
-    def _solve_pair(self, x: PreparedCovariances, y: PreparedCovariances) -> Solution:
+    def _solve_pair(
+        self,
+        x: PreparedCovariances,
+        y: PreparedCovariances,
+        starts: FloatArray | None = None,
+    ) -> Solution:
         self._check_sizes(x, y)
         self._check_ratios(x, y)
         pair = OrderedPair(x, y)
         first, second = pair.first, pair.second
-        found = [self._solve(first, second, T) for T in self._starts(first, second)]
+        given = self._starts(first, second) if starts is None else map(pair.inward, starts)
+        found = [self._solve(first, second, T) for T in given]
         best = min(found, key=lambda one: one.cost)
         means, noise = self._parts(first, second, best.transform)
         distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
