@@ -117,7 +117,7 @@ void bind_pairs(nb::module_& m) {
   nb::class_<Options>(m, "Options")
       .def("__init__", &make_options, "group"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a,
            "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0, "alpha"_a = 1.0, "q"_a = 1.0, "unbiased"_a = true)
-      .def("shorten", [](Options& o, int starts) { o.search.exploration.shorten(starts); }, "starts"_a);
+      .def("shorten", [](Options& o, int starts) { o.search.exploration.brief = starts; }, "starts"_a);
   m.def("align", &align<GaussianProblem>, "x"_a, "y"_a, "options"_a, "starts"_a);
   m.def("align", &align<EnergyProblem>, "x"_a, "y"_a, "options"_a, "starts"_a);
   m.def("align_pairs", &align_pairs, "networks"_a, "pairs"_a, "options"_a, "starts"_a, "keep"_a);

@@ -45,8 +45,9 @@ class Exploration {
     agreeing_ = agreement_.hits();
     if (agreeing_ >= stopping_.hits || agreeing_ == starts_) return;
     resume();
-    for (int m = 0, tried = starts_; m < stopping_.moves; ++m, starts_ = tried)
-      consider(others.near(best().transform(), m % 2 == 0), few_);
+    const std::vector<End> elsewhere = ends_;
+    move(others);
+    confirm(elsewhere, others);
   }
 
   const Ascent& best() const { return best_.front(); }
@@ -55,6 +56,48 @@ class Exploration {
   double gap() const { return agreement_.gap(); }
 
  private:
+  struct End {
+    double value;
+    Matrix transform;
+  };
+
+  // Tries moves on the best. Where they lead higher, there are more of them.
+  void move(EndlessStarts& others) {
+    const int tried = starts_;
+    int limit = stopping_.moves;
+    for (int m = 0; m < limit; ++m, starts_ = tried) {
+      const double before = agreement_.best(), room = agreement_.margin();
+      consider(others.near(best().transform(), m % 2 == 0), few_);
+      if (agreement_.best() > before + room) limit = std::min(kMoreMoves * stopping_.moves, m + 1 + stopping_.moves);
+    }
+  }
+
+  // Begins again at the best of the other ends, and tries moves from there: an independent search, which either ends in
+  // the best maximum too, or higher, or casts doubt on it.
+  void confirm(const std::vector<End>& elsewhere, EndlessStarts& others) {
+    int left = stopping_.chains;
+    for (const End& end : elsewhere) {
+      if (end.value > agreement_.best() - agreement_.margin()) continue;
+      if (left-- == 0 || agreeing_ >= kSure) return;
+      Exploration chain(of_, ascent_, s_, max_iterations_);
+      chain.offer(curvature_);
+      chain.consider(end.transform, nullptr);
+      chain.move(others);
+      if (rank(chain.best(), false) == Agreement::Rank::same) ++agreeing_;
+    }
+  }
+
+  // Keeps the best ends, each maximum once.
+  void keep(double value, const Matrix& transform) {
+    const double room = margin_of(s_, of_.total - value, ascent_.scale);
+    std::size_t place = 0;
+    while (place < ends_.size() && ends_[place].value > value) ++place;
+    if (place > 0 && ends_[place - 1].value < value + room) return;
+    ends_.insert(ends_.begin() + long(place), {value, transform});
+    if (place + 1 < ends_.size() && ends_[place + 1].value > value - room) ends_.erase(ends_.begin() + long(place) + 1);
+    if (ends_.size() > kKept) ends_.pop_back();
+  }
+
   // A maximum of the cheaper function, and whether it leads to the best maximum known.
   struct Seen {
     double value;
@@ -98,22 +141,27 @@ class Exploration {
       forecast = value + (expected - value) / Outlook::kDoubt;
       return low || (expected < best + margin && value > best - margin);
     });
-    if (!low) return rank(run, few != nullptr);
+    keep(low ? forecast : run.value(), run.transform());
+    if (!low) {
+      rank(run, few != nullptr);
+      return;
+    }
     agreement_.miss(forecast);
     if (of_.partial) given_up_.push_back(std::move(run));
   }
 
   // Compares a finished run with the best. If it `travelled`, the last maximum of the cheaper function led to it.
-  void rank(const Ascent& run, bool travelled) {
+  Agreement::Rank rank(const Ascent& run, bool travelled) {
     const bool better = agreement_.empty() || run.value() > agreement_.best();
     const Agreement::Rank rank = agreement_.rank(run.value());
-    if (rank == Agreement::Rank::lower) return;
+    if (rank == Agreement::Rank::lower) return rank;
     if (rank == Agreement::Rank::higher) {
       agreeing_ = std::min(agreeing_, 1);  // where a move led higher, no other start ended there
       for (Seen& one : seen_) one.best = false;
     }
     if (travelled) seen_.back().best = true;
     if (better) best_.assign(1, run);
+    return rank;
   }
 
   bool precise(double value, double expected) const {
@@ -134,6 +182,9 @@ class Exploration {
   }
 
   static constexpr std::size_t kResumed = 3;
+  static constexpr int kMoreMoves = 3;  // times as many
+  static constexpr int kSure = 3;  // ends in the best maximum, after which no further search is made
+  static constexpr std::size_t kKept = 4;
   static constexpr double kImprecise = 0.01;  // of the margin: what may be left to gain where a maximum is handed on
 
   const Explored<F>& of_;
@@ -146,6 +197,7 @@ class Exploration {
   Agreement agreement_;
   std::vector<Ascent> best_;  // one, once there is one
   std::vector<Ascent> given_up_;
+  std::vector<End> ends_;  // the best first
   std::vector<Seen> seen_;
   int starts_ = 0, agreeing_ = 0;
 };

@@ -11,18 +11,12 @@ enum class Group { orthogonal, rotation, permutation, identity };
 // The numbers that decide when a search ends; stopping.h says how.
 struct ExplorationSettings {
   double tolerance = 1e-5;  // of the gradient while exploring: the distance is then known to about 1e-5
-  int hits = 4;             // starts that must end in the best maximum, out of `least` or more
-  int unanimous = 3;        // starts that are enough if all of them end there
-  int least = 8, most = 64;  // starts
-  int small_least = 24;      // for networks of few neurons, even if all agree
-  int moves = 60;           // on the best, where starts do not agree
   double agreement = 3e-4;  // relative difference of distances that count as one
-  double suggested = 0.67;  // share of starts from the correspondence of conditions; the others are random
+  double suggested = 0.875;  // share of starts from the correspondence of conditions; the others are random
   double plenty = 4e10;     // operations that a search may always take: about half a second
   double ample = 3e11;      // operations that the least number of starts may take, if they do not agree sooner
 
-  // A brief search: this many starts, and no moves.
-  void shorten(int starts) { hits = unanimous = least = most = starts, moves = 0; }
+  int brief = 0;            // starts of a brief search, without moves; 0: as many as it takes
 };
 
 struct Settings {

@@ -32,7 +32,7 @@ void check_in_group(const Values& t, int ny, int nx, Group group) {
 Settings brief(Group group, int pad_to = 0) {
   Settings s;
   s.group = group, s.pad_to = pad_to;
-  s.exploration.shorten(4);
+  s.exploration.brief = 4;
   return s;
 }
 

@@ -59,7 +59,7 @@ class MissingDependencyError(RepshapeError, ImportError):
 
 
 class SearchWarning(UserWarning):
-    """The best alignment of a pair was found once only, so a better one may exist."""
+    """Too few starts agree on the best alignment of a pair, so a better one may exist."""
 
 
 class DataWarning(UserWarning):

@@ -11,6 +11,7 @@
 //   4. whatever single precision leaves, in double precision (search/solve.h).
 // Transforms are transposed, as in stacked.h.
 #pragma once
+#include "problems/gaussian/blas_objective.h"
 #include "problems/gaussian/stacked.h"
 #include "search/ascent.h"
 #include "search/compact_memory.h"

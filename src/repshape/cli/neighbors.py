@@ -294,10 +294,7 @@ def _of_graph(graph: NeighborGraph, target: str | None) -> Found:
     lines = [graph.words()]
     doubtful = graph.settings["doubtful_pairs"]
     if doubtful:
-        lines.append(
-            f"The best alignment of {doubtful} solved pairs was found once only, so a better one "
-            "may exist."
-        )
+        lines.append(f"{doubtful} of the solved pairs may be longer than necessary.")
     summary = graph.summary()
     if target is None:
         lines += [graph.neighbors(row).words() for row in range(min(len(graph.of), LISTED))]

@@ -146,6 +146,14 @@ class RunOptions:
     polish: Annotated[
         bool, flag("Improve each alignment by starting from combinations of others.")
     ] = True
+    effort: Annotated[
+        str,
+        option(
+            "NAME",
+            "How each pair is searched: full (as a pair by itself) or brief (a few starts, which "
+            "may miss the optimum unless many networks are much alike).",
+        ),
+    ] = "full"
     workers: Workers = None
     memory: Memory = None
     shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None

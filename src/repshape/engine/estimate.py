@@ -40,8 +40,8 @@ IndexArray = npt.NDArray[np.intp]
 BUDGET_SECONDS = 20.0
 FEWEST_NETWORKS = 4
 MOST_NETWORKS = 16
-# With the polish, a pair takes about this many times its first search.
-POLISH_FACTOR = 3.0
+# With the polish, a pair takes at most about this many times its own search.
+POLISH_FACTOR = 1.3
 # Seconds to write a tile durably, with its alignments.
 SECONDS_PER_TILE = 0.02
 SEED = 0

@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from repshape._arrays import count
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
 from repshape.engine.growth import Form, StoreChangedError, discard_sources, open_store, relate
 from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
-from repshape.engine.polish import can_polish, keeps_transforms, polish_layers
+from repshape.engine.polish import can_polish, polish_layers
 from repshape.engine.sources import Sources
 from repshape.engine.store import Store, read_steadily, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
@@ -27,6 +26,7 @@ from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.sizes import sizes_of_networks
+from repshape.matrix.summary import doubt_words
 from repshape.metrics.base import ShapeMetric
 from repshape.store.identity import Identity, Permission, Relation
 from repshape.store.lease import is_held, pause
@@ -159,11 +159,13 @@ class Job:
             alignments=alignments,
             dimensions=self.sizes.dimensions,
             bounded=isinstance(metric, ShapeMetric),
-            effort=Effort.of(
-                metric, K, self.sizes.dimensions, polish=polish and keeps_transforms(metric)
-            ),
             sizes=self.known_sizes,
+            effort=self.effort(name),
         )
+
+    def effort(self, name: str) -> Effort:
+        """Return how the pairs of a matrix are searched, unless its store says otherwise."""
+        return Effort.of(self.metrics[name], self.sizes.dimensions, self.settings.effort)
 
     def identity(self, name: str) -> Identity:
         """Return what a store of a metric belongs to."""
@@ -269,7 +271,7 @@ def plan_run(job: Job) -> Run:
     for name, path in job.paths.items():
         order = job.labels
         if path is not None and path.exists():
-            relation = relate(path, job.identity(name), job.permission)
+            relation = relate(path, job.identity(name), job.effort(name), job.permission)
             if relation is Relation.SELECTION:
                 polish = can_polish(job.metrics[name]) and job.settings.polish
                 _wait_until_finished(path, polish, job.settings.wait)
@@ -315,7 +317,6 @@ def _wait_until_finished(path: Path, polish: bool, wait: float) -> None:
 
 
 def _is_finished(store: Store, polish: bool) -> bool:
-    polish = polish or store.effort.brief is not None
     return not store.missing() and not (polish and store.polished() is None)
 
 
@@ -327,12 +328,11 @@ def _release(opened: Mapping[str, TileStore]) -> None:
 
 
 def _warn_of_doubt(D: DistanceMatrix) -> None:
-    """Warn if the best alignment of some pairs was found once only, once for all of them."""
-    doubtful, total = D.n_doubtful, D.condensed().size
-    if doubtful:
+    """Warn if some pairs may be longer than necessary, once for all of them."""
+    words = doubt_words(D)
+    if words:
         warn_user(
-            f"The best alignment of {doubtful} of {count(total, 'pair')} was found once only, so "
-            "a better one may exist: see DistanceMatrix.agreement. A larger n_starts searches "
-            "longer.",
+            f"{words}: too few starts agree on their best alignments; see "
+            "DistanceMatrix.possible_excess. A larger n_starts searches longer.",
             SearchWarning,
         )

@@ -68,6 +68,7 @@ def pairwise(
     replace: Iterable[str] | None = None,
     remove: Iterable[str] | None = None,
     wait: float = 0.0,
+    effort: Literal["full", "brief"] = "full",
 ) -> DistanceMatrix:
     """Return the distances between all pairs of networks.
 
@@ -78,8 +79,8 @@ def pairwise(
 
     The parameters are in three groups. What to compare: ``networks``, ``metric``, ``name``,
     ``labels``, ``metadata``, ``match``, ``n_draws`` and ``random_state``. How to run: ``workers``,
-    ``engine``, ``scheduler``, ``memory``, ``shard``, ``polish`` and ``progress``. Where to keep the
-    result: ``store``, ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
+    ``engine``, ``scheduler``, ``memory``, ``shard``, ``effort``, ``polish`` and ``progress``. Where
+    to keep the result: ``store``, ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
 
     Parameters
     ----------
@@ -122,9 +123,16 @@ def pairwise(
         not polish: that is left to a last run without ``shard``.
     polish : bool
         Solve pairs again from compositions of the alignments of other pairs, until no triangle is
-        violated; see `repshape.engine.polish`. Done only if the distance is a metric. With eight
-        networks or more and ``n_starts="auto"``, each pair is then searched briefly at first, and
-        only pairs that are still doubtful after the compositions get the whole search.
+        violated; see `repshape.engine.polish`. Done only if the distance is a metric. No pair
+        becomes longer.
+    effort : {"full", "brief"}
+        How each pair is searched. ``"full"`` searches it as ``metric.distance`` does, in the space
+        of the largest network, so that no distance is longer than that of the pair alone; without
+        the polish it has the same bits. ``"brief"`` makes four starts and leaves the rest to the
+        polish. This is up to three times as fast for many networks that are much alike, and
+        misses the optimum of more pairs otherwise. It applies to metrics with ``n_starts="auto"``
+        whose group is orthogonal or rotation; others are always searched in full. A store can be
+        continued only with the effort that it was made with.
     progress : bool, optional
         Show a progress bar on stderr. By default only in a terminal or a notebook.
     store : path, optional
@@ -157,9 +165,8 @@ def pairwise(
     Warns
     -----
     SearchWarning
-        If the best alignment of some pairs was found once only, by one start or one composition,
-        and is not proven to be minimal; see `DistanceMatrix.agreement`. There is one warning for
-        the whole matrix.
+        If some pairs may be longer than necessary; see `DistanceMatrix.n_doubtful`. There is one
+        warning for the whole matrix.
     FewTrialsWarning
         If covariances are estimated from fewer than two trials per dimension, once for all
         networks.
@@ -188,6 +195,7 @@ def pairwise(
         scheduler=scheduler,
         tile=tile,
         wait=wait,
+        effort=effort,
     )
     changes = {"replace": replace, "remove": remove}
 

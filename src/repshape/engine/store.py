@@ -16,7 +16,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._native import PairResults
-from repshape.engine.chunks import array_forms, pack, places_in, plan_of, unpack, where
+from repshape.engine.chunks import (
+    array_forms,
+    pack,
+    places_in,
+    plan_of,
+    quantities_of,
+    unpack,
+    where,
+)
 from repshape.engine.effort import INHERITING_LAYER, Effort
 from repshape.engine.plan import Tile
 from repshape.engine.sources import EARLIER, Sources
@@ -182,9 +190,10 @@ class Store:
                 record[0, 0, 2 : 2 + len(packed)] = packed
                 record[0, 0, :2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 self._array(layer, "alignments").write(_place("alignments", tile), record)
-            block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
+            kept = len(quantities_of(self._header))
+            block = np.full((kept + 1, len(tile.rows), len(tile.columns)), np.nan)
             i, j = places_in(tile)
-            block[:-1, i, j] = numbers_of(found)
+            block[:-1, i, j] = numbers_of(found)[:kept]
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
             self._array(layer, "tiles").write(_place("tiles", tile), block)
 
@@ -198,8 +207,10 @@ class Store:
         return self._sources.known(pairs, polished=polished)
 
     def numbers(self, layer: int, tile: Tile) -> FloatArray:
-        """Return the numbers of a finished tile, shape (6, rows, columns)."""
-        return np.asarray(self._read(layer, "tiles", tile)[:-1])
+        """Return the numbers of a finished tile, shape (7, rows, columns)."""
+        kept = self._read(layer, "tiles", tile)[:-1]
+        unknown = [(0, len(QUANTITIES) - len(kept)), (0, 0), (0, 0)]
+        return np.pad(kept, unknown, constant_values=np.nan)
 
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer, NaN where they are not computed yet."""
@@ -333,7 +344,7 @@ def read_steadily(path: Path, read: Callable[[Store], T]) -> T:
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     """Return the matrix of a store as far as it is computed, polished if it was.
 
-    Warns if every pair is computed, but only from the brief search that comes before the polish.
+    Warns if every pair is computed, but only from a brief search that the polish is to complete.
     """
     D, unfinished = read_steadily(Path(path), _read_all)
     if unfinished:
@@ -354,4 +365,5 @@ def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
         )
     identity = store.identity
     D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)
-    return D, D.complete and store.effort.brief is not None and store.polished() is None
+    waits = store.keeps and store.effort.brief is not None and store.polished() is None
+    return D, D.complete and waits

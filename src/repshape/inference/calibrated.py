@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from repshape._parallel import run_all
 from repshape.errors import FewTrialsWarning, InputError, warn_user
 from repshape.inference import halves
-from repshape.inference.divisions import divide_in_halves, divide_in_quarters
+from repshape.inference.divisions import Division, divide_in_halves, divide_in_quarters
 from repshape.inference.estimates import (
     Interval,
     IntervalRule,
@@ -79,19 +79,45 @@ def plan_parts(terms: Terms, settings: Settings) -> NestedPlan:
             f"The 'n_groups' parameter must be at least {FEWEST_GROUPS} for method={METHOD!r}. "
             f"Got {settings.n_groups} instead."
         )
-    rng = np.random.default_rng(settings.random_state)
     n_groups = min(settings.n_groups, fewest // TRIALS_PER_GROUP) // 4 * 4
     if n_groups >= FEWEST_GROUPS:
-        divisions = divide_in_quarters(n_groups, rng)
-    else:
-        n_groups = min(FEWEST_GROUPS, fewest) // 2 * 2
-        divisions = divide_in_halves(n_groups, rng)
+        plan = _divided(terms, counts, n_groups, divide_in_quarters, settings.random_state)
+        if _quarters_suffice(plan):
+            return plan
+    n_groups = min(FEWEST_GROUPS, fewest) // 2 * 2
+    return _divided(terms, counts, n_groups, divide_in_halves, settings.random_state)
+
+
+def _divided(
+    terms: Terms,
+    counts: npt.NDArray[np.intp],
+    n_groups: int,
+    divide: Callable[[int, np.random.Generator], list[Division]],
+    seed: int,
+) -> NestedPlan:
     # Each network has its own seed, so its groups do not depend on how many networks there are.
     groups = [
-        divide_trials(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
+        divide_trials(network, counts, n_groups, np.random.default_rng([seed, k]))
         for k, network in enumerate(terms.networks)
     ]
-    return NestedPlan(terms, groups, divisions)
+    return NestedPlan(terms, groups, divide(n_groups, np.random.default_rng(seed)))
+
+
+def _quarters_suffice(plan: NestedPlan) -> bool:
+    """Return whether all metrics accept the smallest quarter without one of its groups.
+
+    PCA and some covariances need more trials than others. The last group has the fewest.
+    """
+    quarter = next(side for side in plan.divisions[0].sides if plan.n_groups - 1 in side)
+    metrics = {
+        (id(term.metric), k): term.metric for term in plan.terms.terms for k in (term.x, term.y)
+    }
+    try:
+        for (_, k), metric in metrics.items():
+            metric._prepare_checked(plan.part(k, quarter, quarter[0]))
+    except InputError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)

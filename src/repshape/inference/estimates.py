@@ -25,7 +25,7 @@ from repshape.metrics.base import signed_root
 FloatArray = npt.NDArray[np.float64]
 
 # If the principal components of two halves of the trials overlap by less, errors of distances are
-# far from linear in the noise, and intervals are made wider.
+# far from linear in the noise, and intervals of matched halves are made wider.
 CLEAR_OVERLAP = 0.9
 SOURCES = ("trials", "conditions", "both")
 # The options that belong to each method.
@@ -200,7 +200,7 @@ def hull(rule: IntervalRule, found: Sequence[Moments]) -> Interval:
 
     >>> two = [Moments(np.array([d]), np.eye(1), 1.0) for d in (4.0, 9.0)]
     >>> value, (low, high), _ = hull(distance_interval, two)
-    >>> value, low**2, high**2
+    >>> value, round(low**2, 9), round(high**2, 9)
     (2.0, 3.0, 10.0)
     """
     every = [rule(one) for one in found]

@@ -112,6 +112,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
     """
 
     title = "Covariance"
+    takes_a_start = True
     full_title = "Shape distance with another ground metric"
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
@@ -176,14 +177,21 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
                 "covariance='ledoit-wolf', or ground='root-frobenius'."
             )
 
-    def _solve_pair(self, x: PreparedCovariances, y: PreparedCovariances) -> Solution:
+    def _solve_pair(
+        self,
+        x: PreparedCovariances,
+        y: PreparedCovariances,
+        starts: FloatArray | None = None,
+    ) -> Solution:
         self._check_sizes(x, y)
         self._check_ratios(x, y)
         pair = OrderedPair(x, y)
         first, second = pair.first, pair.second
-        runs = [self._solve(first, second, T) for T in self._starts(first, second)]
+        given = self._starts(first, second) if starts is None else map(pair.inward, starts)
         found = best_of(
-            runs, lambda run: self._total(*self._parts(first, second, run.transform)) ** 2, self.tol
+            [self._solve(first, second, T) for T in given],
+            lambda run: self._total(*self._parts(first, second, run.transform)) ** 2,
+            self.tol,
         )
         best = found.best
         means, noise = self._parts(first, second, best.transform)

@@ -104,6 +104,7 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
     """
 
     takes_starts = True
+    takes_a_start = True
     pad_to: int | None = field(default=None, kw_only=True)
 
     @abstractmethod

@@ -229,7 +229,7 @@ class ProcessShapeMetric(PositionShapeMetric):
     the same moments. There is no such bound for the causal distance (Gunasingam and Wong, 2026).
 
     The plug-in distance is biased upward by noise, most of all in the causal mode. In every mode,
-    ``repshape.inference.distance`` corrects it by matched halves.
+    ``repshape.inference.distance`` corrects it.
 
     References
     ----------

@@ -18,6 +18,7 @@ from repshape.io.cohort import Cohort
 from repshape.io.importing import SUFFIXES, read_network
 from repshape.io.zarr import read_attributes
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.summary import doubt_words, largest_excess
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
 from repshape.responses.windows import window_words
@@ -128,6 +129,7 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
         "missing_pairs": D.n_missing,
         "unconverged_pairs": D.n_unconverged,
         "doubtful_pairs": D.n_doubtful,
+        "possible_excess": largest_excess(D),
         "median_agreement": _median_agreement(D),
         "smallest": float(known.min()) if known.size else None,
         "largest": float(known.max()) if known.size else None,
@@ -158,12 +160,12 @@ def search_words(D: DistanceMatrix) -> str:
     if composed:
         words += f"; that of {count(composed, 'pair')} was composed from alignments of others"
     if D.n_doubtful:
-        return f"{words}; that of {count(D.n_doubtful, 'pair')} was found once only"
+        return f"{words}; {doubt_words(D)}"
     single = n_single_of_few(D)
     if single:
         found = f"that of {count(single, 'pair')} was found by one start"
         return f"{words}; {found} of fewer than {TELLING_STARTS}"
-    return f"{words}; all were found more than once, or are proven"
+    return words
 
 
 def n_single_of_few(D: DistanceMatrix) -> int:

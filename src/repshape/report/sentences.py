@@ -9,6 +9,7 @@ from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.factors import LEVEL, NOUNS, Factor
 from repshape.inference.groups import holm
 from repshape.inference.subspaces import STABLE_OVERLAP
+from repshape.matrix.summary import doubt_words
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (
     COUNTS_MATTER,
@@ -83,7 +84,7 @@ def _group_words(evidence: Evidence) -> str:
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
-        words += "; their spread differs too, which may be all that differs"
+        words += "; they differ in spread, and their centres may not differ"
     for one in evidence.factors:
         if one.name != "gain":  # of which the norms speak above
             words += _factor_words(one)
@@ -213,7 +214,7 @@ def _certainty(source: Source, quality: Quality) -> str:
     if D.n_unconverged:
         problems.append(f"the solver stopped early for {D.n_unconverged} of {total}")
     if D.n_doubtful:
-        problems.append(f"the best alignment was found only once for {D.n_doubtful} of {total}")
+        problems.append(doubt_words(D))
     found = quality.triangles
     if found is not None and found.count:
         share = share_words(found.count / found.n_inequalities)
