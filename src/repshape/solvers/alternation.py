@@ -26,8 +26,8 @@ DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 COARSE = 1e-5
 # Norms of the random matrices that perturb the best transform, in units of its own.
 MOVE_SIZES = (0.5, 1.0, 2.0, 4.0)
-# An alternation is abandoned if it would not reach the best even if its last gain were repeated so
-# many times, after so many steps.
+# From STEPS_BEFORE_JUDGEMENT steps on, an alternation is abandoned if it would not reach the best
+# even if its last gain were repeated HOPE times.
 HOPE, STEPS_BEFORE_JUDGEMENT = 20.0, 4
 
 
