@@ -90,4 +90,4 @@ def test_demo_compares_live_and_stored_distances(package: pd.DataFrame, tmp_path
     assert demo.summary()["networks"] == 18
     assert "8 trained autoencoders" in demo.words()
     page = save_vae_demo(demo, tmp_path, progress=False)
-    assert "computed beforehand" in page.read_text(encoding="utf-8")
+    assert "with six objectives</h1>" in page.read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from repshape.report.write import write_report
 
 # The networks that are compared live: of these many seeds, at the lowest and highest strength.
 LIVE_SEEDS = 2
-TITLE = "Autoencoders trained on sprites: distances computed beforehand (python -m experiments.vae)"
+TITLE = "Autoencoders trained on sprites with six objectives"
 
 
 @dataclass(frozen=True, eq=False)

@@ -270,9 +270,14 @@ def _pairs(view: PairViews) -> dict[str, Any]:
     """
     i, j = np.triu_indices(view.means.shape[-1])
     covariances = view.covariances[..., i, j]
+    # Before alignment, a network has the plane of the other, unless their coordinates differ.
+    own = np.array_equal(view.planes_before, view.planes[view.index[:, 0]])
     sizes = [np.abs(view.means), np.sqrt(np.abs(covariances)), np.abs(view.planes[:, -1])]
     unit = max(float(one.max(initial=0.0)) for one in sizes) or 1.0
     scale = np.append(np.ones(view.means.shape[-1]), 1.0 / unit)[:, None]
+    parts = view.parts[:, [0, 2, 3]]  # without the lower bound, which the table has
+    longest = float(parts[:, 0].max(initial=0.0)) or 1.0
+    shares = parts / np.array([longest, longest, longest]) / np.array([1.0, longest, longest])
     return {
         "note": view.note,
         "conditions": list(view.conditions),
@@ -282,9 +287,10 @@ def _pairs(view: PairViews) -> dict[str, Any]:
         "means": _packed(view.means / unit, "f4"),
         "covariances": _packed(covariances / unit / unit, "f4"),
         "planes": _packed(view.planes * scale, "f4"),
-        "before": _packed(view.planes_before * scale, "f4"),
+        "before": None if own else _packed(view.planes_before * scale, "f4"),
         "after": _packed(view.planes_after * scale, "f4"),
-        "parts": _packed(view.parts, "f8"),
+        "longest": longest,
+        "parts": _packed(shares, "f4"),
     }
 
 

@@ -7,7 +7,7 @@ const TURN = 900; // duration of the animation from before to after alignment, i
 function drawings(matrix) {
   const { pairs } = matrix;
   if (!pairs.ready) {
-    for (const key of ['index', 'means', 'covariances', 'planes', 'before', 'after', 'parts']) pairs[key] = unpack(pairs[key]);
+    for (const key of ['index', 'means', 'covariances', 'planes', 'before', 'after', 'parts']) pairs[key] = pairs[key] && unpack(pairs[key]);
     pairs.at = new Map();
     for (let p = 0; p < pairs.index.length / 2; p++) pairs.at.set(pairs.index[2 * p] * K + pairs.index[2 * p + 1], p);
     pairs.ready = true;
@@ -87,7 +87,9 @@ function drawing(matrix, i, j, share = 1) {
   if (p === undefined) return null;
   const size = 2 * (pairs.width + 1);
   const of = (planes, k) => planes.subarray(k * size, (k + 1) * size);
-  const [before, after] = [of(pairs.before, p), of(pairs.after, p)];
+  const before = pairs.before ? of(pairs.before, p) : of(pairs.planes, x);
+  const after = of(pairs.after, p);
+  const [far, means, covariances] = pairs.parts.subarray(3 * p, 3 * p + 3);
   return {
     x,
     y,
@@ -95,7 +97,7 @@ function drawing(matrix, i, j, share = 1) {
     before: projected(pairs, y, before),
     after: projected(pairs, y, after),
     now: projected(pairs, y, between(before, after, share, pairs.width)),
-    parts: pairs.parts.subarray(4 * p, 4 * p + 4),
+    parts: [far * pairs.longest, NaN, means * pairs.longest ** 2, covariances * pairs.longest ** 2],
   };
 }
 
@@ -279,7 +281,7 @@ function showPair() {
   $('pair-note').textContent = pairNote(pair, shown, matrix);
   picture.shown = shown;
   $('pair-figure').hidden = !shown;
-  document.querySelector('[data-saves="pair"]').hidden = !shown;
+  $('pair-options').hidden = !shown;
   if (shown) {
     const width = picture.canvas.parentElement.clientWidth;
     if (width <= 0) return; // the drawer is closed
