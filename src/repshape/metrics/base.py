@@ -97,10 +97,10 @@ class Alignment:
 
     @property
     def doubtful(self) -> bool:
-        """True if only one of at least eight starts reached the best optimum and it is not proven.
+        """True if at most two of at least eight starts reached the best optimum, without proof.
 
-        One of fewer starts says little. The default search makes fewer if the first ones agree,
-        and for the largest pairs.
+        Few of fewer starts say little: the default search makes fewer if the first ones agree, and
+        for the largest pairs. A best optimum less than half as long as all others is not doubtful.
         """
         found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
         return bool(is_doubtful(*found, gap=self.gap))
@@ -109,7 +109,8 @@ class Alignment:
     def possible_excess(self) -> float:
         """By about what share the distance may be longer than necessary; 0 unless `doubtful`.
 
-        It is the `gap` between the best and the second-best optimum, NaN if that is not known.
+        It is five times the `gap` between the best and the second-best optimum, NaN if that is not
+        known.
         """
         found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
         return float(possible_excess(*found, gap=self.gap))
@@ -274,8 +275,8 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
         """Return the best alignment of ``y`` to ``x``.
 
-        Warns with a `repshape.errors.SearchWarning` if only one of eight starts or more found it,
-        and it is not proven to be the best; and with a `repshape.errors.FewTrialsWarning` if
+        Warns with a `repshape.errors.SearchWarning` if at most two of eight starts or more found
+        it, and it is not proven to be the best; and with a `repshape.errors.FewTrialsWarning` if
         covariances are estimated from fewer than two trials per dimension.
         """
         self._validate_parameters()
@@ -286,8 +287,9 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         found = self._align_prepared(first, second)
         if found.doubtful:
             warnings.warn(
-                "The best alignment was found by one start only, so a better one may exist: see "
-                "Alignment.agreement. A larger n_starts searches longer.",
+                f"The best alignment was found by {count(found.n_agreeing, 'start')} of "
+                f"{found.n_starts} only, so a better one may exist: see Alignment.agreement. A "
+                "larger n_starts searches longer.",
                 SearchWarning,
                 stacklevel=2,
             )
