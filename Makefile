@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | lint | docs | docs-version | dist | bench | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,13 +7,15 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick lint docs docs-version dist bench native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
 	@echo "make gallery the pictures of docs/gallery.md and of the README"
 	@echo "make test    every test, with warnings as errors"
 	@echo "make quick   the tests that every wheel passes before it is published, in a minute"
+	@echo "make nightly slow tests of rare paths"
+	@echo "make coverage  the tests, with the share of lines that they reach"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
 	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
@@ -34,10 +36,15 @@ $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
+# What the quick tests need, which includes the above.
+$(VENV)/.installed-test: $(BUILD_INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
 # What a developer needs, which includes the above.
 $(VENV)/.installed-dev: $(BUILD_INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $(VENV)/.installed $@
+	@touch $(VENV)/.installed $(VENV)/.installed-test $@
 
 demo: $(VENV)/.installed
 	$(BIN)/repshape demo --out demo-output
@@ -51,10 +58,22 @@ gallery: $(VENV)/.installed
 # each, since threads that wait for each other on busy cores would take most of the time.
 test: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -q -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
+	  $(BIN)/python -m pytest -q -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --durations=10 $(PYTEST_OPTIONS)
 
-quick: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q @tests/quick.txt
+# Without PyTorch, documentation and browser. The tests of the native code, the metrics and the files on disk.
+quick: $(VENV)/.installed-test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile @tests/quick.txt
+
+# Slow tests of rare paths, and the share of lines that the other tests reach.
+nightly: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadfile -m nightly
+
+coverage: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  $(BIN)/python -m coverage run --source=src/repshape -m pytest -q
+	$(BIN)/python -m coverage report --skip-covered --show-missing
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .

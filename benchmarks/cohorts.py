@@ -1,6 +1,7 @@
 """Whole cohorts of relatives: processor time of a pair, and distances above the best known.
 
     python -m benchmarks.cohorts [--sizes 16 48] [--alphas 0 0.5 1] [--sample 24] [--other PYTHON]
+    python -m benchmarks.cohorts pairs  # matrices against their pairs: benchmarks.cohort_pairs
 
 PYTHON is an interpreter with another version of repshape, which is measured in turn. The best known
 distance of a pair is the smallest of all runs, and of 100 restarts for a sample of pairs. Saves
@@ -139,6 +140,11 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["pairs"]:
+        from benchmarks import cohort_pairs  # not there for the other interpreter
+
+        cohort_pairs.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[16, 48])
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.0, 0.5, 1.0])

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import repshape as rs
-from repshape.datasets.findings import quadratic_r2
+from repshape.demo.findings import quadratic_r2
 
 TRIALS = (20, 50, 200)
 

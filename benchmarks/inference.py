@@ -26,7 +26,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks import inference_v1, workloads
+from benchmarks import inference_v1, intervals, workloads
 from benchmarks.inference_models import NETWORK_CELLS, Model, clouds, groups_of_networks
 from benchmarks.inference_tables import load, save, write_tables
 
@@ -38,6 +38,7 @@ PARTS = (
     "networks",
     "neighbors",
     "intervals",
+    "methods",
     "floors",
     "macaque",
     "tables",
@@ -48,6 +49,8 @@ SAVE_SECONDS = 20.0
 TOLERANCE = 1e-6
 TRUTH_STARTS = 64
 PERMUTATIONS = 999
+# Simulations of an interval cell before the next cell gets its turn.
+BATCH = 5
 
 
 def metric_of(alpha: float, components: int | None, **options: Any) -> rs.GaussianShapeMetric:
@@ -203,6 +206,17 @@ def simulate(part: str, name: str, one: Callable[[int], list[float]], target: in
             print(f"{key}: {len(rows)} of {target}", flush=True)
 
 
+def run_intervals(target: int) -> None:
+    """Simulate the default intervals, some of every cell at a time: all have about as many."""
+    jobs = list(intervals.jobs())
+    for key, truth, _ in jobs:
+        if f"truth of {key}" not in load(RESULTS):
+            save(RESULTS, f"truth of {key}", float(f"{truth():.6g}"))
+    for count in range(BATCH, target + BATCH, BATCH):
+        for key, _, one in jobs:
+            simulate(*key.split(": ", 1), one, min(count, target))
+
+
 def run(parts: list[str], target: int) -> None:
     """Run the simulations of some parts."""
     if "groups" in parts:
@@ -221,6 +235,8 @@ def run(parts: list[str], target: int) -> None:
         for name in POWER_CELLS:
             simulate("power", name, lambda k, name=name: equality_cell(name, True, k), target)
     if "intervals" in parts:
+        run_intervals(target)
+    if "methods" in parts:
         for name in INTERVAL_CELLS:
             save(RESULTS, f"truth: {name}", true_squared(name))
             for method in INTERVAL_METHODS:

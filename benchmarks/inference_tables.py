@@ -11,8 +11,14 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from benchmarks import inference_v1
+from benchmarks.interval_cells import CONFIRM
+from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
+from benchmarks.intervals import COMPARISONS, OTHERS
 
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
+GUIDE = DOCS.parent.parent / "inference.md"
+CELL_KEYS = ["calibrated: README", *(f"calibrated: {cell.name}" for cell in CONFIRM)]
+OTHER_KEYS = [f"calibrated {one.name}" for one in (*OTHERS, *COMPARISONS)]
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999
@@ -42,12 +48,16 @@ def write_tables(results: dict[str, Any]) -> None:
         ("groups", group_table(results)),
         ("networks", network_table(results)),
         ("neighbors", neighbor_table(results)),
-        ("intervals", interval_table(results)),
+        ("intervals", markdown(CELL_HEAD, cell_table(results, CELL_KEYS))),
+        ("comparisons", markdown(CELL_HEAD, cell_table(results, OTHER_KEYS))),
+        ("coverage", markdown(POOL_HEAD, pooled_table(results))),
+        ("methods", interval_table(results)),
         ("floors", floor_table(results)),
         ("macaque", inference_v1.tables(results)),
     ):
         if table.count("\n") > 1:
             replace_table(name, table)
+            replace_table(name, table, GUIDE)
 
 
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:

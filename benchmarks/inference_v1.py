@@ -16,7 +16,6 @@ CATEGORIES = ("natural", "synthetic")
 ALPHAS = {"d_0": 0.0, "d_2": 2.0}
 # All nine populations have at least 6 units; six of them have at least 16.
 COMPONENTS = (6, 16)
-GROUPS = 6
 SPLITS = 4
 LEVEL = 0.9
 COLUMNS = ("estimate", "low", "high", "plug_in", "floor")
@@ -24,15 +23,19 @@ COLUMNS = ("estimate", "low", "high", "plug_in", "floor")
 Matrices = dict[str, Any]  # the labels, and a list over pairs for each of the columns
 
 
-def keys() -> dict[str, tuple[int, str, str]]:
+# What the results are called: by matched halves (release 0.2) and by the calibrated method.
+HALVES, CALIBRATED = "macaque", "macaque calibrated"
+
+
+def keys(prefix: str) -> dict[str, tuple[int, str, str]]:
     """The name of each matrix of the study, by components, category and distance."""
     cells = product(COMPONENTS, CATEGORIES, ALPHAS)
-    return {f"macaque: {k} components, {c}, {d}": (k, c, d) for k, c, d in cells}
+    return {f"{prefix}: {k} components, {c}, {d}": (k, c, d) for k, c, d in cells}
 
 
 def study(known: dict[str, Any], keep: Callable[[str, Matrices], None]) -> None:
     """Estimate the matrices that are not known yet, and keep each of them."""
-    for key, cell in keys().items():
+    for key, cell in keys(CALIBRATED).items():
         if key not in known:
             keep(key, estimates(*cell))
             print(key, flush=True)
@@ -42,28 +45,45 @@ def estimates(components: int, category: str, distance: str) -> Matrices:
     phi = rs.Preprocess(n_components=components)
     metric = rs.GaussianShapeMetric(ALPHAS[distance], preprocess=phi, tol=1e-5, max_iter=200)
     populations = workloads.macaque_populations(category, components)
-    found = rs.inference.matrix(populations, metric, n_groups=GROUPS, n_splits=SPLITS, level=LEVEL)
+    found = rs.inference.matrix(populations, metric, n_splits=SPLITS, level=LEVEL)
     frame = found.to_frame()
     numbers = {name: [float(f"{v:.6g}") for v in frame[name]] for name in COLUMNS}
     return {"labels": list(found.matrix.labels), "overlap": found.overlap, **numbers}
 
 
 def tables(results: dict[str, Any]) -> str:
-    """The tables of the study, or nothing unless it is complete."""
-    if not all(key in results for key in keys()):
+    """The tables of the study, by the newest method for which it is complete, or nothing."""
+    old, new = (
+        {cell: results[key] for key, cell in keys(prefix).items() if key in results}
+        for prefix in (HALVES, CALIBRATED)
+    )
+    complete = [found for found in (new, old) if len(found) == len(keys(HALVES))]
+    if not complete:
         return ""
-    found = {cell: results[key] for key, cell in keys().items()}
-    return f"{distance_table(found)}\n\n{comparison_table(found)}"
+    return f"{distance_table(old, new)}\n\n{comparison_table(complete[0])}"
 
 
-def distance_table(found: dict[tuple[int, str, str], Matrices]) -> str:
-    head = "| components | images | distance | pairs | plug-in | floor | corrected | above 0 |"
-    lines = [head, "|" + "---|" * 8]
-    for cell, one in found.items():
-        cells = [*cell, len(one["low"])]
-        cells += [f"{np.median(one[name]):.2f}" for name in ("plug_in", "floor", "estimate")]
-        cells += [int(np.sum(np.array(one["low"]) > 0))]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+def distance_table(
+    old: dict[tuple[int, str, str], Matrices], new: dict[tuple[int, str, str], Matrices]
+) -> str:
+    """Medians over pairs, by both methods side by side."""
+    head = "| components | images | distance | pairs | plug-in | floor | halves | above 0 | "
+    head += "calibrated | above 0 | calibrated above the interval of halves |"
+    lines = [head, "|" + "---|" * 11]
+    for cell in keys(HALVES).values():
+        known = [found.get(cell) for found in (old, new)]
+        first = next(one for one in known if one is not None)
+        cells = [*cell, len(first["low"])]
+        cells += [f"{np.median(first[name]):.2f}" for name in ("plug_in", "floor")]
+        for one in known:
+            if one is None:
+                cells += ["", ""]
+                continue
+            cells += [f"{np.median(one['estimate']):.2f}", int(np.sum(np.array(one["low"]) > 0))]
+        if None not in known:
+            gap = np.array(known[1]["estimate"]) > np.array(known[0]["high"])
+            cells.append(f"{int(gap.sum())} of {len(gap)}")
+        lines.append("| " + " | ".join(map(str, [*cells, ""][:11])) + " |")
     return "\n".join(lines)
 
 

@@ -61,6 +61,7 @@ UPWARD = {
     ("repshape.matrix.distances", "repshape.io.matrices"),  # DistanceMatrix.save and load
     ("repshape.matrix.distances", "repshape.engine.store"),  # DistanceMatrix.load of a store
     ("repshape.matrix.distances", "repshape.plots.matrix"),  # DistanceMatrix.plot
+    ("repshape.matrix.summary", "repshape.inference.factors"),  # DistanceMatrix.summary
     ("repshape.analysis.embedding", "repshape.plots.embedding"),  # Embedding.plot
 }
 # Modules that are run as scripts, and use the package as a user does: through its root.

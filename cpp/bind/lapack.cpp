@@ -27,10 +27,12 @@ void bind_lapack() {
   take(la.dtrsm, blas, "dtrsm");
   take(la.dpotrf, lapack, "dpotrf");
   take(la.sgemm, blas, "sgemm");
+  take(la.sgemv, blas, "sgemv");
   take(la.ssyrk, blas, "ssyrk");
   take(la.strsm, blas, "strsm");
   take(la.spotrf, lapack, "spotrf");
   take(la.dgesv, lapack, "dgesv");
   take(la.dsyevd, lapack, "dsyevd");
+  take(la.ssyevd, lapack, "ssyevd");
   take(la.dgesdd, lapack, "dgesdd");
 }

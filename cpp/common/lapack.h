@@ -12,6 +12,8 @@ struct Lapack {
                 const double*, const int*, double*, const int*) = nullptr;
   void (*sgemm)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
                 const float*, const int*, const float*, float*, const int*) = nullptr;
+  void (*sgemv)(const char*, const int*, const int*, const float*, const float*, const int*, const float*, const int*,
+                const float*, float*, const int*) = nullptr;
   void (*ssyrk)(const char*, const char*, const int*, const int*, const float*, const float*, const int*,
                 const float*, float*, const int*) = nullptr;
   void (*strsm)(const char*, const char*, const char*, const char*, const int*, const int*, const float*,
@@ -20,6 +22,8 @@ struct Lapack {
   void (*dpotrf)(const char*, const int*, double*, const int*, int*) = nullptr;
   void (*dgesv)(const int*, const int*, double*, const int*, int*, double*, const int*, int*) = nullptr;
   void (*dsyevd)(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
+                 const int*, int*) = nullptr;
+  void (*ssyevd)(const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*,
                  const int*, int*) = nullptr;
   void (*dgesdd)(const char*, const int*, const int*, double*, const int*, double*, double*, const int*,
                  double*, const int*, double*, const int*, int*, int*) = nullptr;

@@ -59,6 +59,13 @@ struct PlaneResult {
   int evaluations = 0;
 };
 
+// What the ascent of wide layers finds.
+struct Climbed {
+  Matrix transform;  // n x k
+  int iterations = 0;
+  bool settled = false;  // whether more gradients in the same precision would change little
+};
+
 // What most problems do without.
 template <class F>
 struct ProblemDefaults {
@@ -76,6 +83,10 @@ struct ProblemDefaults {
   // An ascent over fewer unknowns than a transform has, from a start (n x n) to a transform (n x k).
   bool wide() const { return false; }
   Matrix climb_wide(const AscentSettings&, const Matrix&, int, int&) const { return {}; }
+  // An ascent in single precision from a start (n x n), or by annealing from the means, which is given up where it
+  // promises nothing as high as a floor.
+  bool layered() const { return false; }
+  Climbed climb_layer(const AscentSettings&, const Matrix&, bool, int, double) const { return {}; }
   // Replaces an injection by the best of all, if there are few enough; see PermutationSearch.
   bool prove(const F&, const F&, int, Matrix&, double&) const { return false; }
 };

@@ -94,7 +94,8 @@ class PairSearch {
   }
 
   void search_rotations() {
-    wide_ = !special() && p_.wide();
+    layered_ = p_.layered();
+    wide_ = layered_ || (!special() && p_.wide());
     rough_.single = F::kSingle;
     std::vector<Ascent> runs;
     if (s_.explore && given_.empty() && !wide_ && !p_.linear())
@@ -123,7 +124,14 @@ class PairSearch {
     }
     out_.starts = int(runs.size());
     if (!given_.empty() && !wide_ && Problem::kConvex) return {improve(runs)};
-    for (Ascent& run : runs) ascend(run);
+    double best = -INFINITY;
+    for (Ascent& run : runs) {
+      if (layered_)
+        climb_layer(run, given_.empty() && &run == &runs[0], best);
+      else
+        ascend(run);
+      best = std::max(best, run.value());
+    }
     count_agreeing(runs);
     if (!given_.empty() && !Problem::kConvex) out_.agreeing = 0;
     return runs;
@@ -179,6 +187,26 @@ class PairSearch {
     run.refresh();
     run.look(whole_);
     if (converged) run.settle();
+  }
+
+  // Wide layers: to a maximum in single precision, and on in double precision only if the distance is too short for it.
+  // Given up where it cannot reach `best`. Never ends lower than it begins.
+  void climb_layer(Ascent& run, bool annealed, double best) const {
+    const double floor = best - margin_of(s_.exploration, p_.total - best, p_.scale);
+    const Climbed found = p_.climb_layer(ascent_, run.transform(), annealed, s_.max_iterations, floor);
+    Ascent begun = run;
+    run = Ascent(ascent_, oracle_.completed(found.transform));
+    run.count(found.iterations - 1);  // the last gradient is evaluated again
+    run.look(whole_);
+    if (found.settled && 2 * kLayerTolerance * (p_.total - run.value()) > kSinglePrecision * p_.scale)
+      run.settle();
+    else if (found.settled)
+      run.run(whole_, s_.max_iterations);
+    if (annealed) return;
+    begun.look(whole_);
+    if (begun.value() <= run.value()) return;
+    if (run.converged()) begun.settle();
+    run = begun;
   }
 
   // To a maximum: mostly in single precision, then in double; wide pairs have their own ascent.
@@ -290,6 +318,7 @@ class PairSearch {
   static constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
   static constexpr int kMemoryOfMany = 80;          // steps: that many cost little beside such a gradient
   static constexpr double kSinglePrecision = 2e-7;  // of the objective
+  static constexpr double kLayerTolerance = 1e-5;   // of the distance: what single precision must resolve
   static constexpr double kRounding = 1e-14;        // of the objective
   static constexpr double kProjection = 1e-6;       // change of a projection when it is squared
   static constexpr double kCopies = 1e-6;           // squared distance, as a share of the squared norms
@@ -302,7 +331,7 @@ class PairSearch {
   F whole_, rough_;  // in double precision; the same in single precision if that is faster
   Oracle oracle_;
   AscentSettings ascent_;
-  bool wide_ = false;
+  bool wide_ = false, layered_ = false;
   Solution out_;
 };
 

@@ -11,6 +11,7 @@ int main() {
   repshape::tests::use_plain_lapack();
   repshape::tests::test_parts();
   repshape::tests::test_gaussian();
+  repshape::tests::test_layers();
   repshape::tests::test_energy();
   repshape::tests::test_solvers();
   std::printf("%ld numbers compared, instruction set %s\n", repshape::tests::checked, repshape::instruction_set());

@@ -22,6 +22,18 @@ void gemm_loops(const char* ta, const char* tb, const int* m, const int* n, cons
     }
 }
 
+// y = alpha op(a) x + beta y, with unit strides.
+template <class T>
+void gemv_loops(const char* op, const int* m, const int* n, const T* alpha, const T* a, const int* lda, const T* x,
+                const int*, const T* beta, T* y, const int*) {
+  const bool turned = *op == 'T';
+  for (int i = 0; i < (turned ? *n : *m); ++i) {
+    T sum = 0;
+    for (int p = 0; p < (turned ? *m : *n); ++p) sum += (turned ? a[p + i * *lda] : a[i + p * *lda]) * x[p];
+    y[i] = *alpha * sum + (*beta == 0 ? 0 : *beta * y[i]);
+  }
+}
+
 // The lower triangle of a' a ("L", "T").
 template <class T>
 void syrk_loops(const char*, const char*, const int* n, const int* k, const T* alpha, const T* a, const int* lda,
@@ -177,8 +189,9 @@ inline void gesdd_loops(const char*, const int* m, const int* n, double* a, cons
 }
 
 // Eigenvectors of a symmetric matrix, ascending ("V", "L"), by Jacobi rotations of both sides.
-inline void syevd_loops(const char*, const char*, const int* size, double* a, const int* lda, double* values,
-                        double* work, const int* lwork, int* iwork, const int*, int* info) {
+template <class T>
+void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda, T* values, T* work,
+                 const int* lwork, int* iwork, const int*, int* info) {
   *info = 0;
   if (*lwork == -1) return void((*work = 1, *iwork = 1));
   const int n = *size;
@@ -206,8 +219,8 @@ inline void syevd_loops(const char*, const char*, const int* size, double* a, co
   for (int j = 0; j < n; ++j) order.emplace_back(s[j + j * n], j);
   std::sort(order.begin(), order.end());
   for (int j = 0; j < n; ++j) {
-    values[j] = order[j].first;
-    for (int i = 0; i < n; ++i) a[i + j * *lda] = v[i + order[j].second * n];
+    values[j] = T(order[j].first);
+    for (int i = 0; i < n; ++i) a[i + j * *lda] = T(v[i + order[j].second * n]);
   }
 }
 
@@ -217,7 +230,9 @@ inline void use_plain_lapack() {
   la.dsyrk = syrk_loops<double>, la.ssyrk = syrk_loops<float>;
   la.dtrsm = trsm_loops<double>, la.strsm = trsm_loops<float>;
   la.dpotrf = potrf_loops<double>, la.spotrf = potrf_loops<float>;
-  la.dgesv = gesv_loops, la.dsyevd = syevd_loops, la.dgesdd = gesdd_loops;
+  la.sgemv = gemv_loops<float>;
+  la.dsyevd = syevd_loops<double>, la.ssyevd = syevd_loops<float>;
+  la.dgesv = gesv_loops, la.dgesdd = gesdd_loops;
 }
 
 }  // namespace repshape::tests

@@ -13,10 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.brain.figures import draw_all
+from experiments.brain.keep import open_kept
 from experiments.brain.results import RESULTS, read_results
 from experiments.brain.settings import Source, settings_of
 from experiments.brain.study import Study, measure
-from experiments.common.command import Out, Scale, ScaleOption, Workers, follow
+from experiments.common.command import Out, Scale, ScaleOption, Workers, follow, reported
 
 COLOURS = {"holds": "green", "does not hold": "red", "inconclusive": "yellow"}
 
@@ -48,16 +49,24 @@ def main(
         typer.Option(help="Results of another run or of the VAE study, to compare; repeatable."),
     ] = None,
     workers: Workers = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Draw from this file of kept distances; see experiments.brain.keep."),
+    ] = None,
 ) -> None:
     """Run the paper's study of visual cortex, with error bars over animals."""
     console = Console(stderr=True)
     study = Study(out, source, settings_of(source, scale), data)
+    if results is not None:
+        if step is not Step.FIGURES:
+            raise typer.BadParameter("'--results' is for the step 'figures'.")
+        with reported(console):
+            study = open_kept(results, out)
     if step is not Step.FIGURES:
         follow(console, "measuring", partial(measure, study), workers)
     if step is not Step.MEASURE:
         follow(console, "drawing", partial(_draw, study, beside or []), workers)
-        results = read_results(out)
-        print_claims(console, results)
+        print_claims(console, read_results(out))
         console.print(f"{RESULTS}, report.html and the figures are in {out}.", highlight=False)
 
 
@@ -89,8 +98,12 @@ def criterion_words(row: dict[str, Any]) -> str:
     'd_2: 0.50 [0.10, 0.90], must be above 0 (n = 8)'
     """
     if row["value"] is None:
-        return f"{row['name']}: not known, must be above {row['above']:.3g}"
-    ends = ", ".join("not known" if row[k] is None else f"{row[k]:.2f}" for k in ("low", "high"))
+        unknown = "a mean of squares is not positive" if row["n_units"] else "not measured"
+        why = row.get("why", unknown)
+        return f"{row['name']}: not known ({why}), must be above {row['above']:.3g}"
+    ends = row.get("why", "no interval")
+    if row["low"] is not None:
+        ends = f"{row['low']:.2f}, {row['high']:.2f}"
     words = f"{row['name']}: {row['value']:.2f} [{ends}], must be above {row['above']:.3g}"
     return f"{words} (n = {row['n_units']})" if row["n_units"] else words
 

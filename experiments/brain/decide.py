@@ -36,6 +36,8 @@ BOTH_ESTIMATES = (
     "Supplementary Figure 5",
 )
 GROWTH, PRESERVED = "Supplementary Figure 6, growth", "Supplementary Figure 6, ratio"
+LINES = "Supplementary Figure 6, lines"
+OVER_DRAWS = (GROWTH, PRESERVED, LINES)
 
 
 def decide(
@@ -73,7 +75,7 @@ def _row(
     """Return the numbers of one criterion."""
     measured, others = NOTHING, {}
     statistic = STATISTICS.get(claim.name, {}).get(criterion.name)
-    if claim.name in (GROWTH, PRESERVED):
+    if claim.name in OVER_DRAWS:
         if subsampling is not None:
             measured = subsampling_statistic(claim, criterion.name, subsampling)
     elif criterion.name in DECIDING:
@@ -96,8 +98,21 @@ def _row(
         "level": claim.level,
         **measured.summary(),
         **others,
+        "why": why_unknown(criterion.name, measured),
     }
     return row | {"verdict": str(_verdict(criterion, row))}
+
+
+def why_unknown(criterion: str, measured: Measured) -> str:
+    """Return why a number or its interval is not known; empty if both are."""
+    if not measured.n_units:
+        return "not measured"
+    if np.isnan(measured.value):
+        weak = "halves of the trials agree too little"
+        return weak if criterion.endswith("agreement") else "a mean of squares is not positive"
+    if np.isnan(measured.low):
+        return "no interval: without one of the animals it is not a number"
+    return ""
 
 
 def relevant(claim: str, criterion: str, found: Results) -> dict[str, ClassResults]:
@@ -129,6 +144,8 @@ def subsampling_statistic(claim: Claim, criterion: str, found: Mapping[str, Any]
         slopes = np.polyfit(sizes, np.log(distances[:, :, place]), 1)[0]
         return draws_interval(slopes, claim.level)
     ratios = np.log(distances[:, :, 0] / distances[:, :, -1])
+    if claim.name == LINES:
+        return draws_interval((-ratios).min(axis=0), claim.level)
     change = draws_interval(ratios[-1] - ratios[0], claim.level)
     if criterion.endswith("from below"):
         return change

@@ -15,6 +15,7 @@ from repshape.reference.gaussian import bures_squared
 FloatArray = npt.NDArray[np.float64]
 
 PLANE = 2  # the first two principal components, as in the figure
+SHOWN_CONDITIONS = 6
 
 
 def measure_class(networks: Networks, n_shuffles: int, seed: int) -> dict[str, Any]:
@@ -27,17 +28,37 @@ def measure_class(networks: Networks, n_shuffles: int, seed: int) -> dict[str, A
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
+def example(networks: Networks, *, show_trials: bool) -> dict[str, Any]:
+    """Return the largest session in its first two components, for Figure 3 A-B, ready for JSON.
+
+    Some of the conditions are kept, with their moments and, if they may be shown, their trials.
+    """
+    name = max(networks, key=lambda one: networks[one].n_neurons)
+    reduced = reduce({name: networks[name]}, PLANE)[0][name]
+    step = max(1, reduced.n_conditions // SHOWN_CONDITIONS)
+    chosen = list(range(0, reduced.n_conditions, step))[:SHOWN_CONDITIONS]
+    shown = rs.Trials([reduced.responses[m] for m in chosen])
+    moments = rs.estimate_moments(shown, "unbiased")
+    words = f"{len(chosen)} of {reduced.n_conditions} images, {networks[name].n_neurons} neurons"
+    return {
+        "words": f"{words}, {int(shown.n_trials.min())} trials",
+        "means": moments.means.tolist(),
+        "covariances": moments.covariances.tolist(),
+        "trials": [one.tolist() for one in shown.responses] if show_trials else None,
+    }
+
+
 def session_geometry(
     trials: rs.Trials, n_shuffles: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the logarithms of the claims about Figure 3 A-B for one session."""
+    """Return the numbers of the claims about Figure 3 A-B for one session."""
     residuals = [x - x.mean(axis=0) for x in trials.responses]
     roots = [max(float(np.sqrt(np.mean(np.sum(x**2, axis=1)))), 1e-12) for x in residuals]
     turned = [x / root for x, root in zip(residuals, roots, strict=True)]
     return {
         "scale": _excess(residuals, scale_spread, n_shuffles, rng),
         "orientation": _excess(turned, orientation_spread, n_shuffles, rng),
-        "noise": noise_to_signal(trials),
+        "signal": signal_to_noise(trials),
     }
 
 
@@ -80,12 +101,12 @@ def _excess(
     return float(np.log(spread(covariances(residuals)) / np.mean(shuffled)))
 
 
-def noise_to_signal(trials: rs.Trials) -> float:
-    """Return the log of the standard deviation across trials over that of means.
+def signal_to_noise(trials: rs.Trials) -> float:
+    """Return the variance of means over conditions, relative to that across trials.
 
-    Means of L trials vary by tr S / L more than the true ones, which is subtracted. NaN if nothing
-    is left.
+    Means of L trials vary by tr S / L more than the true ones, which is subtracted; so the ratio
+    of a session with hardly any signal can be negative.
     """
     noise = np.array([x.var(axis=0, ddof=1).sum() for x in trials.responses])
     between = trials.means.var(axis=0, ddof=1).sum() - np.mean(noise / trials.n_trials)
-    return float(0.5 * np.log(noise.mean() / between)) if between > 0 else float("nan")
+    return float(between / noise.mean())

@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 
 from experiments.brain.claims import LEVEL
 from experiments.brain.study import Study
-from experiments.brain.vaes import read_ratios
+from experiments.brain.vaes import ABSTRACT, read_ratios
 from experiments.toy.panels import INK, PALETTE, WIDTH, dress, title
 from repshape.plots.style import SMALL_SIZE
 
 NOT_MEASURED = "not measured: pass the results of the VAE study with --beside"
 NOT_KNOWN = "corrected: not known, because a mean of squares is not positive"
-CLAIM = "Abstract"
 QUESTION = "Do artificial stimuli resemble untrained, and natural ones trained networks?"
 CORRECTED: dict[str, Any] = {"s": 16, "color": PALETTE[0], "zorder": 3}
 PLUG_IN: dict[str, Any] = {"s": 14, "marker": "D", "fc": "white", "ec": PALETTE[1], "zorder": 4}
@@ -44,7 +43,7 @@ def rows_of(results: Mapping[str, Any]) -> list[Row]:
         label = f"{source}: {key} (n = {count} animals)"
         out.append(Row(label, value, low, high, _number(one["log_ratio, plug-in"]["value"])))
     for ratio in read_ratios(results):
-        label = f"VAEs: {ratio.networks}\n({ratio.level:.0%} interval over seeds)"
+        label = f"VAEs: {ratio.networks}\n({ratio.level:.0%} interval, n = {ratio.n_units})"
         out.append(Row(label, ratio.value, ratio.low, ratio.high, of_vaes=True))
     return out
 
@@ -76,9 +75,18 @@ def side_by_side(
     axis.set_yticks(-np.arange(count), labels)
     axis.set_ylim(-count + 0.4, 0.6)
     _explain(figure, axis, not missing)
-    verdict = next(one["verdict"] for one in results["claims"] if one["name"] == CLAIM)
-    title(axis, "", f"{QUESTION} {verdict.capitalize()}.")
+    title(axis, "", f"{QUESTION}\n{verdict_words(results['claims'])}")
     return figure
+
+
+def verdict_words(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Return the verdicts on the abstract, by initialisation.
+
+    >>> verdict_words([{"name": "Abstract, Kaiming", "verdict": "inconclusive"}])
+    'Kaiming: inconclusive'
+    """
+    found = [one for one in claims if one["name"].startswith(ABSTRACT)]
+    return "; ".join(f"{one['name'].split(', ')[-1]}: {one['verdict']}" for one in found)
 
 
 def _write(axis: Axes, height: float, words: str) -> None:

@@ -1,6 +1,6 @@
-"""Write the documentation page of one source from the results of a run.
+"""Write the documentation pages, and draw their figures, from the distances that are kept.
 
-python -m experiments.brain.page DIR [--docs docs]
+python -m experiments.brain.page [--source macaque] [--docs docs]
 """
 
 from __future__ import annotations
@@ -8,20 +8,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from experiments.brain.__main__ import criterion_words
 from experiments.brain.claims import CLASSES
-from experiments.brain.coverage import COVERAGE
+from experiments.brain.figures import draw_all
+from experiments.brain.keep import kept_file, open_kept
 from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
 from experiments.brain.results import RESULTS, read_results
-from experiments.brain.settings import PAPER
+from experiments.brain.settings import PAPER, Source
+from experiments.brain.truth import UNBOUNDED
+from experiments.common.command import reported
 from experiments.common.files import write_whole
-from experiments.common.pages import STANDARD
+from experiments.common.pages import STANDARD, table_text
+from experiments.common.rounds import CONFIRMATION
 from experiments.common.verdicts import Verdict
 
+SHOWN = ("simulated", "macaque")  # sources that have a page
+VAES = Path(__file__).parents[1] / "vae" / "results"
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
 # What 90 % intervals and corrected distances of simulated cohorts should reach.
@@ -69,6 +77,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
         _finding(results),
         _classes(results["classes"]),
         _claims(results["claims"], results.get("restated", "")),
+        _scored(results.get("scored", ())),
         _tests(results["tests"]),
     ]
     for name in figures:
@@ -116,9 +125,7 @@ def _scale(settings: Mapping[str, Any]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([*lines, ""])
+    return table_text(headings, rows) + "\n"
 
 
 def _classes(found: Mapping[str, Any]) -> str:
@@ -173,6 +180,39 @@ def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
     )
     words += f"\n\n{restated}" if restated else ""
     return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
+
+
+def _scored(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return whether claims are true in the simulation, and were decided rightly."""
+    if not found:
+        return ""
+    answers = {True: "yes", False: "**no**", None: "not decided"}
+    rows = []
+    for claim in found:
+        numbers = [f"{one['name']}: {_true_number(one)}" for one in claim["criteria"]]
+        truth, right = claim["truth"], answers[claim["right"]]
+        rows.append([claim["name"], "<br>".join(numbers), truth, claim["verdict"], right])
+    inside = [one["covered"] for claim in found for one in claim["criteria"]]
+    known = [one for one in inside if one is not None]
+    decided = [claim["right"] for claim in found if claim["right"] is not None]
+    words = (
+        f"Of {len(found)} claims, {len(decided)} were decided, {sum(decided)} of these rightly. Of "
+        f"{len(known)} intervals, {sum(known)} contain the true value. The true value of a "
+        "statistic is its mean over other simulated cohorts of the same size, from exact moments; "
+        "those of Supplementary Figure 6 are from the exact moments of the same pair of animals. "
+        "The protocol's plug-in distances are biased, so that intervals of statistics about them "
+        "need not contain the truth."
+    )
+    headings = ["claim", "true values", "it is", "verdict", "right"]
+    return f"## Against what is true in the simulation\n\n{words}\n\n{_table(headings, rows)}"
+
+
+def _true_number(one: Mapping[str, Any]) -> str:
+    if one["true"] is None:
+        return "not known"
+    if abs(one["true"]) >= UNBOUNDED:
+        return "differs" if one["true"] > 0 else "does not differ"
+    return f"{one['true']:.2f}" + (" (not in the interval)" if one["covered"] is False else "")
 
 
 def _tests(found: Sequence[Mapping[str, Any]]) -> str:
@@ -288,11 +328,9 @@ def _chosen(chosen: Mapping[str, str]) -> str:
     return f"## What the paper does not state\n\n{_table(['', 'chosen here'], rows)}"
 
 
-def write_page(run: Path, docs: Path, coverage: Path | None = None) -> list[Path]:
+def write_page(run: Path, docs: Path, coverage: Mapping[str, Any] | None = None) -> list[Path]:
     """Write the page and copy its figures from the folder of a run; return the files."""
-    results = read_results(run)
-    extra = json.loads((coverage / COVERAGE).read_text()) if coverage else None
-    stored = kept(results, extra)
+    stored = kept(read_results(run), coverage)
     source = stored["settings"]["source"]
     figures = [name for name in CAPTIONS if (run / f"{name}.png").exists()]
     contents = {docs / page_file(source): page_text(stored, figures).encode()}
@@ -306,16 +344,32 @@ def write_page(run: Path, docs: Path, coverage: Path | None = None) -> list[Path
     return list(contents)
 
 
+def redraw(path: Path, docs: Path) -> list[Path]:
+    """Decide the claims, draw all figures and write the page from a file of kept distances."""
+    with TemporaryDirectory() as folder:
+        study = open_kept(path, Path(folder))
+        list(draw_all(study, beside_of(study.source, docs), 1))
+        coverage = study.stored["coverage"] if study.stored else None
+        return write_page(study.out, docs, coverage)
+
+
+def beside_of(source: str, docs: Path) -> list[Path]:
+    """Return the results that a page shows beside its own: of the other source, and of VAEs."""
+    others = [docs / image_folder(one) / RESULTS for one in SHOWN if one != source]
+    rounds = [VAES / CONFIRMATION / RESULTS, VAES / RESULTS]
+    vaes = next(path for path in rounds if path.exists())
+    return [*(path for path in others if path.exists()), vaes]
+
+
 def main(
-    run: Annotated[Path, typer.Argument(help="Folder of a run of python -m experiments.brain.")],
+    source: Annotated[list[Source] | None, typer.Option(help="Only this source.")] = None,
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
-    coverage: Annotated[
-        Path | None, typer.Option(help="Folder of a run of python -m experiments.brain.coverage.")
-    ] = None,
 ) -> None:
-    """Write the page of a source and copy its figures."""
-    for file in write_page(run, docs, coverage):
-        typer.echo(f"wrote {file}", err=True)
+    """Write the pages of the sources whose distances are kept, and draw their figures."""
+    with reported(Console(stderr=True)):
+        for one in source or [Source(name) for name in SHOWN]:
+            for file in redraw(kept_file(one), docs):
+                typer.echo(f"wrote {file}", err=True)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.brain.claims import ALPHAS, CLASSES, DRIFTING, SUBSAMPLED_ALPHAS
-from experiments.brain.protocol import reduce, session_means
-from experiments.brain.settings import Source
+from experiments.brain.protocol import session_means
 from experiments.brain.sources import STIMULI
 from experiments.brain.statistics import pairs
 from experiments.brain.study import Study
@@ -29,10 +28,7 @@ COLOURS = {
     DRIFTING[0]: PALETTE[4],
     DRIFTING[1]: PALETTE[3],
 }
-SHOWN_CONDITIONS = 6
 UNIT = "spikes"
-# Single trials are drawn, except where the recordings may not be shown.
-SHOW_TRIALS = {Source.SIMULATED: True, Source.ALLEN: True, Source.MACAQUE: False}
 
 
 def titles(study: Study) -> dict[str, str]:
@@ -66,26 +62,20 @@ def _draw_example(above: Axes, below: Axes, study: Study, role: str) -> str:
 
     Returns what is shown, in words.
     """
-    networks = study.load(study.key_of(role))
-    name = max(networks, key=lambda one: networks[one].n_neurons)
-    reduced = reduce({name: networks[name]}, 2)[0][name]
-    step = max(1, reduced.n_conditions // SHOWN_CONDITIONS)
-    chosen = list(range(0, reduced.n_conditions, step))[:SHOWN_CONDITIONS]
-    shown = rs.Trials([reduced.responses[m] for m in chosen])
-    moments = rs.estimate_moments(shown, "unbiased")
-    colours = [PALETTE[k % len(PALETTE)] for k in range(len(chosen))]
-    if SHOW_TRIALS[study.source]:
-        for colour, cloud in zip(colours, shown.responses, strict=True):
-            dots(above, cloud, colour, opacity=0.35)
-    else:
+    found = study.read(f"example-{study.key_of(role)}")
+    moments = rs.Gaussians(np.array(found["means"]), np.array(found["covariances"]))
+    colours = [PALETTE[k % len(PALETTE)] for k in range(moments.n_conditions)]
+    if found["trials"] is None:
         _frame(above, moments)
+    else:
+        for colour, cloud in zip(colours, found["trials"], strict=True):
+            dots(above, np.array(cloud), colour, opacity=0.35)
     Ellipses.of(moments.means, moments.covariances).draw(above, colours, fill=0.15)
     _draw_covariances(below, moments, colours)
     above.set_xlabel(f"PC 1 ({UNIT})")
     above.set_ylabel(f"PC 2 ({UNIT})")
     dress(above)
-    words = f"{len(chosen)} of {reduced.n_conditions} images, {networks[name].n_neurons} neurons"
-    return f"{words}, {int(shown.n_trials.min())} trials"
+    return str(found["words"])
 
 
 def _frame(axis: Axes, moments: rs.Gaussians) -> None:
@@ -119,8 +109,15 @@ def draw_sweeps(axis: Axes, study: Study, roles: Sequence[str]) -> None:
     axis.set_ylim(bottom=0)
     axis.set_xlabel("alpha (0: covariances, 2: means)")
     axis.set_ylabel(f"plug-in distance ({UNIT})")
-    axis.legend(loc="best")
+    _legend_below(axis)
     dress(axis)
+
+
+def _legend_below(axis: Axes, **options: Any) -> None:
+    """Draw the legend below the axis and its label, where there are no data."""
+    axis.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.24), fontsize=SMALL_SIZE, borderpad=0, **options
+    )
 
 
 def _draw_session_means(axis: Axes, study: Study, found: dict[str, Any]) -> None:
@@ -158,7 +155,7 @@ def _draw_pairs(axis: Axes, study: Study, found: dict[str, Any]) -> None:
     axis.set_xlim(0, 1.05 * largest)
     axis.set_xlabel(f"d$_2$, means ({UNIT})")
     axis.set_ylabel(f"d$_0$, covariances ({UNIT})")
-    axis.legend(loc="upper left", fontsize=5.5)
+    _legend_below(axis)
     dress(axis)
 
 
@@ -208,7 +205,7 @@ def _draw_growth(axis: Axes, distances: FloatArray, sizes: Sequence[int]) -> Non
     axis.set_ylim(bottom=0)
     axis.set_xlabel("alpha (0: covariances, 2: means)")
     axis.set_ylabel(f"plug-in distance ({UNIT}; bars: 1 s.d.)")
-    axis.legend(loc="best", ncols=2)
+    _legend_below(axis, ncols=3)
     dress(axis)
 
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
-from experiments.brain import multiverse, validation
+from experiments.brain import multiverse, truth, validation
 from experiments.brain.claims import CLASSES, COMPARABLE, WEAK
 from experiments.brain.decide import decide, relevant
 from experiments.brain.paired_tests import run_tests
 from experiments.brain.settings import Source
-from experiments.brain.sources import read_records
 from experiments.brain.statistics import (
     STATISTICS,
     ClassResults,
@@ -32,7 +31,8 @@ from experiments.brain.statistics import (
 )
 from experiments.brain.study import (
     CORRECTED_ALPHAS,
-    MEASURED,
+    TRUE_COHORT,
+    TRUE_SUBSAMPLING,
     Study,
     corrected_name,
     variants,
@@ -51,7 +51,7 @@ def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str,
 
     ``others`` are results of other runs; ratios of those of the VAE study decide the abstract.
     """
-    if not study.classes or not study.piece(f"protocol-{study.classes[0].key}").exists():
+    if not study.classes or not study.has(f"protocol-{study.classes[0].key}"):
         raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
     found = class_results(study)
     vaes = [ratio for one in others for ratio in read_ratios(one)]
@@ -59,7 +59,7 @@ def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     out = {
         **study.summary(),
         "versions": _versions(),
-        "sessions": list(read_records(study.sessions)),
+        "sessions": study.records,
         "classes": {one.key: _class_summary(study, one.key, found) for one in study.classes},
         "claims": decide(study.source, found, subsampling, deciding_ratios(vaes)),
         "tests": run_tests(found, study.settings.seed),
@@ -69,6 +69,8 @@ def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     }
     if study.source is Source.SIMULATED:
         out["truth"] = {one.key: _truth(study, one.key) for one in study.classes}
+        out["true values"] = true_values(study)
+        out["scored"] = truth.score(out["claims"], out["true values"])
     write_json(study.out / RESULTS, without_nan(out))
     return out
 
@@ -84,13 +86,13 @@ def read_results(out: Path) -> dict[str, Any]:
 
 def class_results(study: Study) -> dict[str, ClassResults]:
     """Return what was measured of each class, by role."""
-    animals = {one["name"]: one["animal"] for one in read_records(study.sessions)}
+    animals = {one["name"]: one["animal"] for one in study.records}
     out = {}
     for stimulus in study.classes:
         plain = study.read(f"protocol-{stimulus.key}")
         geometry = _optional(study, f"geometry-{stimulus.key}") or {}
         halves = _optional(study, f"halves-{stimulus.key}") or {}
-        columns = {name: geometry[name] for name in ("scale", "orientation", "noise") if geometry}
+        columns = {name: geometry[name] for name in ("scale", "orientation", "signal") if geometry}
         columns["explained"] = plain["explained"]
         out[stimulus.role] = ClassResults(
             tuple(plain["names"]),
@@ -169,12 +171,13 @@ def verdicts(found: Results) -> dict[str, tuple[float, bool]]:
 
 def _multiverse(study: Study) -> dict[str, Any]:
     """Return a row for each cell: its choices, both log ratios with intervals, and the claims."""
-    if not study.piece(f"multiverse-{study.key_of('natural')}").exists():
+    if not study.has(f"multiverse-{study.key_of('natural')}"):
         return {}
     stored: dict[str, Any] = {}
-    for path in sorted((study.out / MEASURED).glob("multiverse-*.json")):
-        stored |= json.loads(path.read_text())
-    animals = {one["name"]: one["animal"] for one in read_records(study.sessions)}
+    for name in study.measured:
+        if name.startswith("multiverse-"):
+            stored |= study.read(name)
+    animals = {one["name"]: one["animal"] for one in study.records}
     rows = []
     for cell in multiverse.cells(study.settings, variants(study)):
         found = _cell_results(cell, stored, animals)
@@ -264,14 +267,21 @@ def _truth(study: Study, key: str) -> dict[str, Any]:
     return out | ({"ratios": found["ratios"]} if "ratios" in found else {})
 
 
+def true_values(study: Study) -> dict[str, Any]:
+    """Return the true values of all statistics, by claim and criterion."""
+    cohorts = [study.read(name) for name in study.measured if name.startswith(TRUE_COHORT)]
+    values = [{k: v for k, v in one.items() if isinstance(v, dict)} for one in cohorts]
+    return truth.mean_values(values, _optional(study, TRUE_SUBSAMPLING))
+
+
 def _seconds(study: Study) -> dict[str, float]:
     """Return how long all pieces took together, and the time of the processor."""
-    found = [json.loads(path.read_text()) for path in (study.out / MEASURED).glob("*.json")]
+    found = [study.read(name) for name in study.measured]
     return {name: round(sum(one[name] for one in found)) for name in ("seconds", "cpu_seconds")}
 
 
 def _optional(study: Study, name: str) -> dict[str, Any] | None:
-    return study.read(name) if study.piece(name).exists() else None
+    return study.read(name) if study.has(name) else None
 
 
 def _versions() -> dict[str, str]:

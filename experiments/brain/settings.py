@@ -51,6 +51,8 @@ class Settings:
         Numbers of neurons in Supplementary Figure 6.
     n_draws : int
         Draws of neurons for each number.
+    truth_cohorts : int
+        Other simulated cohorts whose exact moments give the true values of all statistics.
     """
 
     seed: int = 0
@@ -75,6 +77,7 @@ class Settings:
     n_shuffles: int = 50
     subsample_sizes: tuple[int, ...] = (10, 30, 50, 70, 90, 100)
     n_draws: int = 15
+    truth_cohorts: int = 4
 
 
 PAPER = Settings()
@@ -92,13 +95,12 @@ SMALL = replace(
     n_shuffles=20,
     subsample_sizes=(10, 30, 50),
     n_draws=6,
+    truth_cohorts=2,
 )
 SCALES = {"small": SMALL, "paper": PAPER}
 # The whole simulated cohort tests the path, so less work is enough than for recordings: fewer
-# groups, splits, draws and starts, other animals with drifting gratings, and sessions in the
-# multiverse.
+# groups, splits and starts, and sessions in the multiverse.
 SIMULATED_PAPER = {
-    "n_drifting": 12,
     "n_groups": 5,
     "n_splits": 3,
     "n_starts": 1,
@@ -107,7 +109,6 @@ SIMULATED_PAPER = {
     "estimators": ("shrinkage-cv", "mle"),
     "multiverse_sessions": 8,
     "subsample_sizes": (10, 30, 50, 100),
-    "n_draws": 4,
 }
 # Six of the nine macaque populations have at least 16 units, all of them at least 6.
 MACAQUE = {"n_components": 16, "components": (6, 9, 12, 16), "subsample_sizes": (5, 10, 20, 30)}

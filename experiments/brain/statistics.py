@@ -15,7 +15,14 @@ import numpy.typing as npt
 from scipy.spatial.distance import squareform
 from scipy.stats import t as student
 
-from experiments.brain.claims import CLASSES, DRIFTING, EXPLAINED, LEVEL, SMALLEST_RELIABILITY
+from experiments.brain.claims import (
+    CLASSES,
+    DRIFTING,
+    EXPLAINED,
+    INITIALISATIONS,
+    LEVEL,
+    SMALLEST_RELIABILITY,
+)
 from experiments.brain.protocol import session_means
 from experiments.common.intervals import jackknife_interval
 from experiments.common.verdicts import NO_LIMITS, Limits
@@ -136,6 +143,15 @@ def share(one: ClassResults, larger: float, smaller: float) -> float:
     return float(np.mean(pairs(one.squared[larger]) > pairs(one.squared[smaller])))
 
 
+def noise_ratio(one: ClassResults) -> float:
+    """Return the log of noise over signal, as standard deviations, from the mean over sessions.
+
+    The variance of single sessions without signal can be negative; NaN if their mean is.
+    """
+    signal = float(np.mean(one.sessions["signal"]))
+    return float(-0.5 * np.log(signal)) if signal > 0 else float("nan")
+
+
 def _of(role: str, function: Callable[[ClassResults], float]) -> Statistic:
     return lambda found: function(found[role])
 
@@ -189,9 +205,7 @@ STATISTICS: dict[str, dict[str, Statistic]] = {
             f"{role}, {what}": _of(role, _session_mean(what)) for what in ("scale", "orientation")
         }
     ),
-    "Figure 3 A-B, variances": _by_class(
-        lambda role: _both_sides(role, _of(role, _session_mean("noise")))
-    ),
+    "Figure 3 A-B, variances": _by_class(lambda role: _both_sides(role, _of(role, noise_ratio))),
     "Appendix B.2": _by_class(
         lambda role: _both_sides(role, _of(role, _session_mean("explained", EXPLAINED[role])))
     ),
@@ -205,7 +219,7 @@ STATISTICS: dict[str, dict[str, Statistic]] = {
         "natural": _of("natural", lambda one: share(one, 2.0, 0.0)),
     },
     "Supplementary Figure 5": _by_class(lambda role: {role: _of(role, log_ratio)}, DRIFTING),
-    "Abstract": REVERSAL,
+    **{f"Abstract, {one}": REVERSAL for one in INITIALISATIONS},
 }
 
 

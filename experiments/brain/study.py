@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from experiments.brain import corrected, geometry, multiverse, protocol, validation
+from experiments.brain import corrected, geometry, multiverse, protocol, truth, validation
 from experiments.brain.claims import CLASSES
 from experiments.brain.settings import CHOSEN, Settings, Source
 from experiments.brain.sources import (
@@ -38,10 +38,14 @@ from experiments.common import files
 from repshape.errors import InputError
 
 MEASURED = "measured"
+PIECES, RECORDS = "pieces", "records"  # of stored runs
 FEWEST_SESSIONS = 4  # for a Mantel test
 # The multiverse needs estimates for each number of components, but no intervals of single pairs.
 FEW_GROUPS = 5
 CORRECTED_ALPHAS = (0.0, 2.0)
+TRUE_COHORT, TRUE_SUBSAMPLING = "true-cohort-", "true-subsampling"
+# Single trials are drawn, except where the recordings may not be shown.
+SHOW_TRIALS = {Source.SIMULATED: True, Source.ALLEN: True, Source.MACAQUE: False}
 
 Piece = tuple[str, Callable[[int], dict[str, Any]]]  # name, and function of the number of workers
 
@@ -57,12 +61,15 @@ class Study:
     settings : Settings
     data : Path or None
         Folder of the recordings, if they are not simulated.
+    stored : mapping or None
+        What `keep` stored of a finished run, which is then read instead of the folder.
     """
 
     out: Path
     source: Source
     settings: Settings
     data: Path | None = None
+    stored: Mapping[str, Any] | None = None
 
     def summary(self) -> dict[str, Any]:
         """Return what decides the results, ready for JSON."""
@@ -78,10 +85,30 @@ class Study:
         """Return the file of a piece."""
         return self.out / MEASURED / f"{name}.json"
 
+    def has(self, name: str) -> bool:
+        """Return whether a piece was measured."""
+        return self.piece(name).exists() if self.stored is None else name in self.stored[PIECES]
+
     def read(self, name: str) -> dict[str, Any]:
         """Return a piece that was measured."""
-        found: dict[str, Any] = json.loads(self.piece(name).read_text())
+        found: dict[str, Any]
+        if self.stored is None:
+            found = json.loads(self.piece(name).read_text())
+        else:
+            found = self.stored[PIECES][name]
         return found
+
+    @property
+    def measured(self) -> list[str]:
+        """Names of all pieces that were measured."""
+        if self.stored is None:
+            return sorted(path.stem for path in (self.out / MEASURED).glob("*.json"))
+        return sorted(self.stored[PIECES])
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """Records of all sessions that were read."""
+        return list(read_records(self.sessions) if self.stored is None else self.stored[RECORDS])
 
     def load(self, key: str, least: int | None = None) -> dict[str, rs.Trials]:
         """Return the networks of a stimulus with enough neurons."""
@@ -93,8 +120,7 @@ class Study:
         least = self.settings.n_components
         counts = {
             stimulus.key: sum(
-                record["n_neurons"].get(stimulus.key, 0) >= least
-                for record in read_records(self.sessions)
+                record["n_neurons"].get(stimulus.key, 0) >= least for record in self.records
             )
             for stimulus in STIMULI[self.source]
         }
@@ -108,7 +134,7 @@ class Study:
         keys = [self.key_of(role) for role in CLASSES]
         names = [
             record["name"]
-            for record in read_records(self.sessions)
+            for record in self.records
             if all(key in record["n_neurons"] for key in keys)
         ]
         order = np.random.default_rng(self.settings.seed).permutation(len(names))
@@ -178,6 +204,23 @@ def pieces(study: Study) -> list[Piece]:
         out += _multiverse_pieces(study)
     if study.source is Source.SIMULATED:
         out += [(f"truth-{one.key}", partial(_validate, study, one.key)) for one in study.classes]
+        out += _truth_pieces(study)
+    return out
+
+
+def _truth_pieces(study: Study) -> list[Piece]:
+    size = study.settings
+    out: list[Piece] = [
+        (f"{TRUE_COHORT}{k}", partial(truth.other_cohort, size, k))
+        for k in range(1, size.truth_cohorts + 1)
+    ]
+    key = study.key_of("natural")
+    out.append(
+        (
+            TRUE_SUBSAMPLING,
+            lambda w: truth.true_subsampling(size, key, study.read("subsampling"), w),
+        )
+    )
     return out
 
 
@@ -191,6 +234,7 @@ def _class_pieces(study: Study, stimulus: Stimulus) -> list[Piece]:
         out += [
             (f"halves-{key}", lambda w: protocol.halves(study.load(key), size, w)),
             (f"geometry-{key}", lambda w: _geometry(study, key)),
+            (f"example-{key}", lambda w: _example(study, key)),
             (f"ratios-{key}", lambda w: corrected.pair_ratios(study.load(key), size, w)),
         ]
     return out
@@ -217,6 +261,10 @@ def _corrected_piece(study: Study, key: str, alpha: float, components: int) -> P
 def _geometry(study: Study, key: str) -> dict[str, Any]:
     size = study.settings
     return geometry.measure_class(study.load(key), size.n_shuffles, size.seed)
+
+
+def _example(study: Study, key: str) -> dict[str, Any]:
+    return geometry.example(study.load(key), show_trials=SHOW_TRIALS[study.source])
 
 
 def _subsample(study: Study, workers: int) -> dict[str, Any]:
@@ -271,7 +319,7 @@ def _validate(study: Study, key: str, workers: int) -> dict[str, Any]:
         "distances": validation.compare(truth, estimates, paper),
         "gamma": validation.shrinkage_errors(networks, moments, size),
     }
-    if study.piece(f"ratios-{key}").exists():
+    if study.has(f"ratios-{key}"):
         out["ratios"] = validation.compare_ratios(truth, study.read(f"ratios-{key}"))
     return out
 

@@ -13,18 +13,17 @@ from typing import Any, NamedTuple
 
 from scipy.stats import t as student
 
-from experiments.brain.claims import CLAIMS
+from experiments.brain.claims import CLAIMS, INITIALISATIONS
 from experiments.brain.statistics import Measured
 
 RATIO_CLAIM = "ratio"  # and, of other data sets, names that start with it
 # The networks of Figure 4 B, which the abstract is about.
-DECIDING = {
-    "trained": "trained dSprites networks, Kaiming initialisation",
-    "untrained": "untrained dSprites networks, Kaiming initialisation",
+DECIDING = {"trained": "trained dSprites networks, Kaiming initialisation"} | {
+    f"untrained, {one}": f"untrained dSprites networks, {one} initialisation"
+    for one in INITIALISATIONS
 }
-ABSTRACT = next(claim for claim in CLAIMS if claim.name == "Abstract")
-# With the sign that a criterion needs: covariances dominate in untrained networks.
-SIGNS = {"trained": -1.0, "untrained": 1.0}
+ABSTRACT = "Abstract"  # the claims whose names begin with it all have as many criteria
+LEVEL = next(claim.level for claim in CLAIMS if claim.name.startswith(ABSTRACT))
 
 
 class VaeRatio(NamedTuple):
@@ -80,9 +79,10 @@ def deciding_ratios(found: list[VaeRatio]) -> dict[str, Measured]:
     Intervals have the level of the abstract's claim, as all others of that claim.
     """
     out = {}
-    for criterion, sign in SIGNS.items():
-        for one in (at_level(one, ABSTRACT.level) for one in found):
-            if one.networks == DECIDING[criterion]:
+    for criterion, networks in DECIDING.items():
+        sign = 1.0 if criterion.startswith("untrained") else -1.0  # covariances dominate there
+        for one in (at_level(one, LEVEL) for one in found):
+            if one.networks == networks:
                 low, high = sorted((sign * one.low, sign * one.high))
                 out[criterion] = Measured(sign * one.value, low, high, one.n_units)
     return out

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,8 @@ from rich.progress import (
 from rich.table import Table
 
 from experiments.common import rounds
+from experiments.common.files import write_json
+from experiments.common.results import RESULTS, read_results
 from repshape.errors import RepshapeError
 
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
@@ -68,6 +71,41 @@ Kept = Annotated[
     bool,
     typer.Option("--kept", help="Use the networks that are kept with the study; train the others."),
 ]
+
+
+def add_commands_of_results(
+    app: typer.Typer,
+    decide_stored: Callable[[Path], dict[str, Any]],
+    draw_all: Callable[..., Iterator[dict[str, Any]]],
+) -> Callable[..., None]:
+    """Add the commands that need stored results only, decide and figures; return the latter."""
+
+    @app.command()
+    def decide(
+        results: Annotated[
+            Path, typer.Option(help="Folder of stored results; they are rewritten.")
+        ],
+    ) -> None:
+        """Decide all claims again, from stored distances alone."""
+        console = Console(stderr=True)
+        with reported(console):
+            found = decide_stored(results)
+        write_json(results / RESULTS, found)
+        print_claims(console, found)
+
+    @app.command()
+    def figures(
+        out: Annotated[Path, typer.Option(help="Folder for the figures and the report.")],
+        results: Annotated[
+            Path | None, typer.Option(help="Folder of the stored results; by default the same.")
+        ] = None,
+    ) -> None:
+        """Draw all figures and write the report, from stored results alone."""
+        console = Console(stderr=True)
+        follow(console, "figures", partial(draw_all, results or out, out), 1)
+        print_claims(console, read_results(results or out)[0])
+
+    return figures
 
 
 @contextmanager

@@ -18,6 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 # A value for each fold, which is named by the seeds it belongs to.
 Folds = dict[tuple[int, ...], float]
+SECOND = "second"  # column of the other network of a pair
 
 
 class Sample:
@@ -80,6 +81,47 @@ class Sample:
         """Return which pairs (i < j) have different seeds, as a matrix (K, K)."""
         seed = self.column("seed")
         return np.triu(seed[:, None] != seed[None, :], 1)
+
+    def between_seeds(self, matrix: str) -> FloatArray:
+        """Return the distances between networks with different seeds."""
+        return self.distances[matrix][self.other_seeds()]
+
+    def listed(self, matrix: str) -> FloatArray:
+        """Return the distances in the order in which they are stored: those of all pairs."""
+        return self.distances[matrix][np.triu_indices(len(self), 1)]
+
+
+class PairSample(Sample):
+    """Networks of which each is compared with one other only.
+
+    No two pairs share a network, so pairs are independent, and one is left out at a time.
+
+    Parameters
+    ----------
+    distances : mapping of str to ndarray, shape (P,)
+        By the names of the metrics.
+    metadata : pandas.DataFrame
+        A row for each pair, with the name of its first network as the index. ``second`` names the
+        other one; ``seed`` numbers the pairs.
+
+    >>> frame = pd.DataFrame({"second": ["b", "d"], "seed": [0, 1]}, index=["a", "c"])
+    >>> sample = PairSample({"alpha-2": np.array([1.0, 3.0])}, frame)
+    >>> [part.between_seeds("alpha-2").tolist() for part in sample.without_a_seed]
+    [[3.0], [1.0]]
+    """
+
+    def keep(self, chosen: BoolArray) -> PairSample:
+        """Return some of the pairs."""
+        found = {name: values[chosen] for name, values in self.distances.items()}
+        return PairSample(found, self.metadata[chosen])
+
+    def between_seeds(self, matrix: str) -> FloatArray:
+        """Return the distances of all pairs."""
+        return self.distances[matrix]
+
+    def listed(self, matrix: str) -> FloatArray:
+        """Return the distances of all pairs."""
+        return self.distances[matrix]
 
 
 Statistic = Callable[[Sample], float]
@@ -145,13 +187,15 @@ def fold_interval(folds: Folds, level: float, limits: Limits = NO_LIMITS) -> Int
 def store_sample(
     group: str, sample: Sample, words: Sequence[str], numbers: Sequence[str]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return distances and some columns of the metadata as arrays; names begin with the group."""
-    upper = np.triu_indices(len(sample), 1)
-    found = {f"{group}/{k}": D[upper].astype(np.float32) for k, D in sample.distances.items()}
-    for column in words:
-        found[f"{group}/column/{column}"] = sample.column(column).astype(str)
-    for column in numbers:
-        found[f"{group}/column/{column}"] = sample.column(column).astype(np.float32)
+    """Return distances and some columns of the metadata as arrays; names begin with the group.
+
+    Columns that the sample does not have are left out.
+    """
+    found = {f"{group}/{k}": sample.listed(k).astype(np.float32) for k in sample.distances}
+    for columns, kind in (((*words, SECOND), str), (numbers, np.float32)):
+        for column in columns:
+            if column in sample.metadata:
+                found[f"{group}/column/{column}"] = sample.column(column).astype(kind)
     return found | {f"{group}/labels": np.array(sample.metadata.index, dtype=str)}
 
 
@@ -166,9 +210,11 @@ def read_sample(arrays: Mapping[str, npt.NDArray[Any]], group: str) -> Sample:
     )
     if "seed" in frame:
         frame = frame.astype({"seed": int})
-    distances = {
-        name: squareform(arrays[key].astype(np.float64))
+    values = {
+        name: arrays[key].astype(np.float64)
         for name, key in own.items()
         if name != "labels" and not name.startswith("column/")
     }
-    return Sample(distances, frame)
+    if SECOND in frame:
+        return PairSample(values, frame)
+    return Sample({name: squareform(one) for name, one in values.items()}, frame)

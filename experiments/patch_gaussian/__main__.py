@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,13 +23,13 @@ from experiments.common.command import (
     PartOption,
     Seeds,
     Workers,
+    add_commands_of_results,
     follow,
     print_claims,
     reported,
 )
 from experiments.common.devices import CPU
-from experiments.common.files import write_json
-from experiments.common.results import RESULTS, read_results
+from experiments.common.results import read_results
 from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.claims import MANIPULATION
 from experiments.patch_gaussian.decide import decide_stored
@@ -93,6 +92,7 @@ def train(
 def collect(
     out: Out,
     scale: ScaleOption = Scale.SMALL,
+    workers: Workers = None,
     images: Images = None,
     part: PartOption = Part.PILOT,
     kept: Kept = False,
@@ -102,7 +102,7 @@ def collect(
     console = Console(stderr=True)
     with reported(console):
         study = Study.of_scale(scale.value, out, images, part.value, kept=kept, device=device)
-    follow(console, "networks", partial(collect_responses, study), 1)
+    follow(console, "responses", partial(collect_responses, study), workers)
 
 
 @app.command()
@@ -122,29 +122,7 @@ def measure(
     print_claims(console, read_results(out)[0])
 
 
-@app.command()
-def decide(
-    results: Annotated[Path, typer.Option(help="Folder of stored results; they are rewritten.")],
-) -> None:
-    """Decide all claims again, from stored distances alone."""
-    console = Console(stderr=True)
-    with reported(console):
-        found = decide_stored(results)
-    write_json(results / RESULTS, found)
-    print_claims(console, found)
-
-
-@app.command()
-def figures(
-    out: Annotated[Path, typer.Option(help="Folder for the figures and the report.")],
-    results: Annotated[
-        Path | None, typer.Option(help="Folder of the stored results; by default the same.")
-    ] = None,
-) -> None:
-    """Draw all figures and write the report, from stored results alone."""
-    console = Console(stderr=True)
-    follow(console, "figures", partial(draw_all, results or out, out), 1)
-    print_claims(console, read_results(results or out)[0])
+figures = add_commands_of_results(app, decide_stored, draw_all)
 
 
 @app.command(name="all")

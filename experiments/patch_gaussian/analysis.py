@@ -20,12 +20,12 @@ from experiments.patch_gaussian.claims import (
     MANIPULATION,
     TOLERATED_LOSS,
 )
-from experiments.patch_gaussian.decide import named_folds
 from experiments.patch_gaussian.folds import (
     agreement,
     between_seeds,
     correlate_ranks,
     matrix_name,
+    named_folds,
     neighbours,
     patched,
     shuffled_within,
@@ -90,12 +90,38 @@ def neighbor_table(sample: Sample) -> dict[str, dict[str, dict[str, Any]]]:
         for alpha in ALPHAS
         for tau in taus_of(sample)
         for centred in KINDS.values()
+        if matrix_name(alpha, tau, centred=centred) in sample.distances
     }
     return {
         target: {name: neighbor_row(own, name, column, groups) for name in sorted(names)}
         for target, (own, column, groups) in targets.items()
         if len(set(own.column(groups))) > 1
     }
+
+
+def nearest_table(sample: Sample) -> dict[str, dict[str, dict[str, float]]]:
+    """Return what the nearest of all other networks shares, by tau and alpha.
+
+    ``cell`` and ``seed`` are shares of networks whose nearest one has the same hyper-parameters,
+    or the same seed; ``cell, chance`` and ``seed, chance`` those of a random other network.
+    """
+    seed, cell = sample.column("seed"), sample.column("cell")
+    others = len(sample) - 1
+    chance = {
+        f"{name}, chance": float(((one[:, None] == one).sum() - len(one)) / len(one) / others)
+        for name, one in (("cell", cell), ("seed", seed))
+    }
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for tau in taus_of(sample):
+        for alpha in ALPHAS:
+            D = sample.distances[matrix_name(alpha, tau)]
+            nearest = (D + np.diag(np.full(len(D), np.inf))).argmin(axis=1)
+            shares = {
+                "cell": float((cell[nearest] == cell).mean()),
+                "seed": float((seed[nearest] == seed).mean()),
+            }
+            found.setdefault(f"{tau:g}", {})[f"{alpha:g}"] = shares | chance
+    return found
 
 
 def neighbor_row(sample: Sample, name: str, column: str, left_out: str) -> dict[str, Any]:

@@ -31,7 +31,8 @@ Shared definitions
 - ``d(alpha, tau)`` is the matrix of Gaussian shape distances (orthogonal group, no scaling) between
   all networks, with the responses to test images under noise tau: a condition is an image, a trial
   is a pass. Covariances are unbiased sample covariances; nothing is added to their diagonal, except
-  at the paper's scale. Networks are not centred. Centred networks are reported, and decide nothing.
+  at the paper's scale. Networks are not centred. Centred networks of the pilot are reported, and
+  decide nothing; those of the confirmation are not measured.
 - A *cell* is a combination of W and sigma; networks without patches form one more cell, ``none``.
   *Robust* cells have W of at least half the side of the image and sigma of at least 0.3.
 - Networks of one seed share initial weights and the order of the data, so seeds are the independent

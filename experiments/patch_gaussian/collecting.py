@@ -6,6 +6,8 @@ For each tau there is a cohort on disk. Networks that are in it are not collecte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 import repshape as rs
 from experiments.common import files
 from experiments.common.images import TrainTest
+from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import deterministic, weights_hash
 from experiments.patch_gaussian.data import balanced_choice, channel_moments
 from experiments.patch_gaussian.networks import (
@@ -48,8 +51,28 @@ def load_network(study: Study, plan: NetworkPlan, data: TrainTest) -> ResNet:
     return network.eval().to(study.device)
 
 
-def collect_all(study: Study, plans: Sequence[NetworkPlan]) -> Iterator[dict[str, Any]]:
-    """Collect all responses that are missing; yield the name of each network when it is done."""
+def collect_all(
+    study: Study, plans: Sequence[NetworkPlan], workers: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Collect all responses that are missing; yield the name of each network when it is done.
+
+    With several workers, each is a process that collects the responses at one tau after another,
+    and the names are those of the taus: a cohort on disk then has one writer.
+    """
+    if workers == 1:
+        yield from _collect(study, plans)
+        return
+    yield from run_jobs(partial(collect_tau, study, plans), study.settings.taus, workers)
+
+
+def collect_tau(study: Study, plans: Sequence[NetworkPlan], tau: float) -> dict[str, Any]:
+    """Collect the responses of all networks at one tau."""
+    for _ in _collect(replace(study, settings=replace(study.settings, taus=(tau,))), plans):
+        pass
+    return {"name": f"responses at tau = {tau:g}"}
+
+
+def _collect(study: Study, plans: Sequence[NetworkPlan]) -> Iterator[dict[str, Any]]:
     data = study.data()
     chosen = balanced_choice(data.test.labels, study.measure.n_images)
     images = as_tensor(data.test.pixels(chosen)).to(study.device)

@@ -9,6 +9,7 @@ two numbers of images show how the time of a pair grows.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -26,6 +27,7 @@ from experiments.common.stores import alpha_name, gaussian_metrics
 from experiments.patch_gaussian.claims import ALPHAS, SPREAD_TAU
 from experiments.patch_gaussian.collecting import COVARIANCE, load_network, noise_seed
 from experiments.patch_gaussian.data import balanced_choice
+from experiments.patch_gaussian.job import whole_job
 from experiments.patch_gaussian.networks import REPRESENTATION
 from experiments.patch_gaussian.run import Study
 from experiments.patch_gaussian.settings import MEASURE_SCALES, PAPER, TAUS, plan_networks
@@ -99,12 +101,33 @@ def main(
     results: Annotated[Path, typer.Option(help="Where to write the result.")] = Path(
         "experiments/patch_gaussian/results"
     ),
+    only_job: Annotated[
+        bool, typer.Option(help="Time training and collecting alone; keep stored times of pairs.")
+    ] = False,
 ) -> None:
-    """Measure the processor time of a pair, and say what the paper's job would cost."""
-    found = measure_cost(Study.of_scale(scale, out, images))
+    """Measure the processor time of a pair, and say what the paper's whole job would cost."""
+    path = results / COST
+    found: dict[str, Any] = {}
+    if only_job:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    else:
+        found = measure_cost(Study.of_scale(scale, out, images, kept=True))
+    found["job"] = whole_job()
     results.mkdir(parents=True, exist_ok=True)
-    files.write_json(results / COST, found)
-    typer.echo(f"{sum(found['core_hours'].values()):.0f} core hours; wrote {results / COST}")
+    files.write_json(path, found)
+    typer.echo(job_words(found))
+    typer.echo(f"wrote {path}", err=True)
+
+
+def job_words(found: dict[str, Any]) -> str:
+    """Return the price of the paper's job in a sentence."""
+    job = found["job"]
+    distances = sum(found.get("core_hours", {}).values())
+    return (
+        f"{job['networks']} networks: training {job['training_core_hours']} core hours, collecting "
+        f"responses {job['collection_core_hours']}, distances {distances:.0f}; covariances take "
+        f"{job['covariances_gigabytes']:g} GB"
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.common.intervals import units_needed
 from experiments.common.results import TINY, read_results
-from experiments.common.samples import Folds, Sample, fold_interval, read_sample
+from experiments.common.samples import Sample, fold_interval, read_sample
 from experiments.common.verdicts import (
     Claim,
     Criterion,
@@ -19,7 +19,9 @@ from experiments.common.verdicts import (
     shifted,
 )
 from experiments.patch_gaussian import statistics as st
+from experiments.patch_gaussian.analysis import nearest_table
 from experiments.patch_gaussian.claims import CLAIMS, LARGEST_FAILED
+from experiments.patch_gaussian.folds import named_folds
 from experiments.patch_gaussian.statistics import Found
 
 NETWORKS = "networks"  # the group of all networks, in stored results
@@ -94,12 +96,14 @@ def decide_all(evidence: Evidence, manipulation: Verdict, scale: str) -> list[di
 
 
 def decide_stored(folder: Path) -> dict[str, Any]:
-    """Return stored results with all claims decided again, from the stored distances."""
+    """Return stored results with what stored distances decide: all claims, and one table."""
     results, arrays = read_results(folder)
     size = results["settings"]["side"], results["measure"]["permutations"]
     evidence = Evidence(read_sample(arrays, NETWORKS), *size)
     manipulation = Verdict(results["numbers"]["manipulation"]["verdict"])
-    return results | {"claims": decide_all(evidence, manipulation, results["scale"])}
+    claims = decide_all(evidence, manipulation, results["scale"])
+    numbers = results["numbers"] | {"nearest": nearest_table(evidence.sample)}
+    return results | {"claims": claims, "numbers": numbers}
 
 
 def _decide(claim: Claim, evidence: Evidence, note: str) -> dict[str, Any]:
@@ -130,15 +134,3 @@ def decide(criterion: Criterion, rule: Rule, evidence: Evidence, level: float) -
             "units_needed": units_needed(criterion, interval, units, level) if still_open else None,
         }
     )
-
-
-def named_folds(folds: Folds) -> dict[str, float | None]:
-    """Return folds by the numbers of their seeds, ready for JSON.
-
-    >>> named_folds({(0, 1): 0.5, (0, 2): float("nan")})
-    {'0 and 1': 0.5, '0 and 2': None}
-    """
-    return {
-        " and ".join(map(str, fold)): float(value) if value == value else None
-        for fold, value in folds.items()
-    }

@@ -124,3 +124,15 @@ def shuffled_within(groups: npt.NDArray[np.generic], rng: np.random.Generator) -
         places = np.flatnonzero(groups == one)
         order[places] = rng.permutation(places)
     return order
+
+
+def named_folds(folds: Folds) -> dict[str, float | None]:
+    """Return folds by the numbers of their seeds, ready for JSON.
+
+    >>> named_folds({(0, 1): 0.5, (0, 2): float("nan")})
+    {'0 and 1': 0.5, '0 and 2': None}
+    """
+    return {
+        " and ".join(map(str, fold)): float(value) if value == value else None
+        for fold, value in folds.items()
+    }

@@ -82,7 +82,7 @@ class Measurement:
     def tasks(self) -> Iterator[tuple[str, Callable[[], rs.DistanceMatrix]]]:
         """Yield the name of each matrix, such as "tau-0.1/alpha-0", and what returns it."""
         for tau in self.study.settings.taus:
-            metrics = raw_and_centred(ALPHAS, **SEARCH)
+            metrics = raw_and_centred(ALPHAS, None if self.study.measure.centred else (), **SEARCH)
             yield from self._tasks_of(tau, metrics, 0)
         if self.study.measure.keep_trials:
             for tau in self.halved_taus:

@@ -51,15 +51,15 @@ def measure_all(
 def collect_responses(
     study: Study, workers: int, on_start: Callable[[int, int], None]
 ) -> Iterator[dict[str, Any]]:
-    """Collect the responses that are missing; yield the name of each network."""
+    """Collect the responses that are missing; yield the name of each network, or of each tau."""
     require_torch()
     from experiments.patch_gaussian.collecting import collect_all
 
     measurement = Measurement(study, workers)
     measurement.check()
-    on_start(0, len(measurement.plans))
+    on_start(0, len(measurement.plans) if workers == 1 else len(study.settings.taus))
     start = time.perf_counter()
-    yield from collect_all(study, measurement.plans)
+    yield from collect_all(study, measurement.plans, workers)
     measurement.stores.add_seconds("responses", time.perf_counter() - start)
 
 
@@ -118,6 +118,7 @@ def tabulate(study: Study, measurement: Measurement, sample: Sample) -> dict[str
         "manipulation": analysis.manipulation_table(read_records(measurement)),
         "accuracy": analysis.accuracy_table(sample),
         "neighbors": analysis.neighbor_table(sample),
+        "nearest": analysis.nearest_table(sample),
         "mantel": analysis.mantel_table(sample, study.measure.permutations),
         "reliability": analysis.reliability_table(sample),
         "to_none": analysis.distances_to_none(sample),

@@ -10,7 +10,7 @@ With ``--kept`` the commands read them from there, and train only the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,8 @@ class Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
         archives = find_archives(KEPT, settings=asdict(settings)) if kept else ()
-        return cls(out, settings, MEASURE_SCALES[scale], images, scale, seeds, archives, device)
+        measure = replace(MEASURE_SCALES[scale], centred=part == PILOT)
+        return cls(out, settings, measure, images, scale, seeds, archives, device)
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of some seeds or of all."""

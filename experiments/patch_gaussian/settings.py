@@ -67,6 +67,8 @@ class MeasureSettings:
         Of every permutation test.
     example_passes : int
         Trials of each of the ten images whose single responses are drawn.
+    centred : bool
+        Also measure centred networks, which are reported and decide no claim.
     """
 
     n_images: int
@@ -75,6 +77,7 @@ class MeasureSettings:
     ridge: float = 0.0
     permutations: int = PERMUTATIONS
     example_passes: int = 100
+    centred: bool = True
 
 
 @dataclass(frozen=True)

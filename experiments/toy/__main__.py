@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from experiments.common.command import INTERRUPTED, Scale
 from experiments.toy.data import SCALES
 from experiments.toy.page import check_words
 from experiments.toy.run import RESULTS, all_claims, chosen, draw_figures, measure
 from repshape.errors import InputError
-
-INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 
 
 class Step(StrEnum):
@@ -26,13 +25,6 @@ class Step(StrEnum):
     measure = "measure"
     figures = "figures"
     all = "all"
-
-
-class Scale(StrEnum):
-    """How large the experiment is."""
-
-    small = "small"
-    paper = "paper"
 
 
 def main(
@@ -44,7 +36,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for results and figures.")],
     scale: Annotated[
         Scale, typer.Option(help="The grid of the paper, or a smaller one that takes seconds.")
-    ] = Scale.paper,
+    ] = Scale.PAPER,
     only: Annotated[list[str] | None, typer.Option(help="Only this figure; repeatable.")] = None,
 ) -> None:
     """Reproduce the toy figures of the paper, and check its claims about them."""

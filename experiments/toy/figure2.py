@@ -11,7 +11,8 @@ import repshape as rs
 from experiments.toy import panels
 from experiments.toy.data import Settings, ToyData
 from experiments.toy.result import Arrays, FigureResult
-from repshape.datasets import Check, Finding, ToyNetworks, grid_recovery, toy_findings
+from repshape.datasets import ToyNetworks
+from repshape.demo.findings import Check, Finding, grid_recovery, toy_findings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

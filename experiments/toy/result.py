@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from repshape.datasets import Finding
+from repshape.demo.findings import Finding
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

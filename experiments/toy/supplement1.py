@@ -17,7 +17,7 @@ from experiments.toy import panels
 from experiments.toy.data import Settings, ToyData
 from experiments.toy.examples import arc_network, draw_trials, other_network
 from experiments.toy.result import Arrays, FigureResult
-from repshape.datasets import Check, Finding
+from repshape.demo.findings import Check, Finding
 
 FloatArray = npt.NDArray[np.float64]
 

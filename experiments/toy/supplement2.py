@@ -14,7 +14,7 @@ from experiments.toy import panels
 from experiments.toy.data import Settings, ToyData
 from experiments.toy.examples import conflicting_networks, draw_trials
 from experiments.toy.result import Arrays, FigureResult
-from repshape.datasets import Check, Finding
+from repshape.demo.findings import Check, Finding
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import repshape as rs
 from experiments.toy import panels
 from experiments.toy.data import Settings, ToyData
 from experiments.toy.result import Arrays, FigureResult
-from repshape.datasets import Check, Finding, GridRecovery, grid_recovery
+from repshape.demo.findings import Check, Finding, GridRecovery, grid_recovery
 
 Measure = Callable[[Any, Any], float]
 

@@ -15,7 +15,7 @@ from experiments.toy import panels
 from experiments.toy.data import Settings, ToyData
 from experiments.toy.figure2 import aligned_planes
 from experiments.toy.result import Arrays, FigureResult
-from repshape.datasets import Check, Finding, grid_recovery
+from repshape.demo.findings import Check, Finding, grid_recovery
 from repshape.matrix import Repaired
 
 FloatArray = npt.NDArray[np.float64]

@@ -25,13 +25,13 @@ from experiments.common.command import (
     PartOption,
     Seeds,
     Workers,
+    add_commands_of_results,
     follow,
     print_claims,
     reported,
 )
 from experiments.common.devices import CPU
-from experiments.common.files import write_json
-from experiments.common.results import RESULTS, read_results
+from experiments.common.results import read_results
 from experiments.common.rounds import read_seeds
 from experiments.vae.decide import decide_stored
 from experiments.vae.draw import draw_all
@@ -162,29 +162,7 @@ def measure(
     print_claims(console, read_results(out)[0])
 
 
-@app.command()
-def decide(
-    results: Annotated[Path, typer.Option(help="Folder of stored results; they are rewritten.")],
-) -> None:
-    """Decide all claims again, from stored distances alone."""
-    console = Console(stderr=True)
-    with reported(console):
-        found = decide_stored(results)
-    write_json(results / RESULTS, found)
-    print_claims(console, found)
-
-
-@app.command()
-def figures(
-    out: Annotated[Path, typer.Option(help="Folder for the figures and the report.")],
-    results: Annotated[
-        Path | None, typer.Option(help="Folder of the stored results; by default the same.")
-    ] = None,
-) -> None:
-    """Draw all figures and write the report, from stored results alone."""
-    console = Console(stderr=True)
-    follow(console, "figures", partial(draw_all, results or out, out), 1)
-    print_claims(console, read_results(results or out)[0])
+figures = add_commands_of_results(app, decide_stored, draw_all)
 
 
 @app.command(name="all")

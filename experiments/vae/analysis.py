@@ -11,12 +11,13 @@ import pandas as pd
 
 import repshape as rs
 from experiments.common.results import Arrays
-from experiments.common.samples import Sample, jackknife, store_sample
+from experiments.common.samples import PairSample, Sample, jackknife, store_sample
 from experiments.common.stores import CENTRED, alpha_name
 from experiments.common.verdicts import EXPLAINED, FAMILY_LEVEL, SHARE
 from experiments.vae import statistics as st
-from experiments.vae.claims import ALPHAS, DIMENSIONS
-from experiments.vae.measure import CENTRED_ALPHAS, ENERGY
+from experiments.vae.claims import ALPHAS, DIMENSIONS, ENERGY, K_CHOICES
+from experiments.vae.cohorts import SPRITES
+from experiments.vae.measure import CENTRED_ALPHAS
 from experiments.vae.scores import NAMES
 
 # As in the paper's figure of distortions: the median and the middle 50 % and 80 %.
@@ -71,6 +72,39 @@ def centred_table(sample: Sample) -> dict[str, dict[str, float | None]]:
     return found
 
 
+def random_test_sets(sample: Sample) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Return k-NN scores by the paper's own protocol, by target and matrix.
+
+    Networks are held out at random, also those whose cell or seed is among the others; k is chosen
+    by six-fold cross-validation. ``spread`` is the standard deviation over test sets, which share
+    networks: it is not a standard error.
+    """
+    ends = sample.keep(st.is_extreme(sample))
+    targets = {
+        CLASSES[0]: (sample, "cell"),
+        CLASSES[1]: (ends, "cell"),
+        CLASSES[2]: (sample, "seed"),
+        "reconstruction": (sample, "training_reconstruction"),
+    } | {letter: (sample, letter) for letter in NAMES}
+    return {
+        target: {name: _random_score(part, name, column) for name in MATRICES}
+        for target, (part, column) in targets.items()
+    }
+
+
+def _random_score(sample: Sample, matrix: str, column: str) -> dict[str, float | None]:
+    values = sample.column(column)
+    method = rs.analysis.knn_classify
+    if column not in ("cell", "seed"):
+        method = rs.analysis.knn_regress
+        finite = np.isfinite(values.astype(np.float64))
+        sample, values = sample.keep(finite), values[finite]
+    if len(set(values)) < 2:
+        return {"estimate": None, "spread": None}
+    found = method(sample.distances[matrix], values, n_neighbors=K_CHOICES, n_permutations=0)
+    return {"estimate": _finite(found.estimate), "spread": _finite(found.spread)}
+
+
 def group_tests(sample: Sample, permutations: int) -> dict[str, dict[str, float]]:
     """Return for each matrix how much of it objectives explain, and Mantel tests with energy."""
     found = {}
@@ -87,20 +121,28 @@ def group_tests(sample: Sample, permutations: int) -> dict[str, dict[str, float]
     return found
 
 
-def distance_table(samples: Mapping[str, Sample]) -> dict[str, dict[str, float | None]]:
-    """Return mean distances at alpha 0 and 2 of every group, over pairs with different seeds."""
+def distance_table(samples: Mapping[str, Sample]) -> dict[str, dict[str, Any]]:
+    """Return mean distances at alpha 0 and 2 of every group, over pairs with different seeds.
+
+    ``log_ratio`` and ``centred_log_ratio`` are log2(mean d_2 / mean d_0) of raw and of centred
+    networks with 95 % intervals over the units, seeds or pairs.
+    """
     found = {}
     for name, sample in samples.items():
-        pairs = sample.other_seeds()
-        if pairs.any():
-            names = ("alpha-0", "alpha-2", f"{CENTRED}-alpha-2")
-            first, second, centred = (float(sample.distances[n][pairs].mean()) for n in names)
-            found[name] = {
-                **dict(zip(names, (first, second, centred), strict=True)),
-                "ratio": first / second if second else None,
-                "centred ratio": first / centred if centred else None,
-            }
+        names = ("alpha-0", "alpha-2", f"{CENTRED}-alpha-2")
+        if len(sample.between_seeds(names[0])):
+            row: dict[str, Any] = {one: float(sample.between_seeds(one).mean()) for one in names}
+            row |= {"units": len(sample.seeds), "unit": unit_of(sample)}
+            for key, centred in (("log_ratio", False), ("centred_log_ratio", True)):
+                statistic = partial(st.log_ratio, centred=centred)
+                row[key] = jackknife(statistic, sample, FAMILY_LEVEL).summary()
+            found[name] = row
     return found
+
+
+def unit_of(sample: Sample) -> str:
+    """Return what is left out, one at a time: "pairs" or "seeds"."""
+    return "pairs" if isinstance(sample, PairSample) else "seeds"
 
 
 def training_table(metadata: pd.DataFrame) -> list[dict[str, Any]]:
@@ -166,11 +208,21 @@ def stored_arrays(samples: Mapping[str, Sample]) -> Arrays:
     """Return all distances, and the metadata that figures and the report use."""
     words = ("objective", "cell", "initialisation")
     numbers = ["strength", "seed", "reconstruction", "training_reconstruction", "kl"]
-    numbers += ["active_latents", "failed", *NAMES]
+    numbers += ["active_latents", "explained", "failed", *NAMES]
     found: Arrays = {}
     for group, sample in samples.items():
         found |= store_sample(group, sample, words, numbers)
     return found
+
+
+def derived_numbers(samples: Mapping[str, Sample]) -> dict[str, Any]:
+    """Return the numbers that stored distances give in seconds."""
+    distances = distance_table(samples)
+    others = {name: row for name, row in distances.items() if not name.startswith(SPRITES.dataset)}
+    numbers: dict[str, Any] = {"distances": distances, "other_distances": others}
+    if SPRITES.name in samples:
+        numbers["random_test_sets"] = random_test_sets(samples[SPRITES.name])
+    return numbers
 
 
 def sprite_analysis(sample: Sample, permutations: int) -> tuple[dict[str, Any], Arrays]:

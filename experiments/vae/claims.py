@@ -21,7 +21,13 @@ confirmation. Changed with the pilot at hand:
   0.49 and 0.18 at alpha = 0, 0.5, 1 and 2.
 - *energy, closest to 1* and *energy, another matrix* had no margin: if two matrices were equally
   close, no data could decide. In the pilot the differences were 0.0024, 0.0028 and 0.0007 at
-  alpha = 0.5, 1.5 and 2, and -0.0005.
+  alpha = 0.5, 1.5 and 2, and -0.0005. Both margins, 0.01, were reviewed once more before the
+  confirmation was measured, and kept. Distances are divided by the largest of 16 110, which falls
+  by up to 1.3 % without one of the 180 networks of the pilot, so that smaller differences may
+  hang on one network. The rank correlations of d_1 with d_0.5 and with d_1.5 were 0.975 and
+  0.986 in the pilot: a gap below the difference of these two is within the yardstick. What the
+  margin changes, in the pilot: with 0.005, *energy, closest to 1* is inconclusive instead of
+  refuted; with 0.02 both verdicts stay.
 - Intervals of shares, correlations and R^2 no longer leave their limits.
 
 Before the pilot, one rule had been changed after distances of 180 other networks, which were lost,
@@ -62,6 +68,7 @@ from experiments.common.verdicts import EXPLAINED, SHARE, Claim, Criterion, Limi
 ALPHAS = (0.0, 0.5, 1.0, 1.5, 2.0)
 BELOW_TWO = (0.0, 0.5, 1.0, 1.5)
 BETWEEN = (0.5, 1.0, 1.5)
+ENERGY = "energy"
 K_CHOICES = (1, 2, 3, 4, 5, 7, 9, 12, 15)
 DIMENSIONS = (1, 2, 3, 5, 7, 10, 15, 20)
 PERMUTATIONS = 999
@@ -79,9 +86,11 @@ SEPARATION_REASON = "a difference below 5 % of the mean distance is too small to
 SMALLEST_EXCESS = 0.05
 EXCESS_REASON = "5 points above chance is half of what chance itself gives with ten seeds"
 SMALLEST_SHIFT = 0.01
-SHIFT_REASON = "distances are rescaled to [0, 1]; 1 % is about the width of a line in the figure"
+SHIFT_REASON = (
+    "all distances are divided by the largest, which changes by up to 1 % with one of the networks"
+)
 SMALLEST_GAP = 0.01
-GAP_REASON = "rank correlations that differ by less than 0.01 are not qualitatively different"
+GAP_REASON = "the correlations of d_1 with d_0.5 and with d_1.5, the yardstick, differ by as much"
 HALF_REASON = "more than half of the variance is explained, or less"
 MAJORITY_REASON = '"many" is read as more than half of the scores'
 SCORES_REASON = "predicting less than a tenth of the variance is of no use"

@@ -7,6 +7,7 @@ DIR may be empty: networks that are not there are those that are kept with the s
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -20,10 +21,9 @@ import repshape as rs
 from experiments.common import files
 from experiments.common.reproducible import deterministic
 from experiments.common.stores import gaussian_metrics
-from experiments.vae.claims import ALPHAS
+from experiments.vae.claims import ALPHAS, ENERGY
 from experiments.vae.cohorts import draw_trials, gaussians
 from experiments.vae.data import load_data
-from experiments.vae.measure import ENERGY
 from experiments.vae.run import Study, is_scored
 from experiments.vae.settings import NetworkPlan
 from repshape.errors import InputError
@@ -97,11 +97,34 @@ def main(
     results: Annotated[Path, typer.Option(help="Where to write the result.")] = Path(
         "experiments/vae/results"
     ),
+    only_job: Annotated[
+        bool, typer.Option(help="Time training and encoding alone; keep stored times of pairs.")
+    ] = False,
 ) -> None:
-    """Measure the processor time of a pair, and say what the paper's job would cost."""
-    found = measure_cost(Study.of_scale("small", out, kept=True))
-    files.write_json(results / COST, found)
-    typer.echo(f"{sum(found['core_hours'].values()):.0f} core hours; wrote {results / COST}")
+    """Measure the processor time of a pair, and say what the paper's whole job would cost."""
+    from experiments.vae.job import whole_job
+
+    path = results / COST
+    found: dict[str, Any] = {}
+    if only_job:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    else:
+        found = measure_cost(Study.of_scale("small", out, kept=True))
+    found["job"] = whole_job()
+    files.write_json(path, found)
+    for name, job in found["job"].items():
+        typer.echo(f"{name}: {job_words(job)}")
+    distances = sum(found.get("core_hours", {}).values())
+    typer.echo(f"dsprites: distances {distances:.0f} core hours")
+    typer.echo(f"wrote {path}", err=True)
+
+
+def job_words(job: dict[str, Any]) -> str:
+    """Return the price of one data set in words."""
+    return (
+        f"{job['networks']} networks, training {job['training_core_hours']} core hours, encoding "
+        f"{job['collection_core_hours']:g}; latents take {job['latents_megabytes']} MB"
+    )
 
 
 if __name__ == "__main__":

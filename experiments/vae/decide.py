@@ -23,9 +23,9 @@ from experiments.common.verdicts import (
     shifted,
 )
 from experiments.vae import statistics as st
-from experiments.vae.claims import CLAIMS, EACH_MATRIX, LARGEST_FAILED
+from experiments.vae.analysis import derived_numbers
+from experiments.vae.claims import CLAIMS, EACH_MATRIX, ENERGY, LARGEST_FAILED
 from experiments.vae.cohorts import SPRITES, Group
-from experiments.vae.measure import ENERGY
 
 DATASETS = {"dSprites": "dsprites", "MNIST": "mnist", "CIFAR-10": "cifar10"}
 TOO_MANY_FAILED = "too many networks failed to train"
@@ -165,11 +165,13 @@ def decide_all(samples: Mapping[str, Sample], permutations: int) -> list[dict[st
 
 
 def decide_stored(folder: Path) -> dict[str, Any]:
-    """Return stored results with all claims decided again, from the stored distances."""
+    """Return stored results with what stored distances decide: all claims, and some numbers."""
     results, arrays = read_results(folder)
     groups = [name for name in results["networks"] if f"{name}/labels" in arrays]
     samples = {name: read_sample(arrays, name) for name in groups}
-    return results | {"claims": decide_all(samples, results["measure"]["permutations"])}
+    claims = decide_all(samples, results["measure"]["permutations"])
+    numbers = results["numbers"] | derived_numbers(samples)
+    return results | {"claims": claims, "numbers": numbers}
 
 
 def _without_failed(sample: Sample) -> Sample:

@@ -7,6 +7,7 @@ same networks are taken from there (`known`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from experiments.common.samples import PairSample, Sample, jackknife
 from experiments.common.stores import (
     DISTANCES,
     DistanceStores,
     gaussian_metrics,
     raw_and_centred,
 )
-from experiments.vae.claims import ALPHAS
+from experiments.common.verdicts import FAMILY_LEVEL
+from experiments.vae.claims import ALPHAS, ENERGY
 from experiments.vae.cohorts import (
     SPRITES,
     complete_plans,
@@ -31,12 +34,13 @@ from experiments.vae.cohorts import (
     read_networks,
 )
 from experiments.vae.known import KnownResults
+from experiments.vae.pairs import EXTREMES, SUFFIX, Pair, compare_pairs, disjoint_pairs
 from experiments.vae.run import Study
-from experiments.vae.settings import NetworkPlan, checkpoint_steps
+from experiments.vae.settings import UNTRAINED, NetworkPlan, checkpoint_steps
+from experiments.vae.statistics import log_ratio
 from repshape.errors import InputError
 
-ENERGY = "energy"
-EXTREMES = (0.0, 2.0)
+PAIRS = "pairs"
 CENTRED_ALPHAS = (1.0, 2.0)  # at alpha 0, centring changes nothing
 
 
@@ -73,6 +77,10 @@ class Measurement:
     def tasks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Yield the name of each matrix, and the function that returns it."""
         for name in self.groups:
+            if self.is_paired(name):
+                if self.pairs_of(name):
+                    yield f"{name}/{PAIRS}", partial(self.compare_pairs, name)
+                continue
             full = name == SPRITES.name
             alphas = ALPHAS if full else EXTREMES
             centred = tuple(alpha for alpha in alphas if alpha in CENTRED_ALPHAS)
@@ -83,6 +91,23 @@ class Measurement:
                     f"{name}/{ENERGY}",
                     partial(self.distances, name, ENERGY, rs.EnergyShapeMetric(1.0)),
                 )
+
+    def is_paired(self, group: str) -> bool:
+        """Return whether each network of a group is compared with one other only."""
+        return self.size.untrained_pairs and UNTRAINED in group
+
+    def pairs_of(self, group: str) -> list[Pair]:
+        """Return the disjoint pairs of a group."""
+        plans = self.groups[group]
+        return disjoint_pairs(plans, self.study.settings[plans[0].dataset].first_seed)
+
+    def compare_pairs(self, group: str) -> PairSample:
+        """Return the distances of disjoint pairs, as far as possible from their file."""
+        start = time.perf_counter()
+        path = self.study.out / DISTANCES / f"{group}{SUFFIX}"
+        found = compare_pairs(self.study, self.pairs_of(group), path, self.workers)
+        self.stores.add_seconds(f"{group}-{len(found)}/{PAIRS}", time.perf_counter() - start)
+        return found
 
     def distances(self, group: str, name: str, metric: Any) -> rs.DistanceMatrix:
         """Return one matrix, from known results or from its store as far as it is there."""
@@ -108,7 +133,8 @@ class Measurement:
         return {
             name
             for name, plans in self.groups.items()
-            if self.known.is_about(
+            if not self.is_paired(name)
+            and self.known.is_about(
                 name,
                 metadata_of(self.study, plans),
                 read_networks(self.study, plans, self.size.n_images),
@@ -162,14 +188,15 @@ class Measurement:
 
     # Checkpoints
 
-    def training_ratio(self) -> dict[str, dict[str, list[float]]]:
+    def training_ratio(self) -> dict[str, dict[str, Any]]:
         """Return, for each cell that kept checkpoints, mean distances along the training.
 
-        Distances are those of networks of the cell with different seeds.
+        Distances are those of networks of the cell with different seeds. ``log_ratio`` is
+        log2(mean d_2 / mean d_0) with its 95 % interval over seeds.
         """
         found = {}
         for name, plans in self.groups.items():
-            if "untrained" in name:
+            if UNTRAINED in name:
                 continue
             size = self.study.settings[plans[0].dataset]
             cells: dict[str, list[NetworkPlan]] = {}
@@ -184,15 +211,19 @@ class Measurement:
                     found[label] = self._along_training(members)
         return found
 
-    def _along_training(self, plans: list[NetworkPlan]) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {"steps": [], "alpha-0": [], "alpha-2": []}
+    def _along_training(self, plans: list[NetworkPlan]) -> dict[str, Any]:
+        found: dict[str, Any] = {"steps": [], "alpha-0": [], "alpha-2": [], "log_ratio": []}
         metrics = gaussian_metrics(EXTREMES, centred=False)
+        metadata = metadata_of(self.study, plans)
         for step, networks in read_checkpoints(self.study, plans, self.size.n_images):
             matrices = rs.pairwise_many(networks, metrics, workers=self.workers, progress=False)
+            sample = Sample({name: one.values for name, one in matrices.items()}, metadata)
             found["steps"].append(step)
-            for name, matrix in matrices.items():
-                found[name].append(float(matrix.condensed().mean()))
-        return found
+            for name in matrices:
+                found[name].append(float(sample.listed(name).mean()))
+            ratio = jackknife(log_ratio, sample, FAMILY_LEVEL)
+            found["log_ratio"].append(ratio.summary())
+        return found | {"seeds": len(plans), "pairs": len(plans) * (len(plans) - 1) // 2}
 
 
 def repaired(matrix: rs.DistanceMatrix) -> tuple[rs.DistanceMatrix, dict[str, float]]:

@@ -13,14 +13,17 @@ import repshape as rs
 from experiments.common import files
 from experiments.common.archives import read_records
 from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, analysis_versions
-from experiments.common.samples import Sample
+from experiments.common.samples import PairSample, Sample
 from experiments.vae import analysis
+from experiments.vae.claims import ENERGY
 from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
 from experiments.vae.decide import decide_all
 from experiments.vae.known import KnownResults
-from experiments.vae.measure import ENERGY, Measurement, repaired
+from experiments.vae.measure import Measurement, repaired
 from experiments.vae.run import FULL_SCORES, SCORES, Study
 from experiments.vae.scores import NAMES
+
+Matrices = dict[str, rs.DistanceMatrix | PairSample]
 
 
 def measure_all(
@@ -37,7 +40,7 @@ def measure_all(
     measurement.check()
     tasks = [*measurement.tasks(), *measurement.sweep_tasks()]
     on_start(0, len(tasks) + 1)
-    matrices = {}
+    matrices: Matrices = {}
     for name, compute in tasks:
         matrices[name] = compute()
         yield {"name": name}
@@ -45,18 +48,13 @@ def measure_all(
     yield {"name": "results"}
 
 
-def write_results(
-    study: Study, measurement: Measurement, matrices: dict[str, rs.DistanceMatrix]
-) -> None:
+def write_results(study: Study, measurement: Measurement, matrices: Matrices) -> None:
     """Compute and write everything that is reported."""
     start = time.perf_counter()
     samples, repairs = make_samples(study, measurement, matrices)
     sweep = samples.pop("sweep", None)
-    distances = analysis.distance_table(samples)
-    others = {name: row for name, row in distances.items() if not name.startswith(SPRITES.dataset)}
     numbers: dict[str, Any] = {
-        "distances": distances,
-        "other_distances": others,
+        **analysis.derived_numbers(samples),
         "along_training": measurement.training_ratio(),
         "repair": repairs,
         "full_scores": full_score_differences(study),
@@ -87,13 +85,16 @@ def write_results(
 
 
 def make_samples(
-    study: Study, measurement: Measurement, matrices: dict[str, rs.DistanceMatrix]
+    study: Study, measurement: Measurement, matrices: Matrices
 ) -> tuple[dict[str, Sample], dict[str, Any]]:
     """Return the networks of every group with their distances; energy distances are repaired."""
     distances: dict[str, dict[str, Any]] = {}
-    repairs = {}
+    repairs, paired = {}, {}
     for name, matrix in matrices.items():
         group, own = name.split("/")
+        if isinstance(matrix, PairSample):
+            paired[group] = matrix
+            continue
         if measurement.known is not None and name in measurement.taken:
             if own == ENERGY:
                 repairs[name] = measurement.known.repair(name)
@@ -101,9 +102,10 @@ def make_samples(
             matrix, repairs[name] = repaired(matrix)
         distances.setdefault(group, {})[own] = matrix.values
     plans = measurement.groups | {"sweep": measurement.sweep_plans}
-    return {
+    samples = {
         group: Sample(found, metadata_of(study, plans[group])) for group, found in distances.items()
-    }, repairs
+    }
+    return samples | paired, repairs
 
 
 def full_score_differences(study: Study) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from experiments.common.archives import NetworkFiles, archive_of, find_archives,
 from experiments.common.devices import CPU, check_device
 from experiments.common.jobs import run_jobs
 from experiments.common.reproducible import require_torch
-from experiments.common.rounds import PILOT, is_chosen, settings_of_round
+from experiments.common.rounds import CONFIRMATION, PILOT, is_chosen, settings_of_round
 from experiments.vae.data import RENDERED, ImageData, find_sprites, load_data, load_sprites
 from experiments.vae.scales import MEASURE_SCALES, ROUNDS, SCORE_SCALES
 from experiments.vae.settings import (
@@ -130,7 +130,8 @@ class Study:
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
-        sizes = settings, SCORE_SCALES[scale], MEASURE_SCALES[scale]
+        measure = replace(MEASURE_SCALES[scale], untrained_pairs=part == CONFIRMATION)
+        sizes = settings, SCORE_SCALES[scale], measure
         archives = [
             path
             for name in (settings if kept else ())

@@ -199,6 +199,9 @@ class MeasureSettings:
         Images, and seeds, of that comparison.
     permutations : int
         Of the tests.
+    untrained_pairs : bool
+        Whether each untrained network is compared with one other only, so that pairs are
+        independent.
     """
 
     n_images: int
@@ -207,6 +210,7 @@ class MeasureSettings:
     sweep_images: int = 64
     sweep_seeds: int = 3
     permutations: int = 999
+    untrained_pairs: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from scipy.stats import spearmanr, wasserstein_distance
 
 import repshape as rs
 from experiments.common.samples import BoolArray, FloatArray, Sample
-from experiments.common.stores import alpha_name
-from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, K_CHOICES
-from experiments.vae.measure import ENERGY
+from experiments.common.stores import CENTRED, alpha_name
+from experiments.vae.claims import ALPHAS, BELOW_TWO, BETWEEN, ENERGY, K_CHOICES
 from experiments.vae.scores import NAMES
 from repshape.analysis import _knn
 
@@ -25,13 +24,18 @@ FEWEST_GROUPS = 3
 PLATEAU = 0.1
 
 
-def log_ratio(sample: Sample, sign: float = 1.0) -> float:
-    """Return log2(mean d_2 / mean d_0) over pairs with different seeds, times a sign."""
-    pairs = sample.other_seeds()
-    if not pairs.any():
+def log_ratio(sample: Sample, sign: float = 1.0, *, centred: bool = False) -> float:
+    """Return log2(mean d_2 / mean d_0) over pairs with different seeds, times a sign.
+
+    With ``centred``, d_2 is that of networks whose mean over all images is zero; d_0 does not
+    depend on means.
+    """
+    prefix = f"{CENTRED}-" if centred else ""
+    names = f"{prefix}{alpha_name(2.0)}", alpha_name(0.0)
+    means, covariances = (sample.between_seeds(name) for name in names)
+    if not len(means):
         return np.nan
-    means, covariances = (sample.distances[alpha_name(a)][pairs].mean() for a in (2.0, 0.0))
-    return float(sign * np.log2(means / covariances))
+    return float(sign * np.log2(means.mean() / covariances.mean()))
 
 
 # Clusters
@@ -125,17 +129,18 @@ def extreme_accuracy(sample: Sample, matrix: str) -> float:
     """Return the same among networks with the highest or lowest strength of their objective."""
 
     def compute(whole: Sample) -> FloatArray:
-        chosen = _extreme(whole)
+        chosen = is_extreme(whole)
         part = whole.keep(chosen)
         found = np.zeros(len(whole))
         found[chosen] = hits(part, matrix, part.column("cell"), "seed")
         return found
 
-    chosen = _extreme(sample.whole)[sample.index]
+    chosen = is_extreme(sample.whole)[sample.index]
     return float(sample.predicted(("extremes", matrix), compute)[chosen].mean())
 
 
-def _extreme(sample: Sample) -> BoolArray:
+def is_extreme(sample: Sample) -> BoolArray:
+    """Return which networks have the highest or lowest strength of their objective."""
     strength = sample.metadata.groupby("objective")["strength"]
     own = sample.metadata["strength"]
     ends = strength.transform("min"), strength.transform("max")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -29,8 +30,8 @@ __all__ = [
 # Called as rule(name, value, owner=...), which raises unless the value is allowed. Most rules are
 # one of the functions below with its range filled in by `functools.partial`.
 Rule: TypeAlias = Callable[..., Any]
-# Packages that a warning to the user passes over; cached properties are computed by the second.
-INSIDE = (__package__, "functools")
+# Packages that a warning to the user passes over; two run cached properties and contexts.
+INSIDE = (__package__, "functools", "contextlib")
 
 
 class RepshapeError(Exception):
@@ -58,7 +59,7 @@ class MissingDependencyError(RepshapeError, ImportError):
 
 
 class SearchWarning(UserWarning):
-    """The best alignment of a pair was found once only, so a better one may exist."""
+    """Too few starts agree on the best alignment of a pair, so a better one may exist."""
 
 
 class DataWarning(UserWarning):
@@ -95,6 +96,17 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def one_warning_each() -> Iterator[None]:
+    """Collect the warnings of repeated work, and give the first of each category at its end."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for category in dict.fromkeys(one.category for one in caught):
+        first = next(one for one in caught if one.category is category)
+        warn_user(str(first.message), category)
 
 
 # Covariances of fewer trials per dimension than this are mostly noise.

@@ -283,7 +283,7 @@ def test_doubtful_pairs_are_told() -> None:
     variances = rng.uniform(0.9, 1.1, size=(6, 4, 10))
     networks = [rs.Gaussians(np.zeros((4, 10)), one[:, :, None] * np.eye(10)) for one in variances]
     metric = rs.GaussianShapeMetric(0.0, group="permutation", n_starts=8)
-    with pytest.warns(SearchWarning, match=r"of \d+ of 15 solved pairs was found once only"):
+    with pytest.warns(SearchWarning, match=r"^\d+ of 15 solved pairs may be longer than"):
         found = rs.analysis.neighbor_graph(networks, metric, 5)  # every pair
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchWarning)

@@ -58,7 +58,11 @@ def shown(browser: Browser, noisy: Path) -> Browser:
 
 
 def sentences(browser: Browser) -> list[str]:
-    return [one.text for one in browser.all(".short li") if one.is_displayed()]
+    """Open the three badges of the matrix that is shown, and return what they say."""
+    for badge in browser.all(".badge:not([open]) summary"):
+        if badge.is_displayed():
+            badge.click()
+    return [one.text for one in browser.all(".badge p") if one.is_displayed()]
 
 
 def compare(browser: Browser, i: int, j: int) -> dict[str, str]:
@@ -106,6 +110,7 @@ def test_noise_is_shown_beside_the_distance(
     assert numbers["Neurons"] == "3 | 3"
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.FewTrialsWarning")
 def test_the_nearest_pair_has_an_interval(
     shown: Browser, cohort: rs.Cohort, matrices: dict[str, rs.DistanceMatrix]
 ) -> None:
@@ -123,6 +128,7 @@ def test_the_nearest_pair_has_an_interval(
     assert "Corrected for noise" not in compare(shown, 0, 8)
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.FewTrialsWarning")
 def test_a_corrected_distance_has_no_floor_beside_it(
     browser: Browser, cohort: rs.Cohort, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 import repshape as rs
 from repshape.datasets import toy_networks
-from repshape.datasets.findings import quadratic_r2
+from repshape.demo.findings import quadratic_r2
 from repshape.errors import InputError, InputTypeError
 
 # Construction

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import redirect_stdout
 
 from docs.blocks import ROOT, find_blocks, pages
 
@@ -21,6 +23,18 @@ def test_two_commands() -> None:
 def test_ten_lines_of_code() -> None:
     (block,) = [block for block in find_blocks(README) if block.language == "python"]
     assert len([line for line in block.code.splitlines() if line.strip()]) <= 12
+
+
+def test_its_interval_contains_the_truth_that_it_names() -> None:
+    """Both networks have the same means; in six directions, noise of 0.1 and of 1.0."""
+    (block,) = [block for block in find_blocks(README) if block.language == "python"]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(block.code, {})
+    low, high = re.findall(r"\[([\d.]+), ([\d.]+)\] \(90 %", printed.getvalue())[0]
+    truth = 0.9 * 6**0.5
+    assert float(low) < truth < float(high)
+    assert f"the truth is {truth:.2f}" in block.code
 
 
 def test_it_has_a_picture() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from repshape import Cohort, DistanceMatrix, GaussianShapeMetric, pairwise
 from repshape.cli import run
-from repshape.engine import effort
+from repshape.engine.effort import BRIEF_STARTS, MOST_HUBS, Effort
 from repshape.engine.store import Store
-from repshape.errors import SearchWarning, StorageError
+from repshape.errors import InputError, SearchWarning, StorageError
 from scale_support import make_cohort
 
 METRIC = GaussianShapeMetric(alpha=0.0)
-COUNTS = ("n_starts", "n_agreeing", "n_composed")
+COUNTS = ("n_starts", "n_agreeing", "n_composed", "gaps")
 
 
 def relatives(count: int, noise: float, seed: int = 0, M: int = 20, n: int = 6) -> list[Any]:
@@ -87,7 +87,7 @@ def test_a_composed_alignment_has_no_start_of_its_own(polished: DistanceMatrix) 
     assert (D.agreement[other] == 0.0).all()
     assert (D.n_composed[other] >= 1).all()
     assert (D.agreement[~other] == 1.0).all()
-    # The brief search and the compositions end where it does.
+    # The full search and the compositions end where it does.
     assert (polished.values <= (1 + 1e-6) * D.values).mean() > 0.95
 
 
@@ -147,12 +147,12 @@ def test_one_warning_for_a_matrix() -> None:
     """Networks without structure: random starts end in many optima."""
     networks = relatives(5, 30.0, n=8)
     metric = GaussianShapeMetric(0.0, n_starts=8)
-    with pytest.warns(SearchWarning, match=r"of \d+ of 10 pairs was found once only") as caught:
+    with pytest.warns(SearchWarning, match=r"^\d+ of 10 pairs may be longer than necess") as caught:
         D = pairwise(networks, metric, polish=False)
     assert [one.filename for one in caught] == [__file__]
-    assert f"alignment of {D.n_doubtful} of 10" in str(caught[0].message)
-    assert D.n_agreeing is not None
-    i, j = np.argwhere(D._doubtful())[0]
+    assert str(caught[0].message).startswith(f"{D.n_doubtful} of 10")
+    assert D.possible_excess is not None
+    i, j = np.argwhere(D.possible_excess != 0)[0]
     with pytest.warns(SearchWarning, match="was found by one start only"):
         metric.align(networks[i], networks[j])
 
@@ -169,33 +169,34 @@ def test_easy_networks_are_no_reason_to_warn() -> None:
 def test_a_store_keeps_the_effort_that_it_was_made_with(
     cohort: Cohort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effort, "BRIEF_STARTS", 2)
-    monkeypatch.setattr(effort, "MOST_HUBS", 3)
-    expected = pairwise(cohort, METRIC)
-    pairwise(cohort, METRIC, store=tmp_path / "s", tile=5, shard="1/2")
+    monkeypatch.setattr("repshape.engine.effort.BRIEF_STARTS", 2)
+    monkeypatch.setattr("repshape.engine.effort.MOST_HUBS", 3)
+    expected = pairwise(cohort, METRIC, effort="brief")
+    pairwise(cohort, METRIC, store=tmp_path / "s", tile=5, shard="1/2", effort="brief")
     monkeypatch.undo()
-    assert Store(tmp_path / "s").effort == effort.Effort(brief=2, hubs=3, exact=True)
-    assert_same(pairwise(cohort, METRIC, store=tmp_path / "s"), expected)
+    assert Store(tmp_path / "s").effort == Effort(brief=2, hubs=3, exact=True)
+    with pytest.raises(StorageError, match="with effort='brief', and this run asks for 'full'"):
+        pairwise(cohort, METRIC, store=tmp_path / "s")
+    assert_same(pairwise(cohort, METRIC, store=tmp_path / "s", effort="brief"), expected)
 
 
-def test_a_store_that_waits_for_the_polish_says_so(cohort: Cohort, tmp_path: Path) -> None:
+def test_a_brief_store_that_waits_for_the_polish_says_so(cohort: Cohort, tmp_path: Path) -> None:
     for shard in ("1/2", "2/2"):
-        pairwise(cohort, METRIC, store=tmp_path / "s", tile=5, shard=shard)
+        pairwise(cohort, METRIC, store=tmp_path / "s", tile=5, shard=shard, effort="brief")
     with pytest.warns(SearchWarning, match="is not finished: its pairs were searched briefly"):
         assert DistanceMatrix.load(tmp_path / "s").complete
-    with pytest.raises(StorageError, match="searched briefly, which the polish must complete"):
-        pairwise(cohort, METRIC, store=tmp_path / "s", polish=False)
+    pairwise(cohort, METRIC, store=tmp_path / "f", effort="brief", polish=False)
+    assert DistanceMatrix.load(tmp_path / "f").complete  # as it was asked for: no warning
 
 
-def test_without_polish_or_with_few_networks_the_whole_search_comes_first(cohort: Cohort) -> None:
-    options = {"count": 12, "dimensions": 6}
-    assert effort.Effort.of(METRIC, **options, polish=True).brief == effort.BRIEF_STARTS
-    assert effort.Effort.of(METRIC, **options, polish=False).brief is None
-    assert effort.Effort.of(METRIC, count=5, dimensions=6, polish=True).brief is None
-    chosen = GaussianShapeMetric(n_starts=3)
-    assert effort.Effort.of(chosen, **options, polish=True) == effort.Effort()
-    exchanged = GaussianShapeMetric(group="permutation")
-    assert effort.Effort.of(exchanged, **options, polish=True).brief is None
+def test_pairs_are_searched_briefly_only_if_the_caller_asks_for_it() -> None:
+    assert Effort.of(METRIC, 6) == Effort(exact=True)
+    assert Effort.of(METRIC, 6, "brief") == Effort(brief=BRIEF_STARTS, exact=True)
+    assert Effort.of(METRIC, 1000).hubs < MOST_HUBS
+    assert Effort.of(GaussianShapeMetric(n_starts=3), 6, "brief") == Effort()
+    assert Effort.of(GaussianShapeMetric(group="permutation"), 6, "brief").brief is None
+    with pytest.raises(InputError, match=r"'effort' parameter must be .* Got 'short'"):
+        pairwise(relatives(2, 1.0), METRIC, effort="short")  # type: ignore[arg-type]
 
 
 def test_info_and_the_command_line_tell_the_agreement(

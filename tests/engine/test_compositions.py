@@ -11,7 +11,9 @@ from test_agreement import relatives
 from test_polish import noisy_copies, violated
 
 from repshape import EnergyShapeMetric, GaussianShapeMetric, pairwise
-from repshape.engine.compositions import COMPARED, SOLVED, solve_composed
+from repshape.engine.compositions import COMPARED, solve_composed
+from repshape.engine.effort import BRIEF_STARTS
+from repshape.engine.polish import SOLVED
 from repshape.engine.tiles import Compositions
 from repshape.groups import Transform
 
@@ -70,7 +72,7 @@ def test_the_best_compositions_that_are_far_from_the_present_one_are_solved() ->
     best, n = present.transforms[0], 6
     hubs = {k: np.eye(n) for k in range(2, 5)} | dict(enumerate(turns(9, n, rng), 5))
     known = {(0, 1): best} | {(0, k): best for k in hubs} | {(k, 1): Q for k, Q in hubs.items()}
-    given = Compositions([np.arange(2, 14)], known, choose=True)
+    given = Compositions([np.arange(2, 14)], known, np.array([SOLVED]))
     pair = np.array([[0, 1]])
     found = solve_composed(metric, prepared, pair, pair, given)
     assert found.n_composed is not None
@@ -88,7 +90,7 @@ def test_a_pair_without_another_composition_is_not_solved() -> None:
     metric = GaussianShapeMetric(0.0)
     prepared = [metric.prepare(one) for one in networks]
     T, eye = np.eye(6), np.eye(6)
-    given = Compositions([np.array([2])], {(0, 1): T, (0, 2): T, (2, 1): eye}, choose=True)
+    given = Compositions([np.array([2])], {(0, 1): T, (0, 2): T, (2, 1): eye}, np.array([2]))
     found = solve_composed(metric, prepared, np.array([[0, 1]]), np.array([[0, 1]]), given)
     assert found.distance.tolist() == [np.inf]
     assert found.n_composed is not None
@@ -96,12 +98,13 @@ def test_a_pair_without_another_composition_is_not_solved() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
-def test_a_cohort_is_searched_as_well_as_by_many_restarts() -> None:
+def test_a_brief_search_and_compositions_reach_many_restarts_for_relatives() -> None:
     networks = relatives(10, 0.5)
-    D = pairwise(networks, GaussianShapeMetric(0.0))
+    D = pairwise(networks, GaussianShapeMetric(0.0), effort="brief")
     many = pairwise(networks, GaussianShapeMetric(0.0, n_starts=20, random_state=5), polish=False)
     assert D.n_starts is not None
-    assert np.median(D.n_starts[np.triu_indices(10, 1)]) == 4  # few pairs needed the whole search
+    assert (D.n_starts[np.triu_indices(10, 1)] == BRIEF_STARTS).all()
+    assert D.description["effort"] == "brief"
     assert (D.condensed() / many.condensed()).mean() < 1 + 1e-4
 
 

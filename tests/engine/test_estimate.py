@@ -60,7 +60,7 @@ class Counter:
             counts = found.n_starts if starts is None else [len(one) for one in starts]
             cost = float(np.dot(sizes, counts))
             self.now += cost
-            self.searched += cost if given.get("brief") is not None else 0.0
+            self.searched += cost if starts is None else 0.0
             return found
 
         def rating(metric: Any, prepared: Any, pairs: Any, starts: Any) -> Any:
@@ -89,7 +89,6 @@ def test_each_stage_of_a_run_is_extrapolated(monkeypatch: pytest.MonkeyPatch) ->
     pairwise(cohort, METRIC, workers=1)
     assert found.searching == pytest.approx(clock.searched, rel=0.1)
     polishing = clock.now - clock.searched - PREPARING * 50
-    assert polishing > clock.searched
     assert found.polishing == pytest.approx(polishing, rel=0.33)
     assert found.cpu_seconds == pytest.approx(clock.now, rel=0.33)
 

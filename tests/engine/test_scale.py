@@ -248,5 +248,5 @@ def test_interrupt_says_how_to_continue(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert words.endswith(f"safe in {tmp_path / 'd'}: give the same command to continue.\n")
+    assert words.endswith(f"safe in {tmp_path / 'd'}: repeat the command to resume.\n")
     assert 0 < len(Store(tmp_path / "d").missing()) < len(Store(tmp_path / "d").plan.tiles)

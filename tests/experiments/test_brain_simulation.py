@@ -174,13 +174,13 @@ def test_scale_and_orientation_are_told_apart() -> None:
     assert orientation["orientation"] > 0.7 > 0.35 > abs(orientation["scale"])
 
 
-def test_noise_to_signal_is_the_log_ratio_of_standard_deviations() -> None:
+def test_signal_to_noise_is_the_ratio_of_variances() -> None:
     rng = np.random.default_rng(0)
     means = 3.0 * rng.normal(size=(400, 2))
     trials = rs.Trials(means[:, None] + 1.5 * rng.normal(size=(400, 20, 2)))
-    assert geometry.noise_to_signal(trials) == pytest.approx(np.log(0.5), abs=0.08)
+    assert geometry.signal_to_noise(trials) == pytest.approx(4, rel=0.2)
     equal = rs.Trials(np.array([[[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]]]))
-    assert np.isnan(geometry.noise_to_signal(equal))  # nothing is left of the means
+    assert geometry.signal_to_noise(equal) < 0  # less than nothing is left of the means
 
 
 def test_the_conditions_of_a_class() -> None:

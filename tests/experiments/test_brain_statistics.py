@@ -9,17 +9,20 @@ import numpy as np
 import pytest
 from experiments.brain import protocol
 from experiments.brain.claims import CLAIMS, CLASSES
-from experiments.brain.decide import decide, relevant, subsampling_statistic
+from experiments.brain.decide import decide, relevant, subsampling_statistic, why_unknown
 from experiments.brain.headline import rows_of
 from experiments.brain.multiverse import cells, keys_of, match_conditions, needed_keys
 from experiments.brain.paired_tests import run_tests
 from experiments.brain.results import shares
 from experiments.brain.settings import SMALL, Source
 from experiments.brain.statistics import (
+    NOTHING,
     STATISTICS,
     ClassResults,
+    Measured,
     agreement,
     log_ratio,
+    noise_ratio,
     with_interval,
 )
 from experiments.brain.study import without_nan
@@ -82,7 +85,7 @@ def test_every_criterion_has_a_statistic() -> None:
         if claim.name.startswith("Supplementary Figure 6"):
             continue
         for criterion in claim.criteria:
-            if criterion.name not in ("trained", "untrained"):
+            if "trained" not in criterion.name:
                 assert criterion.name in STATISTICS[claim.name]
 
 
@@ -109,7 +112,8 @@ def test_ratios_of_vaes_are_natural_logarithms_of_d_0_over_d_2() -> None:
     assert untrained[1:4] == pytest.approx(np.log(2) * np.array([0.3, 0.2, 0.4]))
     deciding = deciding_ratios(found)
     assert deciding["trained"].value == pytest.approx(0.5 * np.log(2))
-    assert deciding["untrained"].low == pytest.approx(0.2 * np.log(2))
+    for one in ("Kaiming", "PyTorch", "Glorot"):
+        assert deciding[f"untrained, {one}"].low == pytest.approx(0.2 * np.log(2))
     assert read_ratios({"claims": [{"name": "Abstract", "criteria": []}]}) == []
 
 
@@ -145,12 +149,14 @@ def test_claims_are_decided_by_their_intervals() -> None:
     vaes = deciding_ratios(read_ratios(vae_results(0.5, 0.3)))
     verdicts = {c["name"]: c["verdict"] for c in decide(Source.ALLEN, scaled, None, vaes)}
     assert verdicts["Section 3.2, reversal"] == verdicts["Section 3.2 (c)"] == "holds"
-    assert verdicts["Abstract"] == verdicts["Figure 3 D"] == verdicts["Figure 3 E"] == "holds"
+    assert verdicts["Figure 3 D"] == verdicts["Figure 3 E"] == "holds"
+    assert verdicts["Abstract, Kaiming"] == "holds"
     assert verdicts["Section 3.2 (a)"] == "does not hold"  # three times as large
     assert verdicts["Supplementary Figure 5"] == "inconclusive"
     turned = {"artificial": scaled["natural"], "natural": scaled["artificial"]}
     verdicts = {c["name"]: c["verdict"] for c in decide(Source.MACAQUE, turned, None, {})}
-    assert verdicts["Section 3.2, reversal"] == verdicts["Abstract"] == "does not hold"
+    assert verdicts["Section 3.2, reversal"] == "does not hold"
+    assert verdicts["Abstract, PyTorch"] == "does not hold"
     assert "Appendix B.2" not in verdicts
 
 
@@ -193,6 +199,31 @@ def test_subsampling_slopes_and_ratios() -> None:
     claim = known["Supplementary Figure 6, ratio"]
     ratio = subsampling_statistic(claim, "ratio, from below", found)
     assert ratio.value == pytest.approx(0, abs=1e-12)
+    lines = subsampling_statistic(known["Supplementary Figure 6, lines"], "", found)
+    assert (lines.value, lines.n_units) == (pytest.approx(np.log(2)), draws)
+    distances[1, 0, 2] = 0.5 * distances[1, 0, 0]  # one line of one draw falls
+    found["distances"] = {"without": distances.tolist()}
+    lines = subsampling_statistic(known["Supplementary Figure 6, lines"], "", found)
+    assert lines.value == pytest.approx(np.log([2, 2, 0.5]).mean())
+    assert lines.low < 0
+
+
+def test_animals_without_signal_do_not_make_the_ratio_of_noise_unknown() -> None:
+    """The corrected variance of means of one animal may be negative, but not their mean."""
+    one = replace(example(4), sessions={"signal": np.array([0.5, 0.7, -0.2, 1.0])})
+    assert noise_ratio(one) == pytest.approx(-0.5 * np.log(0.5))
+    found = with_interval(lambda f: noise_ratio(f["natural"]), {"natural": one})
+    assert found.low < found.value < found.high
+    assert np.isnan(noise_ratio(replace(one, sessions={"signal": np.array([-1.0, 0.5, 0, 0])})))
+
+
+def test_numbers_that_are_not_known_say_why() -> None:
+    nothing, unknown = NOTHING, Measured(np.nan, np.nan, np.nan, 4)
+    assert why_unknown("natural", nothing) == "not measured"
+    assert why_unknown("natural", unknown) == "a mean of squares is not positive"
+    assert "halves" in why_unknown("natural, agreement", unknown)
+    assert "without one" in why_unknown("natural", Measured(0.5, np.nan, np.nan, 4))
+    assert why_unknown("natural", Measured(0.5, 0.0, 1.0, 4)) == ""
 
 
 # The multiverse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.brain import figures, validation
+from experiments.brain import validation
+from experiments.brain.__main__ import main
 from experiments.brain.claims import ALPHAS, CLAIMS
 from experiments.brain.figures import REPORT, draw_all
 from experiments.brain.headline import side_by_side
-from experiments.brain.page import image_folder, kept, page_file, page_text, write_page
+from experiments.brain.keep import keep_run, open_kept, open_run
+from experiments.brain.page import image_folder, kept, page_file, page_text, redraw, write_page
 from experiments.brain.page_text import CAPTIONS
 from experiments.brain.results import RESULTS, collect, read_results
 from experiments.brain.settings import SMALL, Source, settings_of
 from experiments.brain.sources import GRATINGS, SCENES, read_records
 from experiments.brain.study import Study, measure, pieces
+from experiments.common import drawing
+from stored_support import forbid_distances
+from typer import Typer
+from typer.testing import CliRunner
 
 import repshape as rs
 from repshape.errors import InputError, StorageError
@@ -53,7 +60,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
     run = Study(tmp_path_factory.mktemp("brain"), Source.SIMULATED, TINY)
     list(measure(run, 1))
     with pytest.MonkeyPatch.context() as patch:  # less to draw
-        patch.setattr(figures, "FORMATS", {"png": {"dpi": 40}})
+        patch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
         list(draw_all(run, [], 1))
     return run
 
@@ -61,6 +68,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def results(tiny: Study) -> dict[str, Any]:
     return read_results(tiny.out)
+
+
+def app() -> Typer:
+    """Return the command line."""
+    found = Typer()
+    found.command()(main)
+    return found
 
 
 # A run
@@ -78,7 +92,8 @@ def test_a_run_from_nwb_files_measures_everything_and_decides_every_claim(
         for row in claim["criteria"]
         if row["value"] is None
     }
-    assert unknown == {("Abstract", "trained"), ("Abstract", "untrained")}  # no VAEs were given
+    assert {name.split(", ")[0] for name, _ in unknown} == {"Abstract"}  # no VAEs were given
+    assert all("trained" in criterion for _, criterion in unknown)
     # Two numbers of components, two windows, two transforms, two centrings, two readings of the
     # gratings, all scenes or as many as gratings; and corrected distances.
     assert len(results["multiverse"]["rows"]) == 2**6 + 2
@@ -99,8 +114,9 @@ def test_the_abstract_is_decided_with_results_of_the_vae_study(
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(labels) == len(results["classes"]) + 2
     found = collect(tiny, [vaes])
-    numbers = {row["name"]: row["value"] for row in found["claims"][-1]["criteria"]}
-    assert numbers["trained"] == numbers["untrained"] == pytest.approx(0.5 * np.log(2))
+    abstract = next(one for one in found["claims"] if one["name"] == "Abstract, Kaiming")
+    numbers = {row["name"]: row["value"] for row in abstract["criteria"]}
+    assert numbers["trained"] == numbers["untrained, Kaiming"] == pytest.approx(0.5 * np.log(2))
     (tiny.out / RESULTS).write_text(json.dumps(results))  # as it was
 
 
@@ -256,6 +272,52 @@ def test_the_page_of_a_run_has_its_figures_and_claims(tiny: Study, tmp_path: Pat
     assert all(claim.name in text for claim in CLAIMS)
     assert tmp_path / image_folder("simulated") / "multiverse.png" in files
     assert all(file.exists() for file in files)
+
+
+def test_kept_distances_redraw_the_page(
+    tiny: Study, results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All claims and figures come again from one file, without the folder of the run."""
+    forbid_distances(monkeypatch)
+    monkeypatch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
+    path = tmp_path / "simulated.json.gz"
+    keep_run(open_run(tiny.out), path)
+    assert path.stat().st_size < 200_000
+    stored = json.loads(gzip.decompress(path.read_bytes()))
+    assert set(stored["records"][0]) == {"name", "animal", "n_neurons", "left_out"}
+    files = redraw(path, tmp_path / "docs")
+    again = json.loads((tmp_path / "docs" / image_folder("simulated") / RESULTS).read_text())
+    for claim, first in zip(again["claims"], results["claims"], strict=True):
+        for row, other in zip(claim["criteria"], first["criteria"], strict=True):
+            if other["value"] is not None:
+                assert row["value"] == pytest.approx(other["value"], rel=1e-4, abs=1e-5)
+    drawn = {file.name for file in files if file.suffix == ".png"}
+    assert drawn == {file.name for file in tiny.out.glob("*.png")}
+    done = CliRunner().invoke(app(), ["figures", "--results", str(path), "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "fig3.png").exists()
+
+
+def test_a_missing_file_of_distances_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json\.gz does not exist"):
+        open_kept(tmp_path / "none.json.gz", tmp_path)
+    with pytest.raises(InputError, match=r"has no settings\.json"):
+        open_run(tmp_path)
+
+
+def test_the_simulated_cohort_is_scored_against_the_truth(
+    tiny: Study, results: dict[str, Any], tmp_path: Path
+) -> None:
+    assert [one["name"] for one in results["scored"]] == [claim.name for claim in CLAIMS]
+    gap = next(one for one in results["scored"] if one["name"] == "Section 3.2 (c)")
+    values = [
+        tiny.read(f"true-cohort-{k}")["Section 3.2 (c)"]["difference"]
+        for k in range(1, TINY.truth_cohorts + 1)
+    ]
+    assert gap["criteria"][0]["true"] == pytest.approx(np.mean(values))
+    assert gap["truth"] == ("true" if np.mean(values) > np.log(1.05) else "false")
+    text = page_text(kept(results, None), [])
+    assert "## Against what is true in the simulation" in text
 
 
 @pytest.mark.parametrize("source", ["simulated", "macaque"])

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from experiments.common import drawing
 from experiments.common.results import ARRAYS, RESULTS, read_results
-from experiments.patch_gaussian import page, results
+from experiments.patch_gaussian import collecting, page, results
 from experiments.patch_gaussian.__main__ import app
 from experiments.patch_gaussian.claims import CLAIMS
 from experiments.patch_gaussian.cohorts import spread
@@ -141,6 +141,40 @@ def test_moments_at_the_scale_of_the_paper_have_the_ridge(measured: Study, tmp_p
     assert values.min() >= 0.5 - 1e-9
     names = [name for name, _ in Measurement(study, 1).tasks()]
     assert not [name for name in names if "half" in name]
+
+
+def test_responses_do_not_depend_on_how_they_are_shared_out(
+    measured: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several workers collect one tau each: a cohort on disk has one writer."""
+    taken: list[float] = []
+
+    def one_after_the_other(function: Any, items: Any, workers: int) -> Any:
+        taken.extend(items)
+        return map(function, items)
+
+    monkeypatch.setattr(collecting, "run_jobs", one_after_the_other)
+    study = copied(measured, tmp_path / "out")
+    plans = Measurement(study, 1).plans
+    names = [one["name"] for one in collect_all(study, plans, 2)]
+    assert taken == list(SETTINGS.taus)
+    assert names == ["responses at tau = 0.1", "responses at tau = 0.3"]
+    for tau in SETTINGS.taus:
+        own, other = (rs.Cohort.open(cohort_path(one, tau)) for one in (study, measured))
+        for plan in plans:
+            first, second = (np.stack(one[plan.name].responses) for one in (own, other))  # type: ignore[union-attr]
+            assert np.array_equal(first, second)
+
+
+def test_the_confirmation_measures_what_claims_need(measured: Study, tmp_path: Path) -> None:
+    for part, centred in (("pilot", True), ("confirmation", False)):
+        assert Study.of_scale("small", tmp_path, part=part).measure.centred is centred
+    slim = replace(measured, measure=replace(SMALL, centred=False))
+    names = [name for name, _ in Measurement(slim, 1).tasks()]
+    assert not [name for name in names if "centred" in name]
+    assert {name for name in names if "half" not in name} == {
+        f"tau-{tau:g}/alpha-{alpha}" for tau in SETTINGS.taus for alpha in (0, 1, 2)
+    }
 
 
 def test_weights_that_the_record_does_not_describe_are_refused(

@@ -11,6 +11,7 @@ import pytest
 from experiments.common.samples import Sample, fold_interval
 from experiments.common.verdicts import Verdict
 from experiments.patch_gaussian import statistics as st
+from experiments.patch_gaussian.analysis import nearest_table
 from experiments.patch_gaussian.claims import ALPHAS, CLAIMS
 from experiments.patch_gaussian.decide import (
     NO_MANIPULATION,
@@ -264,3 +265,17 @@ def test_equal_networks_of_two_widths_have_equal_conclusions(clear: Sample) -> N
     assert all(value == 1 for row in found["cells"].values() for value in row.values())
     with pytest.raises(InputError, match="At least 4 networks of both widths"):
         compare_widths(clear, wide.keep(np.arange(10) < 2), 16)
+
+
+def test_what_the_nearest_network_shares_is_counted() -> None:
+    """Two cells and two seeds on a line: nearest are networks of the same seed, but for one."""
+    frame = pd.DataFrame({"seed": [0, 0, 1, 1], "cell": ["a", "b", "a", "b"]})
+    points = np.array([0.0, 1.0, 5.0, 6.5])
+    near = np.abs(points[:, None] - points)
+    points[3] = 2.2
+    far = np.abs(points[:, None] - points)
+    matrices = {matrix_name(alpha, 0.1): near for alpha in (0.0, 1.0)}
+    found = nearest_table(Sample(matrices | {matrix_name(2.0, 0.1): far}, frame))["0.1"]
+    chance = {"cell, chance": pytest.approx(1 / 3), "seed, chance": pytest.approx(1 / 3)}
+    assert found["0"] == {"cell": 0.0, "seed": 1.0} | chance
+    assert found["2"] == {"cell": 0.25, "seed": 0.75} | chance

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from experiments.common.command import Scale
 from experiments.toy import figure1, figure2, supplement1, supplement2, supplement3, supplement4
-from experiments.toy.__main__ import Scale, Step, main
+from experiments.toy.__main__ import Step, main
 from experiments.toy.data import SCALES, Settings, ToyData
 from experiments.toy.examples import arc_network, conflicting_networks, turned
 from experiments.toy.page import IMAGES, PAGE, check_words, duration, page_text, write_page
@@ -29,7 +30,7 @@ from experiments.toy.run import (
 )
 
 import repshape as rs
-from repshape.datasets import grid_recovery
+from repshape.demo.findings import grid_recovery
 from repshape.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -136,7 +137,7 @@ def test_command_prints_the_claims(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    main(Step.all, out=tmp_path, scale=Scale.small, only=["supp2"])
+    main(Step.all, out=tmp_path, scale=Scale.SMALL, only=["supp2"])
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "3 of 3 claims hold." in captured.err
@@ -158,7 +159,7 @@ def test_ctrl_c_leaves_finished_results(
 
     monkeypatch.setitem(FIGURES, "supp3", Steps(interrupted, supplement3.draw))
     with pytest.raises(typer.Exit) as stopped:
-        main(Step.all, out=tmp_path, scale=Scale.small, only=["supp2", "supp3"])
+        main(Step.all, out=tmp_path, scale=Scale.SMALL, only=["supp2", "supp3"])
     assert stopped.value.exit_code == 130
     assert "Interrupted." in capsys.readouterr().err
     assert list(read_results(tmp_path)["figures"]) == ["supp2"]

@@ -13,13 +13,13 @@ import pytest
 
 import repshape as rs
 from repshape.errors import InputError, StorageError
-from repshape.inference.halves import HalfPlan
+from repshape.inference.nested import NestedPlan
 
 FloatArray = npt.NDArray[np.float64]
 METRIC = rs.GaussianShapeMetric(n_starts=4, tol=1e-6)
 
 
-def networks(gains: list[float], L: int = 12, spread: float = 0.0) -> list[FloatArray]:
+def networks(gains: list[float], L: int = 16, spread: float = 0.0) -> list[FloatArray]:
     """Networks that share means up to a perturbation, and differ in gain."""
     rng = np.random.default_rng(0)
     means = 2.0 * rng.normal(size=(5, 1, 3))
@@ -64,28 +64,28 @@ def test_matrix_resumes_from_its_store_with_the_same_bits(
 ) -> None:
     """The second run computes only what the first did not finish."""
     pair = {"a": networks([1.0])[0], "b": networks([1.0, 1.5])[1]}
-    run = partial(rs.inference.matrix, pair, METRIC, n_groups=4, n_splits=2, workers=1)
+    run = partial(rs.inference.matrix, pair, METRIC, n_splits=2, workers=1)
     whole = run()
     calls: list[Any] = []
-    solve = HalfPlan.solve
+    solve = NestedPlan.solve
 
-    def counted(self: HalfPlan, task: Any) -> FloatArray:
-        if len(calls) == 5:
+    def counted(self: NestedPlan, task: Any) -> FloatArray:
+        if len(calls) == 2:
             raise KeyboardInterrupt
         calls.append(task)
         return solve(self, task)
 
-    monkeypatch.setattr(HalfPlan, "solve", counted)
+    monkeypatch.setattr(NestedPlan, "solve", counted)
     with pytest.raises(KeyboardInterrupt):
         run(store=tmp_path / "kept")
     monkeypatch.setattr(
-        HalfPlan, "solve", lambda self, task: calls.append(task) or solve(self, task)
+        NestedPlan, "solve", lambda self, task: calls.append(task) or solve(self, task)
     )
     resumed = run(store=tmp_path / "kept")
-    assert len(calls) == 15  # three splits, of all trials and without each of four groups
-    assert len(set(calls)) == 15
+    assert len(calls) == 6  # ways to divide the trials into quarters
+    assert len(set(calls)) == 6
     again = run(store=tmp_path / "kept")
-    assert len(calls) == 15
+    assert len(calls) == 6
     for found in (resumed, again):
         for name in ("low", "high", "floors", "standard_errors"):
             np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
@@ -93,7 +93,7 @@ def test_matrix_resumes_from_its_store_with_the_same_bits(
     with pytest.raises(StorageError, match="'random_state' was 0 and is 1"):
         run(store=tmp_path / "kept", random_state=1)
     with pytest.raises(StorageError, match=r"'alpha' was .* and is 0\.5"):
-        rs.inference.matrix(pair, rs.GaussianShapeMetric(0.5), n_groups=4, store=tmp_path / "kept")
+        rs.inference.matrix(pair, rs.GaussianShapeMetric(0.5), store=tmp_path / "kept")
     pair["b"] = pair["b"] + 1.0
     with pytest.raises(StorageError, match="responses of network 'b' have changed"):
         run(store=tmp_path / "kept")
@@ -103,7 +103,7 @@ def test_matrix_resumes_from_its_store_with_the_same_bits(
 def test_matrix_on_a_dask_cluster_has_the_same_bits(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     pair = networks([1.0, 1.5])
-    run = partial(rs.inference.matrix, pair, METRIC, n_groups=4, n_splits=2)
+    run = partial(rs.inference.matrix, pair, METRIC, n_splits=2)
     here = run(workers=1)
     cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
@@ -119,13 +119,13 @@ def test_matrix_on_a_dask_cluster_has_the_same_bits(tmp_path: Path) -> None:
 def test_error_bars_are_saved_and_selected_with_their_matrix(
     cohort: rs.Cohort, tmp_path: Path
 ) -> None:
-    found = rs.inference.matrix(cohort, METRIC, n_groups=4, n_splits=2)
+    found = rs.inference.matrix(cohort, METRIC, n_splits=2)
     D = found.matrix
     assert D.error_bars is found.error_bars
     D.save(tmp_path / "D.npz")
     loaded = rs.DistanceMatrix.load(tmp_path / "D.npz")
     assert loaded.error_bars is not None
-    assert loaded.error_bars.header() == {"level": 0.9, "method": "matched halves"}
+    assert loaded.error_bars.header() == {"level": 0.9, "method": "calibrated"}
     for name, array in found.error_bars.arrays().items():
         np.testing.assert_array_equal(loaded.error_bars.arrays()[name], array)
     part = D[["a", "c"]]
@@ -139,14 +139,13 @@ def test_error_bars_are_saved_and_selected_with_their_matrix(
 
 
 def test_summary_is_in_words(cohort: rs.Cohort) -> None:
-    found = rs.inference.matrix(cohort, METRIC, n_groups=4, n_splits=2)
+    found = rs.inference.matrix(cohort, METRIC, n_splits=2)
     words = found.matrix.summary().splitlines()
     assert words[0] == "3 networks, 3 pairs, GaussianShapeMetric."
     assert words[1].startswith("Distances from ")
     assert words[1].split("(")[1].startswith("a and b")
     assert (
-        words[2]
-        == "Corrected for noise (matched halves): 2 of 3 distances are above 0 at level 0.9."
+        words[2] == "Corrected for noise (calibrated): 2 of 3 distances are above 0 at level 0.9."
     )
     share = 100 * np.sum(found.floors**2) / np.sum(found.plug_in.values**2)
     assert words[3].startswith(f"Noise alone gives {share:.0f} %")
@@ -192,16 +191,18 @@ def test_gain_alone_is_found_in_norms_and_not_in_angles() -> None:
 
 
 def test_unequal_and_few_trials_are_said() -> None:
-    few, many = networks([1.0] * 2, L=4), networks([1.0] * 2, L=12)
+    few, many = networks([1.0] * 2, L=4), networks([1.0] * 2, L=16)
     with (
-        pytest.warns(rs.inference.UnequalTrialsWarning, match="median p 4, q 12") as got,
+        pytest.warns(rs.inference.UnequalTrialsWarning, match="median p 4, q 16") as got,
         pytest.warns(rs.inference.FewTrialsWarning, match="2 of 4 networks"),
     ):
         found = rs.inference.confounds([*few, *many], METRIC, labels=["p", "p", "q", "q"])
     assert {one.filename for one in got} == {__file__}
-    assert found.networks["trials_per_dimension"].tolist() == pytest.approx([4 / 3] * 2 + [4] * 2)
+    assert found.networks["trials_per_dimension"].tolist() == pytest.approx(
+        [4 / 3] * 2 + [16 / 3] * 2
+    )
     assert "2 of 4 networks have fewer than 2 trials per dimension." in str(found)
-    assert "median p 4, q 12" in str(found)
+    assert "median p 4, q 16" in str(found)
     assert 0 < found.floor_share < 1.5
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from repshape.errors import InputError, RepshapeError, StorageError
 from repshape.io.importing import import_cohort, read_network
-from repshape.responses import Trials
+from repshape.responses import Gaussians, Trials
 
 RNG = np.random.default_rng(0)
 
@@ -122,3 +122,24 @@ def test_bad_manifests_are_one_sentence(content: bytes, sentence: str, tmp_path:
     with pytest.raises(InputError, match=sentence):
         import_cohort([tmp_path / "m.csv"], tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+def test_latents_of_a_vae_are_means_and_log_variances(tmp_path: Path) -> None:
+    """What an encoder returns is a network with independent neurons, not points."""
+    means, logs = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)).astype(np.float32)
+    np.savez(tmp_path / "vae.npz", means=means, log_variances=logs)
+    found = read_network(tmp_path / "vae.npz")
+    assert isinstance(found, Gaussians)
+    np.testing.assert_allclose(found.variances, np.exp(logs.astype(float)))
+    np.testing.assert_array_equal(found.means, means)
+    cohort = import_cohort([tmp_path / "vae.npz"], tmp_path / "vaes.zarr")
+    np.testing.assert_array_equal(cohort["vae"].variances, found.variances)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1000.0])
+def test_log_variances_of_no_variance_are_refused(value: float, tmp_path: Path) -> None:
+    logs = np.zeros((4, 3))
+    logs[2, 1] = value
+    np.savez(tmp_path / "vae.npz", means=np.ones((4, 3)), log_variances=logs)
+    with pytest.raises(InputError, match=r"In .*vae\.npz: 'log_variances' must be natural log"):
+        read_network(tmp_path / "vae.npz")

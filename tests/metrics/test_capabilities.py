@@ -42,7 +42,7 @@ class NormMetric(ShapeMetric[Any]):
 @pytest.fixture
 def networks() -> dict[str, FloatArray]:
     rng = np.random.default_rng(0)
-    return {name: (k + 1) * rng.normal(3.0, 1.0, size=(4, 12, 3)) for k, name in enumerate("abcd")}
+    return {name: (k + 1) * rng.normal(3.0, 1.0, size=(4, 16, 3)) for k, name in enumerate("abcd")}
 
 
 def test_a_metric_with_two_methods_has_intervals_tests_and_floors(

@@ -7,7 +7,7 @@ import pytest
 
 import repshape as rs
 from repshape import _native
-from repshape.datasets.findings import quadratic_r2
+from repshape.demo.findings import quadratic_r2
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import GROUPS, nearest_orthogonal
 from repshape.reference import energy as reference

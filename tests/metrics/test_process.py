@@ -260,7 +260,7 @@ def test_inference_corrects_the_bias_and_warns_of_few_trials():
     found = rs.inference.distance(x, y, metric)
     assert found.interval[0] < 0 < found.interval[1]
     assert found.plug_in > 0.5
-    with pytest.warns(FewTrialsWarning, match="10 trials for 6 dimensions"):
+    with pytest.warns(FewTrialsWarning, match="10 trials per condition for 6 dimensions"):
         rs.inference.distance(x[:, :10], y[:, :10], ProcessShapeMetric(n_starts=1))
     boot = rs.inference.distance(
         x, y, ProcessShapeMetric(n_starts=1), method="bootstrap", n_resamples=20

@@ -61,7 +61,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def networks() -> dict[str, FloatArray]:
     rng = np.random.default_rng(0)
-    return {name: rng.normal(0.0, k + 1.0, size=(4, 12, 3)) for k, name in enumerate("abcde")}
+    return {name: rng.normal(0.0, k + 1.0, size=(4, 16, 3)) for k, name in enumerate("abcde")}
 
 
 def spread_of(trials: FloatArray) -> float:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from repshape.analysis.embedding import embed
-from repshape.datasets.findings import quadratic_r2
 from repshape.datasets.toy import toy_networks
+from repshape.demo.findings import quadratic_r2
 from repshape.engine.run import pairwise
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair

@@ -257,7 +257,8 @@ class TestQuality:
             one += one.T
         D = rs.DistanceMatrix(square[0], lower_bounds=square[1])
         checks = check_matrix(Source("one", D), 0).checks
-        return next((verdict, said) for topic, verdict, said in checks if topic == "Bounds")
+        found = ((verdict, said) for topic, verdict, said in checks if topic == "Bounds")
+        return next(found, ("", ""))
 
     def test_a_gap_of_rounding_is_not_a_gap(self) -> None:
         """A distance of zero is minimal, whatever its lower bound."""
@@ -266,8 +267,11 @@ class TestQuality:
             "All 2 distances above zero are proven to be minimal.",
         )
 
-    def test_a_gap_is_told(self) -> None:
-        verdict, said = self.words([1.0, 2.0, 2.0], [0.5, 2.0, 2.0])
+    def test_bounds_that_are_close_for_most_pairs_are_told(self) -> None:
+        verdict, said = self.words([1.0, 2.0, 2.0], [0.5, 1.97, 2.0])
         assert verdict == "note"
-        assert "2 of 3 distances are proven to be minimal" in said
-        assert "within 50 % of their proven lower bound (not a confidence limit)" in said
+        assert "within 2 % of the distance for 2 of 3 pairs; 1 is proven to be minimal" in said
+        assert said.endswith("(not a confidence limit).")
+
+    def test_bounds_that_say_nothing_are_left_out(self) -> None:
+        assert self.words([1.0, 2.0, 2.0], [0.5, 1.9, 2.0]) == ("", "")

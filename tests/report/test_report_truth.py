@@ -168,7 +168,7 @@ class TestShares:
 
 class TestIntervals:
     def test_they_are_those_of_the_library(self, tmp_path: Path) -> None:
-        cohort = trials([8] * 3)
+        cohort = trials([16] * 3)
         D = rs.pairwise(cohort, METRIC, polish=False)
         page = rs.write_report(D, tmp_path / "a.html", cohort=cohort, max_intervals=1).path
         (matrix,) = read_data(page.read_text(encoding="utf-8"))["matrices"]
@@ -181,7 +181,7 @@ class TestIntervals:
 
     def test_a_corrected_matrix_shows_its_own(self, tmp_path: Path) -> None:
         """Its distances are below those of the alignments, which is no contradiction."""
-        cohort = trials([8] * 3, apart=0.1)
+        cohort = trials([16] * 3, apart=0.1)
         found = rs.inference.matrix(cohort, METRIC, n_splits=2)
         report = rs.write_report(found.matrix, tmp_path / "a.html", cohort=cohort)
         (matrix,) = read_data(report.path.read_text(encoding="utf-8"))["matrices"]
@@ -209,8 +209,8 @@ class TestPage:
         assert report.matrices == ("z", "a")
         assert re.search(r'autocomplete="off" value="0" checked><span dir="auto">z<', page)
         top = page[page.index('class="short"') : page.index('class="bar"')]
-        assert top.index(">z<") < top.index(">a<")
-        assert top.count("<li") == 6
+        assert top.index(">z:<") < top.index(">a:<")
+        assert top.count("<details") == 6
 
     def test_neurons_trials_and_conditions_are_named(self) -> None:
         cohort = rs.Cohort()

@@ -1,27 +1,16 @@
 #include "problems/gaussian/blas_objective.h"
 
+#include "common/single.h"
 #include "problems/gaussian/halley.h"
 
 namespace repshape {
 namespace {
 
-// The same calls in both precisions.
-inline void multiply(bool ta, bool tb, int m, int n, int k, double alpha, const double* a, int lda, const double* b,
-                     int ldb, double beta, double* c, int ldc) {
-  gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-inline void multiply(bool ta, bool tb, int m, int n, int k, double alpha, const float* a, int lda, const float* b,
-                     int ldb, double beta, float* c, int ldc) {
-  const float first = float(alpha), second = float(beta);
-  lapack().sgemm(tb ? "T" : "N", ta ? "T" : "N", &n, &m, &k, &first, b, &ldb, a, &lda, &second, c, &ldc);
-}
+// The same calls in both precisions; others are in dense.h and single.h.
+using repshape::gram;
 inline void gram(int m, int n, const double* x, double* s) {
   const double zero = 0, one = 1;
   lapack().dsyrk("L", "T", &m, &n, &one, x, &n, &zero, s, &m);
-}
-inline void gram(int m, int n, const float* x, float* s) {
-  const float zero = 0, one = 1;
-  lapack().ssyrk("L", "T", &m, &n, &one, x, &n, &zero, s, &m);
 }
 inline int cholesky(int m, double* s) {
   int info = 0;
@@ -134,15 +123,15 @@ class BlasObjective {
         for (int j = 0; j < ny; ++j) moved_[std::size_t(i) * ry + j] = transform_[std::size_t(i) * ny + j] * c_[j];
     } else {
       const int columns = y_.positions * ry;
-      multiply(false, false, nx, columns, ny, 1, transform_.data(), ny, c_.data(), columns, 0, moved_.data(), columns);
+      gemm(false, false, nx, columns, ny, 1, transform_.data(), ny, c_.data(), columns, 0, moved_.data(), columns);
     }
     if (x_.diagonal) {
       for (int i = 0; i < rx; ++i)
         for (int j = 0; j < ry; ++j) cross_[at(i, j)] = a_[i] * moved_[std::size_t(i) * ry + j];
     } else if (flipped_) {
-      multiply(true, false, ry, rx, tall_, 1, moved_.data(), ry, a_.data(), rx, 0, cross_.data(), rx);
+      gemm(true, false, ry, rx, tall_, 1, moved_.data(), ry, a_.data(), rx, 0, cross_.data(), rx);
     } else {
-      multiply(true, false, rx, ry, tall_, 1, a_.data(), rx, moved_.data(), ry, 0, cross_.data(), ry);
+      gemm(true, false, rx, ry, tall_, 1, a_.data(), rx, moved_.data(), ry, 0, cross_.data(), ry);
     }
     polar_ = cross_;
     const bool full = x_.ranks[m] == tall_ || (nx == ny && y_.ranks[m] == tall_);
@@ -157,7 +146,7 @@ class BlasObjective {
       for (int i = 0; i < nx; ++i)
         for (int j = 0; j < ry; ++j) lifted_[std::size_t(i) * ry + j] = a_[i] * polar_[at(i, j)];
     } else {
-      multiply(false, flipped_, tall_, ry, rx, 1, a_.data(), rx, polar_.data(), hi_, 0, lifted_.data(), ry);
+      gemm(false, flipped_, tall_, ry, rx, 1, a_.data(), rx, polar_.data(), hi_, 0, lifted_.data(), ry);
     }
   }
 
@@ -183,7 +172,7 @@ class BlasObjective {
           gradient_[std::size_t(i) * ny + j] += T(weight) * lifted_[std::size_t(i) * ry + j] * c_[j];
     } else {
       const int columns = y_.positions * ry;
-      multiply(false, true, nx, ny, columns, weight, lifted_.data(), columns, c_.data(), columns, 1, gradient_.data(),
+      gemm(false, true, nx, ny, columns, weight, lifted_.data(), columns, c_.data(), columns, 1, gradient_.data(),
                ny);
     }
     return weight * product(cross_, polar_);
@@ -220,6 +209,11 @@ class BlasObjective {
 }  // namespace
 
 void blas_polar(int m, int n, Matrix& x, Matrix& s, Matrix& z, double smallest, double rank) {
+  form_polar_factor(m, n, x, s, z, smallest, rank);
+}
+
+void blas_polar(int m, int n, std::vector<float>& x, std::vector<float>& s, std::vector<float>& z, double smallest,
+                double rank) {
   form_polar_factor(m, n, x, s, z, smallest, rank);
 }
 

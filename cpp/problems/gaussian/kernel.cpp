@@ -207,6 +207,8 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   return value;
 }
 
+constexpr float kUnbounded = 1e30f;  // singular values of which nothing is known
+
 // Two registers to a Pack, or one from here on, where tiles matter more than latency.
 constexpr int kTwoRegisters = kRegisterBytes == 64 ? 1 : 2, kOneFrom = 12;
 
@@ -259,13 +261,33 @@ double residual(const LanePair& pair, const double* transform) {
   return total;
 }
 
+void polar_factors(float* matrices, int count, int lo, int hi, const double* ranks) {
+  using P = Pack<float, kTwoRegisters>;
+  const std::size_t entries = std::size_t(lo) * hi;
+  const View<P> x = rows(scratch<P>(entries, 2), hi), small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
+  const View<P> solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
+  for (int first = 0; first < count; first += P::width) {
+    const int filled = least(P::width, count - first);
+    float* from = matrices + first * entries;
+    P rank = P::zero();
+    for (int l = 0; l < filled; ++l) rank.set(l, float(ranks[first + l]));
+    for (std::size_t e = 0; e < entries; ++e) {
+      x.data[e] = P::zero();
+      for (int l = 0; l < filled; ++l) x.data[e].set(l, from[l * entries + e]);
+    }
+    polar(x, small, solved, lo, hi, P::zero(), P(kUnbounded), rank);
+    for (std::size_t e = 0; e < entries; ++e)
+      for (int l = 0; l < filled; ++l) from[l * entries + e] = x.data[e].get(l);
+  }
+}
+
 }  // namespace
 
 // The largest network that goes through lanes, measured against BLAS.
 constexpr int kMaxLaneSize = kRegisterBytes >= 32 ? 128 : 48;
 
 extern const GaussianKernels gaussian_table;
-const GaussianKernels gaussian_table = {REPSHAPE_STRING(REPSHAPE_ISA), kMaxLaneSize, gradient, residual};
+const GaussianKernels gaussian_table = {REPSHAPE_STRING(REPSHAPE_ISA), kMaxLaneSize, gradient, residual, polar_factors};
 
 }  // namespace REPSHAPE_ISA
 }  // namespace repshape

@@ -30,6 +30,9 @@ struct GaussianKernels {
   double (*gradient)(const LanePair&, const double* transform, double* gradient, bool single);
   // Sum of w |A P - T C|_F^2, the squared Bures distances from residuals.
   double (*residual)(const LanePair&, const double* transform);
+  // Each of `count` matrices (lo x hi, row-major, lo <= hi) becomes its polar factor; `ranks` says how many singular
+  // values of each are not zero.
+  void (*polar_factors)(float* matrices, int count, int lo, int hi, const double* ranks);
 };
 
 const GaussianKernels& gaussian_kernels();                  // the widest that this processor runs

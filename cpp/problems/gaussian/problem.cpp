@@ -3,6 +3,7 @@
 #include "problems/gaussian/branches.h"
 #include "problems/gaussian/circle.h"
 #include "problems/gaussian/effort.h"
+#include "problems/gaussian/layer_ascent.h"
 #include "problems/gaussian/matching.h"
 #include "problems/gaussian/wide.h"
 
@@ -73,6 +74,19 @@ Matrix GaussianProblem::climb_wide(const AscentSettings& settings, const Matrix&
   way.run(limit);
   iterations = way.iterations();
   return way.transform();
+}
+
+bool GaussianProblem::layered() const { return !linear() && LayerAscent::suits(x, y); }
+
+Climbed GaussianProblem::climb_layer(const AscentSettings& settings, const Matrix& start, bool annealed, int limit,
+                                     double floor) const {
+  LayerAscent way(whole.pair, settings, total);
+  if (annealed && limit >= LayerAscent::kWorthAnnealing)
+    way.anneal(first_gain(), x.rows);
+  else
+    way.begin(start);
+  const bool settled = way.run(limit, floor);
+  return {way.transform(), way.iterations(), settled};
 }
 
 bool GaussianProblem::prove(const Objective& f, const Objective& rough, int spare, Matrix& t, double& value) const {

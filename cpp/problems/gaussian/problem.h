@@ -34,6 +34,9 @@ class GaussianProblem : public ProblemDefaults<Objective> {
   const Curvature* curvature() const { return curvature_ ? &*curvature_ : nullptr; }
   bool wide() const;
   Matrix climb_wide(const AscentSettings& settings, const Matrix& start, int limit, int& iterations) const;
+  bool layered() const;
+  Climbed climb_layer(const AscentSettings& settings, const Matrix& start, bool annealed, int limit,
+                      double floor) const;
   bool prove(const Objective& f, const Objective& rough, int spare, Matrix& t, double& value) const;
 
   Matrix first_gain() const { return linear() ? means_ : tie_broken(means_, y.neurons); }

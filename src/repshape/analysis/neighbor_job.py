@@ -17,13 +17,13 @@ from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.analysis.neighbor_search import Limits, NeighborSearch, choose_pivots
 from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.solved_pairs import PairStore, SolvedPairs
-from repshape.engine.cross import Chain
-from repshape.engine.inputs import records_of
 from repshape.engine.plan import Settings
+from repshape.engine.sides import Chain, records_of
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort
 from repshape.matrix.checks import carried_metadata, check_labels
+from repshape.matrix.summary import excess_words
 from repshape.metrics.base import in_one_space
 from repshape.metrics.identity import describe
 from repshape.store.identity import Identity, Permission
@@ -167,13 +167,13 @@ class NeighborJob:
         ]
 
     def warn_of_doubt(self) -> None:
-        """Warn once if the best alignment of some solved pairs was found once only."""
+        """Warn once if some solved pairs may be longer than necessary."""
         doubtful = self.solved.n_doubtful
         if doubtful:
             total = count(len(self.solved.pairs), "solved pair")
             warnings.warn(
-                f"The best alignment of {doubtful} of {total} was found once only, so a better one "
-                "may exist. A larger n_starts searches longer.",
+                f"{excess_words(doubtful, total, self.solved.largest_excess)}. A larger n_starts "
+                "searches longer.",
                 SearchWarning,
                 stacklevel=4,  # the caller of neighbor_graph
             )

@@ -54,8 +54,8 @@ class NeighborGraph:
         The metric, as in `repshape.DistanceMatrix`.
     settings : dict
         ``bounds``: what excluded pairs. ``tight_bounds``: how many bounds needed a decomposition.
-        ``pivots``, ``exact``: as they were used. ``doubtful_pairs``: solved pairs whose best
-        alignment was found once only. ``reused_pairs``: solved pairs that the store had already.
+        ``pivots``, ``exact``: as they were used. ``doubtful_pairs``: solved pairs that may be
+        longer than necessary. ``reused_pairs``: solved pairs that the store had already.
     """
 
     of: tuple[str, ...]

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from repshape._doubt import is_doubtful
+from repshape._doubt import is_doubtful, possible_excess
 from repshape._native import PairResults
 from repshape.errors import InputError
 from repshape.io.links import list_folder
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable
+from repshape.matrix.summary import largest
 from repshape.store.arrays import REWRITE, Place, SealedArray, array_form, seal_of
 from repshape.store.header import identity_in, make_group, new_header, open_header, refusal
 from repshape.store.identity import Identity, Permission
@@ -22,7 +23,7 @@ from repshape.store.identity import Identity, Permission
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 # What is kept of each pair.
-NUMBERS = ("distance", "lower_bound", "n_starts", "n_agreeing")
+NUMBERS = ("distance", "lower_bound", "n_starts", "n_agreeing", "gap")
 # Pairs in a batch, and batches in a group; a run that solves more begins another group.
 BATCH = 1024
 MOST_BATCHES = 2**20
@@ -58,7 +59,7 @@ class SolvedPairs:
 
     @property
     def numbers(self) -> FloatArray:
-        """Their distances, lower bounds and numbers of starts and of agreeing starts, (4, P)."""
+        """Their distances, bounds, numbers of starts and of agreeing starts, and gaps, (5, P)."""
         self._numbers = [np.concatenate(self._numbers, axis=1)]
         return self._numbers[0]
 
@@ -83,9 +84,15 @@ class SolvedPairs:
 
     @property
     def n_doubtful(self) -> int:
-        """Number of pairs whose best alignment was found once only, and is not proven minimal."""
-        distance, bound, starts, agreeing = self.numbers
-        return int(is_doubtful(distance, bound, starts, agreeing).sum())
+        """Number of pairs that may be longer than necessary, by the rule of `is_doubtful`."""
+        *found, gap = self.numbers
+        return int(is_doubtful(*found, gap=gap).sum())
+
+    @property
+    def largest_excess(self) -> float | None:
+        """By about what share a distance may at most be too long; None if that is not known."""
+        *found, gap = self.numbers
+        return largest(possible_excess(*found, gap=gap))
 
 
 @dataclass

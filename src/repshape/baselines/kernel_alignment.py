@@ -19,6 +19,7 @@ def cka(
     *,
     kernel: str = "linear",
     debiased: bool = False,
+    few_neurons: bool = False,
     angular: bool = False,
     bandwidth: float = 1.0,
 ) -> float:
@@ -42,8 +43,19 @@ def cka(
         Whether to replace H K H by the U-centred matrix of Szekely and Rizzo, whose inner products
         are unbiased estimates of HSIC (Song et al. 2012). Without this, the result is close to 0
         for any two networks with many neurons and few conditions.
+    few_neurons : bool
+        Whether to estimate CKA of the populations that the recorded neurons are drawn from. The
+        norms then leave out the products of each neuron with itself, which make the networks look
+        more different than they are:
+
+        .. math:: |\bar K|_F^2 \to \frac{n}{n - 1} \Big(|\bar K|_F^2 -
+                  \sum_i |\bar k_i|_F^2\Big), \qquad K = \sum_i k_i,
+                  \quad k_i = \mu_{\cdot i}\, \mu_{\cdot i}'
+
+        It assumes that the neurons of x and y are different samples. It needs
+        ``kernel="linear"``, ``debiased=True`` and at least 2 neurons in each network.
     angular : bool
-        Whether to return the angle, in radians.
+        Whether to return the angle, in radians. Not with ``few_neurons``.
     bandwidth : float
         For "rbf": s as a multiple of the median distance between the mean responses of the network
         to distinct conditions.
@@ -51,7 +63,9 @@ def cka(
     Returns
     -------
     float
-        In [0, 1], or in [0, 2] if ``debiased``. The angle is in [0, pi/2], or in [0, pi].
+        In [0, 1], or in [0, 2] if ``debiased``. The angle is in [0, pi/2], or in [0, pi]. With
+        ``few_neurons``, estimates for similar networks scatter about the value of their
+        populations, and may be negative.
 
     Notes
     -----
@@ -66,7 +80,8 @@ def cka(
     References
     ----------
     Kornblith, Norouzi, Lee and Hinton, "Similarity of Neural Network Representations Revisited",
-    ICML 2019. Nguyen, Raghu and Kornblith, ICLR 2021 (debiased).
+    ICML 2019. Nguyen, Raghu and Kornblith, ICLR 2021 (debiased). Chun, Canatar, Chung and Lee,
+    arXiv 2502.15104, 2025 (few neurons).
 
     Examples
     --------
@@ -82,12 +97,15 @@ def cka(
     check_boolean("debiased", debiased, owner="cka")
     check_boolean("angular", angular, owner="cka")
     check_real("bandwidth", bandwidth, 0, closed="neither", owner="cka")
+    _check_few_neurons(few_neurons, kernel, debiased, angular)
     measure = "Debiased CKA" if debiased else "CKA"
     networks = check_pair(x, y, measure=measure, at_least=4 if debiased else 3)
     X, Y = (
         centred_means(network, name, measure=measure)
         for network, name in zip(networks, "xy", strict=True)
     )
+    if few_neurons:
+        return _few_neurons(X, Y)
     if kernel == "linear" and not debiased:
         X, Y = _joint_coordinates(unit(X), unit(Y))
         return separation(unit(X @ X.T), unit(Y @ Y.T), angular=angular)
@@ -96,6 +114,48 @@ def cka(
         for Z, name in zip((X, Y), "xy", strict=True)
     )
     return separation(u, v, angular=angular)
+
+
+def _check_few_neurons(few_neurons: bool, kernel: str, debiased: bool, angular: bool) -> None:
+    check_boolean("few_neurons", few_neurons, owner="cka")
+    if few_neurons and (kernel != "linear" or not debiased or angular):
+        raise InputError(
+            "The 'few_neurons' parameter of cka needs kernel='linear', debiased=True and "
+            f"angular=False. Got {kernel!r}, {debiased} and {angular}."
+        )
+
+
+def _few_neurons(X: FloatArray, Y: FloatArray) -> float:
+    """Return 1 - CKA of the populations that the neurons of centred means X, Y are drawn from."""
+    X, Y = unit(X), unit(Y)
+    U, V = u_centred(X @ X.T), u_centred(Y @ Y.T)
+    norms = [_population_norm(*one) for one in ((X, U, "x"), (Y, V, "y"))]
+    return 1.0 - float((U * V).sum() / norms[0] / norms[1])
+
+
+def _population_norm(X: FloatArray, U: FloatArray, name: str) -> float:
+    """Return the root of the unbiased estimate of |U|^2, from products of different neurons.
+
+    Of one neuron x, the U-centred Gram matrix has the square norm t + s^2 / ((M - 1)(M - 2)) -
+    2 |r|^2 / (M - 2), with the squares t, the rows r and the sum s of x x' without its diagonal.
+    """
+    M, n = X.shape
+    if n < 2:
+        raise InputError(
+            f"The correction of CKA for few neurons needs at least 2 neurons. Got {n} in {name}."
+        )
+    power, total = (X**2).sum(axis=0), X.sum(axis=0)
+    t = power**2 - (X**4).sum(axis=0)
+    s = total**2 - power
+    r = (X * total - X**2) ** 2
+    own = t + s**2 / ((M - 1) * (M - 2)) - 2 * r.sum(axis=0) / (M - 2)
+    squared = float((U**2).sum() - own.sum()) * n / (n - 1)
+    if squared <= 0:
+        raise InputError(
+            "CKA cannot be corrected for few neurons: different neurons share no geometry in "
+            f"{name}, whose estimated squared norm is {squared:.3g}."
+        )
+    return float(np.sqrt(squared))
 
 
 def _joint_coordinates(X: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -116,7 +176,7 @@ def _centred_gram(
 ) -> FloatArray:
     """Return the centred or U-centred Gram matrix of centred means, scaled to norm 1."""
     K = X @ X.T if kernel == "linear" else _rbf(X, bandwidth, name)
-    centred = u_centred(K) if debiased else K - _row_means(K)
+    centred = u_centred(K) if debiased else K - row_means(K)
     if np.linalg.norm(centred) <= 1e-12 * np.linalg.norm(K):
         raise InputError(
             "CKA needs conditions that are not all equally similar. "
@@ -136,7 +196,7 @@ def _rbf(X: FloatArray, bandwidth: float, name: str) -> FloatArray:
     return np.asarray(np.exp(-(squareform(distances / scale) ** 2) / 2))
 
 
-def _row_means(K: FloatArray) -> FloatArray:
+def row_means(K: FloatArray) -> FloatArray:
     """Return what HKH subtracts from K: row means plus column means minus the grand mean."""
     means = K.mean(axis=0)
     return np.asarray(means[:, None] + means - means.mean())

@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from repshape._version import package_version
 from repshape.cli.cohorts import import_, info
+from repshape.cli.cross import cross
 from repshape.cli.demo import demo
 from repshape.cli.embed import embed
 from repshape.cli.groups import groups
 from repshape.cli.matrices import repair
 from repshape.cli.neighbors import neighbors
+from repshape.cli.options import command
 from repshape.cli.pairwise import pairwise
 from repshape.cli.report import report
 
-COMMANDS: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[[Any], None]] = {
     "demo": demo,
     "import": import_,
     "info": info,
     "pairwise": pairwise,
+    "cross": cross,
     "repair": repair,
     "embed": embed,
     "neighbors": neighbors,
@@ -62,7 +65,7 @@ def _options(
 
 
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name)(command(_command))
 
 
 def run(arguments: Sequence[str]) -> int:

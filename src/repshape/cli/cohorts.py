@@ -5,91 +5,85 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from repshape.cli.shared import AsJson, Quiet, check_output_folder, option, tell, usage
+from repshape.cli.options import Printing, Text, Texts, argument, flag, option, values
+from repshape.cli.shared import check_output_folder, usage
 
 
-def import_(
+@dataclass(frozen=True, kw_only=True)
+class NwbOptions:
+    """How files in NWB are read."""
+
+    stimulus: Annotated[Text, option("TABLE", "NWB: the intervals that are the trials.")] = None
+    condition: Annotated[
+        Texts, option("COLUMN", "NWB: a column that tells conditions apart. Repeatable.")
+    ] = None
+    area: Annotated[Texts, option("AREA", "NWB: an area of the units. Repeatable.")] = None
+    window: Annotated[
+        tuple[float, float] | None,
+        option("START STOP", "NWB: seconds after the onset; --allen: 0 0.25."),
+    ] = None
+    units: Annotated[Texts, option("RULE", "NWB: units to keep, such as 'snr>=1'. Repeatable.")] = (
+        None
+    )
+    where: Annotated[
+        Texts, option("RULE", "NWB: trials to keep, such as 'contrast=0.8'. Repeatable.")
+    ] = None
+    blanks: Annotated[
+        bool | None, flag("NWB: whether blanks are a condition.", "--blanks/--no-blanks")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(NwbOptions, Printing):
+    """Options of the command import."""
+
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="A manifest (.csv), or files of networks (.npz, .npy, .h5, .mat, .nwb).",
-            show_default=False,
-        ),
-    ],
+        argument("FILE", "A manifest (.csv), or files of networks (.npz, .npy, .h5, .mat, .nwb)."),
+    ]
     out: Annotated[
         Path, option("COHORT", "The cohort to create, or to add to with --add.", "--out", "-o")
-    ],
-    add: Annotated[
-        bool, typer.Option("--add", help="Add the networks to a cohort that exists already.")
-    ] = False,
+    ]
+    add: Annotated[bool, flag("Add the networks to a cohort that exists already.", "--add")] = False
     replace: Annotated[
-        list[str] | None,
+        Texts,
         option(
             "NAME",
             "With --add: a network of the cohort that is replaced by the new one of this name. "
             "Repeatable.",
         ),
-    ] = None,
+    ] = None
     common_conditions: Annotated[
         bool,
-        typer.Option(
+        flag(
+            "Keep only the conditions that all networks have, in the order of the first network.",
             "--common-conditions",
-            help="Keep only the conditions that all networks have, in the order of the first "
-            "network.",
         ),
-    ] = False,
+    ] = False
     max_bytes: Annotated[
-        str | None,
+        Text,
         option(
-            "SIZE",
-            "How much a file may expand to, such as 8G. By default a quarter of the memory.",
-            "--max-bytes",
+            "SIZE", "How much a file may expand to, such as 8G. By default a quarter of the memory."
         ),
-    ] = None,
-    nwb: Annotated[bool, typer.Option("--nwb", help="The files are NWB files.")] = False,
+    ] = None
+    nwb: Annotated[bool, flag("The files are NWB files.", "--nwb")] = False
     allen: Annotated[
         bool,
-        typer.Option(
-            "--allen",
-            help="The files are sessions of the Allen Institute's Visual Coding with Neuropixels, "
+        flag(
+            "The files are sessions of the Allen Institute's Visual Coding with Neuropixels, "
             "in NWB. Use its quality filter and conditions.",
+            "--allen",
         ),
-    ] = False,
-    stimulus: Annotated[
-        str | None, option("TABLE", "NWB: the intervals that are the trials.", "--stimulus")
-    ] = None,
-    condition: Annotated[
-        list[str] | None,
-        option("COLUMN", "NWB: a column that tells conditions apart. Repeatable.", "--condition"),
-    ] = None,
-    area: Annotated[
-        list[str] | None, option("AREA", "NWB: an area of the units. Repeatable.", "--area")
-    ] = None,
-    window: Annotated[
-        tuple[float, float] | None,
-        option("START STOP", "NWB: seconds after the onset; --allen: 0 0.25.", "--window"),
-    ] = None,
-    units: Annotated[
-        list[str] | None,
-        option("RULE", "NWB: units to keep, such as 'snr>=1'. Repeatable.", "--units"),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        option("RULE", "NWB: trials to keep, such as 'contrast=0.8'. Repeatable.", "--where"),
-    ] = None,
-    blanks: Annotated[
-        bool | None,
-        typer.Option("--blanks/--no-blanks", help="NWB: whether blanks are a condition."),
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    ] = False
+
+
+def import_(given: ImportOptions) -> None:
     """Create a cohort from files, or add networks to one.
 
     A manifest is a CSV table in UTF-8 with the columns "name" and "file" (relative to the
@@ -112,31 +106,21 @@ def import_(
     from repshape.io.importing import import_cohort, import_nwb
     from repshape.report.info import describe_cohort
 
-    asked: dict[str, Any] = {
-        "stimulus": stimulus,
-        "condition": condition,
-        "area": area,
-        "window": window,
-        "units": units,
-        "where": where,
-        "blanks": blanks,
-    }
-    given = {name: value for name, value in asked.items() if value not in (None, [])}
-    _check_nwb(given, nwb=nwb, allen=allen)
-    if replace and not add:
-        raise typer.BadParameter("--replace needs --add.")
-    common: dict[str, Any] = {"common_conditions": common_conditions}
-    common |= {"add": add, "replace": replace or None}
-    check_output_folder(out, inputs=[Path(source.partition("#")[0]) for source in sources])
+    asked = {name: one for name, one in values(given, NwbOptions).items() if one is not None}
+    _check_together(given, asked)
+    common: dict[str, Any] = {"common_conditions": given.common_conditions}
+    common |= {"add": given.add, "replace": given.replace}
+    inputs = [Path(source.partition("#")[0]) for source in given.sources]
+    check_output_folder(given.out, inputs=inputs)
     with _advice_for_commands():
-        if nwb or allen:
-            chosen = _nwb_options(given, allen=allen)
-            cohort = import_nwb(sources, out, allen=allen, **common, **chosen)
+        if given.nwb or given.allen:
+            common |= {"allen": given.allen} | _nwb_parameters(asked, allen=given.allen)
+            cohort = import_nwb(given.sources, given.out, **common)
         else:
-            cohort = import_cohort(sources, out, max_bytes=max_bytes, **common)
+            cohort = import_cohort(given.sources, given.out, max_bytes=given.max_bytes, **common)
     found = describe_cohort(cohort)
     lines = [*found.lines, *_dropped_words(cohort.dropped)]
-    tell(lines, found.data | {"dropped": cohort.dropped}, as_json=as_json, quiet=quiet)
+    given.tell(lines, found.data | {"dropped": cohort.dropped})
 
 
 ADD = "or pass --add to add networks to it"
@@ -168,16 +152,18 @@ def _dropped_words(dropped: dict[str, tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _check_nwb(given: dict[str, Any], *, nwb: bool, allen: bool) -> None:
+def _check_together(given: ImportOptions, asked: dict[str, Any]) -> None:
     """Exit with 2 if options do not go together."""
-    if given and not (nwb or allen):
-        raise typer.BadParameter(f"--{next(iter(given))} needs --nwb or --allen.")
-    needed = [] if allen else ["stimulus", "condition"]
-    if nwb and (missing := [f"--{one}" for one in needed if one not in given]):
+    if asked and not (given.nwb or given.allen):
+        raise typer.BadParameter(f"--{next(iter(asked))} needs --nwb or --allen.")
+    needed = [] if given.allen else ["stimulus", "condition"]
+    if given.nwb and (missing := [f"--{one}" for one in needed if one not in asked]):
         raise typer.BadParameter(f"--nwb needs {' and '.join(missing)}.")
+    if given.replace and not given.add:
+        raise typer.BadParameter("--replace needs --add.")
 
 
-def _nwb_options(given: dict[str, Any], *, allen: bool) -> dict[str, Any]:
+def _nwb_parameters(given: dict[str, Any], *, allen: bool) -> dict[str, Any]:
     """Return options of the command line as `import_nwb` takes them."""
     from repshape.io.allen import ALLEN_FILTERS
     from repshape.io.nwb_rules import parse_rules
@@ -196,18 +182,16 @@ def _nwb_options(given: dict[str, Any], *, allen: bool) -> dict[str, Any]:
     return options
 
 
-def info(
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(Printing):
+    """Options of the command info."""
+
     path: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH",
-            help="A cohort, a matrix of distances or a file of one network.",
-            show_default=False,
-        ),
-    ],
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+        str, argument("PATH", "A cohort, a matrix of distances or a file of one network.")
+    ]
+
+
+def info(given: InfoOptions) -> None:
     """Describe a cohort, a matrix of distances or a network.
 
     \b
@@ -217,5 +201,5 @@ def info(
     """  # noqa: D301
     from repshape.report.info import info as describe
 
-    found = describe(path)
-    tell(found.lines, found.data, as_json=as_json, quiet=quiet)
+    found = describe(given.path)
+    given.tell(found.lines, found.data)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from repshape.cli.shared import AsJson, Quiet, check_output_folder, option, tell
+from repshape.cli.options import Printing, option
+from repshape.cli.shared import check_output_folder
 
 
-def demo(
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(Printing):
+    """Options of the command demo."""
+
     out: Annotated[Path, option("DIRECTORY", "Where to write the page, figure and data.")] = Path(
         "demo-output"
-    ),
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    )
+
+
+def demo(given: DemoOptions) -> None:
     """Compare 99 toy networks and 24 trained ones, end to end.
 
     The command computes the distances between the toy networks, checks the findings of Figure 2 C-E
@@ -23,21 +28,19 @@ def demo(
     """
     import repshape.demo
 
-    check_output_folder(out, inputs=[])
-    progress = False if quiet else None
-    result = repshape.demo.run_demo(progress=progress)
-    files = repshape.demo.save_demo(result, out, progress=progress)
+    check_output_folder(given.out, inputs=[])
+    result = repshape.demo.run_demo(progress=given.progress)
+    files = repshape.demo.save_demo(result, given.out, progress=given.progress)
     data = result.summary()
     lines = [result.words()]
     if repshape.demo.vaes_available():
-        trained = repshape.demo.run_vae_demo(progress=progress)
-        files.append(repshape.demo.save_vae_demo(trained, out, progress=progress))
+        trained = repshape.demo.run_vae_demo(progress=given.progress)
+        files.append(repshape.demo.save_vae_demo(trained, given.out, progress=given.progress))
         data["vaes"] = trained.summary()
         lines.append(trained.words())
     pages = [file.resolve().as_uri() for file in files if file.suffix == ".html"]
     lines += [
-        f"Wrote {len(files)} files to {out}.",
+        f"Wrote {len(files)} files to {given.out}.",
         f"Open in a browser: {' and '.join(pages)}",
     ]
-    data["files"] = [str(file) for file in files]
-    tell(lines, data, as_json=as_json, quiet=quiet)
+    given.tell(lines, data | {"files": [str(file) for file in files]})

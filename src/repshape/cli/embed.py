@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from repshape.cli.shared import AsJson, Quiet, Seed, check_tables, number, option, tell
+from repshape.cli.options import Printing, Seed, argument, flag, number, option
+from repshape.cli.shared import check_tables
 
 if TYPE_CHECKING:  # slow to import: not for --help
     import numpy as np
@@ -27,40 +27,50 @@ class Method(StrEnum):
     classical = "classical"
 
 
-def embed(
+@dataclass(frozen=True, kw_only=True)
+class EmbedOptions(Printing):
+    """Options of the command embed."""
+
     matrix: Annotated[
         Path,
-        typer.Argument(
-            metavar="MATRIX",
-            help="A matrix of distances: .npz, .csv or a directory that repshape pairwise wrote, "
+        argument(
+            "MATRIX",
+            "A matrix of distances: .npz, .csv or a directory that repshape pairwise wrote, "
             "with one matrix or several.",
-            show_default=False,
         ),
-    ],
-    out: Annotated[Path, option("FILE", "The points: .csv, .npz or .json.", "--out", "-o")],
-    components: Annotated[int, number("Number of dimensions of the points.", min=1)] = 2,
-    method: Annotated[Method, typer.Option(help="Kind of multi-dimensional scaling.")] = (
-        Method.metric
-    ),
+    ]
+    out: Annotated[Path, option("FILE", "The points: .csv, .npz or .json.", "--out", "-o")]
+    components: Annotated[int, number("Number of dimensions of the points.", min=1)] = 2
+    method: Annotated[Method, flag("Kind of multi-dimensional scaling.")] = Method.metric
     pca_from: Annotated[
         int | None,
         number("Embed in this many dimensions first, then keep the principal components.", min=1),
-    ] = None,
-    starts: Annotated[int, number("Number of starting points of metric scaling.", min=1)] = 4,
+    ] = None
+    starts: Annotated[int, number("Number of starting points of metric scaling.", min=1)] = 4
     align_to: Annotated[
         Path | None,
         option("FILE", "Rotate the points to match those in this file, written by an earlier run."),
-    ] = None,
+    ] = None
     scale: Annotated[
-        bool, typer.Option("--scale", help="Also scale points to match those they are rotated to.")
-    ] = False,
+        bool, flag("Also scale points to match those they are rotated to.", "--scale")
+    ] = False
     curve: Annotated[
         Path | None, option("FILE", "Also write the distortion in 1 to 20 dimensions to this file.")
-    ] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    ] = None
+    seed: Seed = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters of the function `embed`."""
+        found = {"n_components": self.components, "method": self.method.value}
+        return found | {
+            "pca_from": self.pca_from,
+            "n_init": self.starts,
+            "random_state": self.seed,
+        }
+
+
+def embed(given: EmbedOptions) -> None:
     """Embed networks as points whose distances resemble the matrix.
 
     If the directory holds several matrices, as repshape pairwise writes for several --alpha, all of
@@ -73,35 +83,47 @@ def embed(
       repshape embed sweep -o planes.csv
       repshape embed other.npz -o other.csv --align-to plane.csv --scale
     """  # noqa: D301 (click reads the backspace)
-    import pandas as pd
+    from repshape.io.tables import read_points
 
-    from repshape.io.tables import read_points, write_table
-
-    files = [out, *([curve] if curve else [])]
-    check_tables(files, inputs=[matrix, *([align_to] if align_to else [])])
-    matrices = _read_matrices(matrix)
+    files = check_tables([given.out, given.curve], inputs=[given.matrix, given.align_to])
+    matrices = _read_matrices(given.matrix)
     labels = next(iter(matrices.values())).labels
-    target = None if align_to is None else read_points(align_to, labels)
-    settings = {"n_components": components, "method": method.value, "pca_from": pca_from}
-    settings |= {"n_init": starts, "random_state": seed}
-    lines, summaries, tables, curves = [], [], [], []
+    target = None if given.align_to is None else read_points(given.align_to, labels)
+    lines, summaries, tables = [], [], []
     for name, D in matrices.items():
-        words, summary, points, table = _embed_one(D, settings, target, scale=scale)
+        words, summary, points, table = _embed_one(D, given.settings, target, scale=given.scale)
         lines.append(f"{name}: {words}" if name else words)
         summaries.append({MATRIX: name} | summary if name else summary)
         tables.append(_named(name, table))
-        if curve:
-            curves.append(_named(name, _curve(D, method.value, seed)))
         if name and points.any():  # points that coincide cannot be matched
             target = points
     several = len(summaries) > 1 or bool(next(iter(matrices)))
     summary = {"matrices": summaries} if several else summaries[0]
-    write_table(out, pd.concat(tables), summary)
-    if curve:
-        write_table(curve, pd.concat(curves), {"method": method.value})
-    data = summary | {"files": [str(file) for file in files]}
-    lines += [f"Wrote {file}" for file in files]
-    tell(lines, data, as_json=as_json, quiet=quiet)
+    _write(given, matrices, tables, summary)
+    given.tell(lines, summary, files)
+
+
+def _write(
+    given: EmbedOptions,
+    matrices: dict[str, DistanceMatrix],
+    tables: list[pd.DataFrame],
+    summary: dict[str, Any],
+) -> None:
+    """Write the points, and the curves of distortion if they are asked for."""
+    import pandas as pd
+
+    from repshape.analysis.distortion import distortion_curve
+    from repshape.io.tables import write_table
+
+    settings: dict[str, Any] = {"method": given.method.value, "random_state": given.seed}
+    curves = [
+        _named(name, distortion_curve(D, **settings).to_frame())
+        for name, D in matrices.items()
+        if given.curve
+    ]
+    write_table(given.out, pd.concat(tables), summary)
+    if given.curve:
+        write_table(given.curve, pd.concat(curves), {"method": given.method.value})
 
 
 def _read_matrices(path: Path) -> dict[str, DistanceMatrix]:
@@ -142,12 +164,6 @@ def _embed_one(
     table = found.to_frame()
     table.loc[:, :] = points
     return found.words(), summary, points, with_metadata(table, D)
-
-
-def _curve(D: DistanceMatrix, method: str, seed: int) -> pd.DataFrame:
-    from repshape.analysis.distortion import distortion_curve
-
-    return distortion_curve(D, method=method, random_state=seed).to_frame()
 
 
 def _named(name: str, table: pd.DataFrame) -> pd.DataFrame:

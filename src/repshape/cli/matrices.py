@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from repshape.cli.shared import (
-    AsJson,
-    Quiet,
-    check_tables,
-    load_matrix,
-    option,
-    tell,
-)
+from repshape.cli.options import Matrix, Printing, option
+from repshape.cli.shared import check_tables, load_matrix
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.matrix.repair import Repaired
 
-Matrix = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MATRIX",
-        help="A matrix of distances: .npz, .csv or a directory that repshape pairwise wrote.",
-        show_default=False,
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions(Printing):
+    """Options of the command repair."""
+
+    matrix: Matrix
+    out: Annotated[Path, option("FILE", "The repaired matrix: .npz, .csv or .json.", "--out", "-o")]
 
 
-def repair(
-    matrix: Matrix,
-    out: Annotated[
-        Path, option("FILE", "The repaired matrix: .npz, .csv or .json.", "--out", "-o")
-    ],
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+def repair(given: RepairOptions) -> None:
     """Find the nearest matrix that satisfies the triangle inequality.
 
     \b
@@ -45,11 +30,10 @@ def repair(
     """  # noqa: D301 (click reads the backspace)
     from repshape.matrix.repair import repair as repair_matrix
 
-    check_tables([out], inputs=[matrix])
-    result = repair_matrix(load_matrix(matrix))
-    _save_repaired(result, out)
-    lines = [result.words(), f"Wrote {out}"]
-    tell(lines, result.summary() | {"files": [str(out)]}, as_json=as_json, quiet=quiet)
+    files = check_tables([given.out], inputs=[given.matrix])
+    result = repair_matrix(load_matrix(given.matrix))
+    _save_repaired(result, given.out)
+    given.tell([result.words()], result.summary(), files)
 
 
 def _save_repaired(result: Repaired, path: Path) -> None:

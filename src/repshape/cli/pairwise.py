@@ -3,48 +3,221 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from repshape.cli.shared import (
-    AsJson,
+from repshape.baselines.measures import MEASURES
+from repshape.cli.options import (
+    Memory,
     Parameters,
-    Quiet,
-    check_output_files,
-    check_output_folder,
+    Printing,
+    Scheduler,
+    Text,
+    Texts,
+    Workers,
+    argument,
+    flag,
     number,
     option,
-    tell,
+    values,
+)
+from repshape.cli.shared import (
+    check_output_folder,
+    check_outputs,
+    resumable,
     usage,
     warnings_in_words,
     with_parameters,
 )
-from repshape.errors import FewTrialsWarning, InputError, SearchWarning
-from repshape.metrics.registry import listed_names, make_metric
+from repshape.errors import FewTrialsWarning, InputError, SearchWarning, check_choice
+from repshape.metrics.registry import known_metrics, make_metric
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.engine.job import Run
     from repshape.engine.plan import Settings
     from repshape.io.cohort import Cohort
     from repshape.matrix.distances import DistanceMatrix
-    from repshape.metrics.base import ShapeMetric
 
 FILES = (".npz", ".csv")  # a name with another ending is that of a store
-Text = str | None
 
 
-def pairwise(
-    cohort: Annotated[
-        Path,
-        typer.Argument(
-            metavar="COHORT", help="A cohort made by repshape import.", show_default=False
+@dataclass(frozen=True, kw_only=True)
+class GroundOptions:
+    """Parameters of the metrics, by name: what is compared."""
+
+    alpha: Annotated[
+        list[float] | None,
+        number(
+            "Weight of the means, from 0 (covariances only) to 2 (means only); 1 by default. "
+            "Repeat the option to compute several matrices."
         ),
-    ],
+    ] = None
+    q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None
+    p: Annotated[float | None, number("Exponent of the wasserstein metric; 2 by default.")] = None
+    mode: Annotated[
+        Text,
+        option(
+            "NAME",
+            "How the metrics of time series (process) and maps (conv) compare noise: marginal "
+            "(within time steps or pixels), joint (over all of them), or causal (process only). "
+            "The default is joint for process, and marginal for conv.",
+        ),
+    ] = None
+    order: Annotated[
+        int | None,
+        number(
+            "Number of past time steps that predict the next one in the causal mode; all by "
+            "default.",
+            min=1,
+        ),
+    ] = None
+    shifts: Annotated[
+        bool | None, flag("Minimise the conv metric over circular shifts, too.", "--shifts")
+    ] = None
+    ground: Annotated[
+        Text,
+        option(
+            "NAME",
+            "Distance between covariances in the covariance metric: root-frobenius (the default), "
+            "log-euclidean or affine-invariant.",
+        ),
+    ] = None
+    group: Annotated[
+        Text,
+        option(
+            "NAME",
+            "Transforms to minimise over: orthogonal (the default), rotation, permutation, "
+            "identity or soft.",
+        ),
+    ] = None
+    covariance: Annotated[
+        Text,
+        option("NAME", "Estimator of the covariances, such as ledoit-wolf; mle by default."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Parameters of the metrics, by name: how alignments are searched."""
+
+    n_starts: Annotated[
+        Text, number("Number of starting points of the solver; auto by default.", "--starts")
+    ] = None
+    tol: Annotated[float | None, number("Tolerance of the solver.")] = None
+    max_iter: Annotated[
+        int | None, number("Maximum number of gradient evaluations per starting point.")
+    ] = None
+    random_state: Annotated[int | None, number("Seed of the random starting points.", "--seed")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreprocessOptions:
+    """Parameters of `Preprocess`, by name."""
+
+    transform: Annotated[
+        Text,
+        option("NAME", "Transform every response first: sqrt, anscombe or log1p, for counts."),
+    ] = None
+    center: Annotated[
+        bool | None,
+        flag(
+            "Subtract the grand mean of each network. By default, only together with another "
+            "step of preprocessing.",
+            show_default=False,
+        ),
+    ] = None
+    n_components: Annotated[
+        int | None,
+        number("Number of principal components to keep; all by default.", "--components", min=1),
+    ] = None
+    whitening: Annotated[
+        float, number("Strength of whitening, from 0 (none) to 1 (full).", min=0, max=1)
+    ] = 0.0
+    scale: Annotated[bool, flag("Scale each network to unit total variance.", "--scale")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolishOptions:
+    """Settings of the polish and of what it needs, by name."""
+
+    polish: Annotated[
+        bool, flag("Improve each alignment by starting from combinations of others.")
+    ] = True
+    alignments: Annotated[
+        Text, option("TYPE", "Also store the alignments, as float32 or float64.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Settings of a run, by name."""
+
+    effort: Annotated[
+        str,
+        option(
+            "NAME",
+            "How each pair is searched: full (as a pair by itself) or brief (a few starts, which "
+            "may miss the optimum unless many networks are much alike).",
+        ),
+    ] = "full"
+    workers: Workers = None
+    memory: Memory = None
+    shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None
+    engine: Annotated[str, option("NAME", "Where to compute: threads or dask.")] = "threads"
+    scheduler: Scheduler = None
+    tile: Annotated[
+        int | None, number("Number of networks along each side of a stored tile.", min=1)
+    ] = None
+    wait: Annotated[
+        float,
+        number("Seconds to wait for a run that uses the output with other networks.", min=0),
+    ] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions:
+    """What has changed since the output was written, and whether to compute at all."""
+
+    replace: Annotated[
+        Texts,
+        option("NAME", "A network of the output whose responses have changed. Repeatable."),
+    ] = None
+    remove: Annotated[
+        Texts,
+        option("NAME", "A network of the output that the cohort no longer has. Repeatable."),
+    ] = None
+    estimate: Annotated[
+        bool,
+        flag(
+            "Only solve a few pairs, and say how much time, disk and memory all would take.",
+            "--estimate",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricOptions(GroundOptions, PreprocessOptions, SearchOptions):
+    """The metric, and any of its parameters."""
+
+    metric: Annotated[
+        str,
+        option(
+            "NAME",
+            f"Metric: {', '.join(known_metrics())}; or a classical measure, with its options by "
+            f"--set: {', '.join(MEASURES)} (1 minus a similarity).",
+        ),
+    ] = "gaussian"
+    set_: Parameters = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseOptions(MetricOptions, PolishOptions, RunOptions, ChangeOptions, Printing):
+    """Options of the command pairwise."""
+
+    cohort: Annotated[Path, argument("COHORT", "A cohort made by repshape import.")]
     out: Annotated[
         Path,
         option(
@@ -54,128 +227,10 @@ def pairwise(
             "--out",
             "-o",
         ),
-    ],
-    metric: Annotated[str, option("NAME", f"Metric: {listed_names()}.")] = "gaussian",
-    alpha: Annotated[
-        list[float] | None,
-        number(
-            "Weight of the means, from 0 (covariances only) to 2 (means only); 1 by default. "
-            "Repeat the option to compute several matrices."
-        ),
-    ] = None,
-    q: Annotated[float | None, number("Exponent of the energy metric; 1 by default.")] = None,
-    p: Annotated[float | None, number("Exponent of the wasserstein metric; 2 by default.")] = None,
-    mode: Annotated[
-        Text,
-        option(
-            "NAME",
-            "How the metrics of time series (process) and maps (conv) compare noise: marginal "
-            "(within time steps or pixels), joint (over all of them), or causal (process only). "
-            "The default is joint for process, and marginal for conv.",
-        ),
-    ] = None,
-    order: Annotated[
-        int | None,
-        number(
-            "Number of past time steps that predict the next one in the causal mode; all by "
-            "default.",
-            min=1,
-        ),
-    ] = None,
-    shifts: Annotated[
-        bool, typer.Option("--shifts", help="Minimise the conv metric over circular shifts, too.")
-    ] = False,
-    ground: Annotated[
-        Text,
-        option(
-            "NAME",
-            "Distance between covariances in the covariance metric: root-frobenius (the default), "
-            "log-euclidean or affine-invariant.",
-        ),
-    ] = None,
-    set_: Parameters = None,
-    group: Annotated[
-        Text,
-        option(
-            "NAME",
-            "Transforms to minimise over: orthogonal (the default), rotation, permutation, "
-            "identity or soft.",
-        ),
-    ] = None,
-    covariance: Annotated[
-        Text,
-        option("NAME", "Estimator of the covariances, such as ledoit-wolf; mle by default."),
-    ] = None,
-    transform: Annotated[
-        Text,
-        option("NAME", "Transform every response first: sqrt, anscombe or log1p, for counts."),
-    ] = None,
-    center: Annotated[
-        bool | None,
-        typer.Option(
-            help="Subtract the grand mean of each network. By default, only together with another "
-            "step of preprocessing.",
-            show_default=False,
-        ),
-    ] = None,
-    components: Annotated[
-        int | None, number("Number of principal components to keep; all by default.", min=1)
-    ] = None,
-    whitening: Annotated[
-        float, number("Strength of whitening, from 0 (none) to 1 (full).", min=0, max=1)
-    ] = 0.0,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Scale each network to unit total variance.")
-    ] = False,
-    starts: Annotated[
-        Text, number("Number of starting points of the solver; auto by default.")
-    ] = None,
-    tol: Annotated[float | None, number("Tolerance of the solver.")] = None,
-    max_iter: Annotated[
-        int | None, number("Maximum number of gradient evaluations per starting point.")
-    ] = None,
-    seed: Annotated[int | None, number("Seed of the random starting points.")] = None,
-    polish: Annotated[
-        bool,
-        typer.Option(help="Improve each alignment by starting from combinations of others."),
-    ] = True,
-    workers: Annotated[
-        int | None, number("Number of threads or Dask workers; all cores by default.", min=1)
-    ] = None,
-    memory: Annotated[
-        Text, option("SIZE", "Memory to use, such as 2G; a quarter of the total by default.")
-    ] = None,
-    shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None,
-    engine: Annotated[str, option("NAME", "Where to compute: threads or dask.")] = "threads",
-    scheduler: Annotated[Text, option("ADDRESS", "Address of a Dask scheduler.")] = None,
-    alignments: Annotated[
-        Text, option("TYPE", "Also store the alignments, as float32 or float64.")
-    ] = None,
-    tile: Annotated[
-        int | None, number("Number of networks along each side of a stored tile.", min=1)
-    ] = None,
-    replace: Annotated[
-        list[str] | None,
-        option("NAME", "A network of the output whose responses have changed. Repeatable."),
-    ] = None,
-    remove: Annotated[
-        list[str] | None,
-        option("NAME", "A network of the output that the cohort no longer has. Repeatable."),
-    ] = None,
-    wait: Annotated[
-        float,
-        number("Seconds to wait for a run that uses the output with other networks.", min=0),
-    ] = 0.0,
-    estimate: Annotated[
-        bool,
-        typer.Option(
-            "--estimate",
-            help="Only solve a few pairs, and say how much time, disk and memory all would take.",
-        ),
-    ] = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    ]
+
+
+def pairwise(given: PairwiseOptions) -> None:
     """Compute the distances between all networks of a cohort.
 
     If the output is a directory, an interrupted run resumes when you repeat the command, and
@@ -194,41 +249,31 @@ def pairwise(
       repshape pairwise series.zarr -o d.zarr --metric process --mode causal --order 1
       repshape pairwise vaes.zarr -o d.zarr --shard $SLURM_ARRAY_TASK_ID/100
       repshape pairwise vaes.zarr -o d.zarr --scheduler tcp://head:8786
+      repshape pairwise mice.zarr -o cka.npz --metric cka --set debiased=true
       repshape pairwise mice.zarr -o d.zarr --estimate
       repshape pairwise mice.zarr -o d.zarr --replace "mouse 7" --remove "mouse 3"
     """  # noqa: D301 (click reads the backspace)
     from repshape.io.cohort import Cohort
 
-    parameters = {"q": q, "p": p, "group": group, "covariance": covariance, "tol": tol}
-    parameters |= {"mode": mode, "order": order, "shifts": shifts or None, "ground": ground}
-    parameters |= {"max_iter": max_iter, "random_state": seed, "n_starts": _starts(starts)}
-    settings: dict[str, Any] = {
-        "workers": workers,
-        "memory": memory,
-        "shard": shard,
-        "alignments": alignments,
-    }
-    settings |= {"tile": tile, "polish": polish, "scheduler": scheduler, "wait": wait}
-    settings |= {"engine": "dask" if scheduler else engine, "progress": False if quiet else None}
-    if out.suffix in FILES:
-        check_output_files([out], inputs=[cohort])
+    in_file = given.out.suffix in FILES
+    if in_file:
+        check_outputs([given.out], inputs=[given.cohort])
     else:
-        check_output_folder(out, inputs=[cohort])
+        check_output_folder(given.out, inputs=[given.cohort])
     with usage():
-        parameters["preprocess"] = _preprocess(transform, center, components, whitening, scale)
-        chosen = with_parameters(parameters | {"alpha": alpha or None}, set_)
-        metrics = _metrics(metric, chosen)
-        checked = _check_settings(out, len(metrics), settings)
-    networks = Cohort.open(cohort)
-    with _resumable(out), warnings_in_words(FewTrialsWarning, quiet=quiet):
+        metrics = make_metrics(given)
+        settings = _settings(given, len(metrics))
+    networks = Cohort.open(given.cohort)
+    kept = resumable(given.out, "All finished tiles")
+    with kept, warnings_in_words(FewTrialsWarning, quiet=given.quiet):
         warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
-        run = _plan(networks, metrics, out, checked, replace=replace, remove=remove)
-        if estimate:
-            _tell_estimate(run, out, as_json=as_json, quiet=quiet)
+        run = _plan(networks, metrics, None if in_file else given.out, settings, given)
+        if given.estimate:
+            tell_estimate(run, given.out, given)
             return
-        known = _tell_known(run, quiet=quiet)
-        found = _compute(run, out)
-    _tell_matrices(found, out, known, as_json=as_json, quiet=quiet)
+        known = tell_known(run, given)
+        found = _compute(run, given.out)
+    _tell_matrices(found, known, given)
 
 
 def _starts(text: str | None) -> int | str | None:
@@ -236,31 +281,36 @@ def _starts(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
-def _preprocess(
-    transform: str | None,
-    center: bool | None,
-    components: int | None,
-    whitening: float,
-    scale: bool,
-) -> Any:
+def _preprocess(given: PreprocessOptions) -> Any:
     """Return the preprocessing that the options ask for, or None if there is none."""
     from repshape.preprocess import Preprocess
 
-    if not (transform is not None or center or components is not None or whitening or scale):
+    chosen = values(given, PreprocessOptions)
+    if not given.center and chosen == values(
+        PreprocessOptions(center=given.center), PreprocessOptions
+    ):
         return None
-    return Preprocess(center is not False, scale, components, whitening, transform)
+    return Preprocess(**chosen | {"center": given.center is not False})
 
 
-def _metrics(name: str, parameters: dict[str, Any]) -> dict[str, ShapeMetric[Any]]:
+def make_metrics(given: MetricOptions) -> dict[str, Any]:
     """Return one metric, or one for each of several alphas, by the name of its matrix."""
+    check_choice("metric", given.metric, [*known_metrics(), *MEASURES])
+    options = values(given, GroundOptions) | values(given, SearchOptions)
+    options |= {"n_starts": _starts(given.n_starts), "preprocess": _preprocess(given)}
+    parameters = with_parameters(options, given.set_)
+    if given.metric in MEASURES:
+        return {"": MEASURES[given.metric].as_distance(**parameters)}
     alphas = parameters.get("alpha")
     if not isinstance(alphas, list):  # no --alpha
-        return {"": make_metric(name, **parameters)}
-    metrics = {alpha: make_metric(name, **parameters | {"alpha": alpha}) for alpha in alphas}
-    if len(metrics) < len(alphas):
+        return {"": make_metric(given.metric, **parameters)}
+    made = {alpha: make_metric(given.metric, **parameters | {"alpha": alpha}) for alpha in alphas}
+    if len(made) < len(alphas):
         twice = next(alpha for alpha in alphas if alphas.count(alpha) > 1)
         raise InputError(f"Each --alpha must be given once. Got {twice:g} more than once.")
-    return {f"alpha-{_digits(alpha)}": one for alpha, one in metrics.items()}
+    if len(made) == 1:  # whatever its name, the matrix is the output itself
+        return {"": made[alphas[0]]}
+    return {f"alpha-{_digits(alpha)}": one for alpha, one in made.items()}
 
 
 def _digits(number: float) -> str:
@@ -269,34 +319,42 @@ def _digits(number: float) -> str:
     return short if float(short) == number else repr(number)
 
 
-def _check_settings(out: Path, n_metrics: int, settings: dict[str, Any]) -> Settings:
+def _settings(given: PairwiseOptions, n_metrics: int) -> Settings:
     """Return the settings, or raise if options cannot be used together, before anything is read."""
+    in_file = given.out.suffix in FILES
+    checked = make_settings(given, given, in_file, given.out, **values(given, PolishOptions))
+    if in_file and n_metrics > 1:
+        raise InputError(f"Several matrices need a folder. Got {given.out} instead.")
+    return checked
+
+
+def make_settings(
+    given: RunOptions, printing: Printing, in_file: bool, out: Path, **more: Any
+) -> Settings:
+    """Return the settings of a run, or raise if they need a store and the output is a file."""
     from repshape.engine.plan import Settings
 
-    checked = Settings.checked(**settings)
-    if out.suffix not in FILES:
-        return checked
-    if n_metrics > 1:
-        raise InputError(f"Several matrices need a folder. Got {out} instead.")
-    if settings["engine"] == "dask" or settings["shard"]:
+    chosen = values(given, RunOptions) | {"progress": printing.progress} | more
+    if given.scheduler:
+        chosen["engine"] = "dask"
+    checked = Settings.checked(**chosen)
+    if in_file and (chosen["engine"] == "dask" or given.shard):
         raise InputError(f"Shards and Dask need a store, a folder. Got {out} instead.")
     return checked
 
 
 def _plan(
     cohort: Cohort,
-    metrics: dict[str, ShapeMetric[Any]],
-    out: Path,
+    metrics: dict[str, Any],
+    store: Path | None,
     settings: Settings,
-    **changes: Any,
+    given: PairwiseOptions,
 ) -> Run:
     """Return what is to be done."""
     from repshape.engine.run import plan_pairwise
 
-    if len(metrics) == 1:  # whatever its name, the matrix is the output itself
-        metrics = {"": next(iter(metrics.values()))}
     names = dict.fromkeys(metrics)
-    store = None if out.suffix in FILES else out
+    changes = {"replace": given.replace, "remove": given.remove}
     return plan_pairwise(cohort, metrics, names, None, None, store, settings, **changes)
 
 
@@ -310,44 +368,25 @@ def _compute(run: Run, out: Path) -> dict[Path, DistanceMatrix]:
     return {out: D}
 
 
-def _tell_known(run: Run, *, quiet: bool) -> int:
+def tell_known(run: Run, given: Printing) -> int:
     """Say before the run how many pairs are known already, and return it."""
     known, total = run.count_pairs()
-    if known and not quiet:
+    if known:
         left = f"{total - known} are left to solve" if known < total else "none are left to solve"
-        typer.echo(f"{known} of {total} pairs are known already; {left}.", err=True)
+        given.say(f"{known} of {total} pairs are known already; {left}.")
     return known
 
 
-def _tell_estimate(run: Run, out: Path, *, as_json: bool, quiet: bool) -> None:
+def tell_estimate(run: Run, out: Path, given: Printing) -> None:
+    """Say what a run would cost."""
     from repshape.engine.estimate import estimate_cost
 
     found = estimate_cost(run)
     data = {"out": str(out), "seconds": found.seconds, "cpu_seconds": found.cpu_seconds}
-    data |= asdict(found)
-    tell(found.lines(), data, as_json=as_json, quiet=quiet)
+    given.tell(found.lines(), data | asdict(found))
 
 
-@contextmanager
-def _resumable(out: Path) -> Iterator[None]:
-    """Say how to resume when the user interrupts a run."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        import logging
-
-        # A write that was under way is abandoned; its event loop need not complain at exit.
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-        words = "repshape: interrupted."
-        if out.is_dir():
-            words += f" All finished tiles are safe in {out}: give the same command to continue."
-        typer.echo(words, err=True)
-        raise typer.Exit(1) from None
-
-
-def _tell_matrices(
-    found: dict[Path, DistanceMatrix], out: Path, known: int, *, as_json: bool, quiet: bool
-) -> None:
+def _tell_matrices(found: dict[Path, DistanceMatrix], known: int, given: PairwiseOptions) -> None:
     from repshape.report.info import describe_matrix, polish_words, search_words
 
     lines = []
@@ -357,5 +396,5 @@ def _tell_matrices(
             lines.append(polish_words(D.description["polish"]))
         lines.extend(filter(None, [search_words(D)]))
     described = [describe_matrix(D, str(path)).data for path, D in found.items()]
-    data = described[0] if len(described) == 1 else {"out": str(out), "matrices": described}
-    tell(lines, data | {"known_pairs": known}, as_json=as_json, quiet=quiet)
+    data = described[0] if len(described) == 1 else {"out": str(given.out), "matrices": described}
+    given.tell(lines, data | {"known_pairs": known})

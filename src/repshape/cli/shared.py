@@ -1,4 +1,4 @@
-"""What all commands share: common options, the one printer, and the checks of outputs."""
+"""What all commands share: the parameters of a metric, and the checks of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,49 +15,6 @@ from repshape.errors import InputError, RepshapeError
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.matrix.distances import DistanceMatrix
-
-LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
-
-
-def option(metavar: str, help: str, *names: str, **limits: Any) -> Any:
-    """Return an option whose value is shown as ``metavar`` in the help."""
-    return typer.Option(*names, metavar=metavar, help=help, **limits)
-
-
-def number(help: str, *names: str, **limits: Any) -> Any:
-    """Return an option that takes a number; ``min`` and ``max`` limit it."""
-    return option("NUMBER", help, *names, **limits)
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages.")]
-
-
-def _check_seed(seed: int | None) -> int | None:
-    if seed is not None and not 0 <= seed <= LARGEST_SEED:
-        raise typer.BadParameter(f"A seed must be an integer from 0 to {LARGEST_SEED}.")
-    return seed
-
-
-Metadata = Annotated[
-    Path | None,
-    option(
-        "FILE",
-        "CSV table of further metadata. Its first column names the networks, and its other columns "
-        "replace those of the same name.",
-    ),
-]
-Seed = Annotated[int, number("Seed of the random numbers.", callback=_check_seed)]
-
-
-Parameters = Annotated[
-    list[str] | None,
-    option(
-        "NAME=VALUE",
-        "Set any other parameter of the metric, such as regularization=0.1. Repeatable.",
-        "--set",
-    ),
-]
 
 
 def with_parameters(options: Mapping[str, Any], given: Iterable[str] | None) -> dict[str, Any]:
@@ -95,15 +52,21 @@ def load_matrix(path: Path) -> DistanceMatrix:
     return DistanceMatrix.load(path)
 
 
-def tell(lines: Iterable[str], data: Mapping[str, Any], *, as_json: bool, quiet: bool) -> None:
-    """Print the results of a command: in words to stderr, and as one JSON object to stdout."""
-    if not quiet:
-        for line in lines:
-            typer.echo(line, err=True)
-    if as_json:
-        from repshape.io.json import json_text
+@contextmanager
+def resumable(folder: Path | None, kept: str) -> Iterator[None]:
+    """Say what is kept in a directory when the user interrupts a run, and exit with 1."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        import logging
 
-        typer.echo(json_text(data))
+        # A write that was under way is abandoned; its event loop need not complain at exit.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+        words = "repshape: interrupted."
+        if folder is not None and folder.is_dir():
+            words += f" {kept} are safe in {folder}: repeat the command to resume."
+        typer.echo(words, err=True)
+        raise typer.Exit(1) from None
 
 
 @contextmanager
@@ -132,15 +95,16 @@ def usage() -> Iterator[None]:
         raise typer.BadParameter(str(error)) from None
 
 
-def check_output_files(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Exit with 2 unless all files can be written, and none of them is an input."""
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> list[Path]:
+    """Return the files that were asked for; exit with 2 if one is an input or cannot be written."""
     from repshape.io.paths import check_output_file, check_separate
 
-    files = list(outputs)
+    files = [file for file in outputs if file is not None]
     with usage():
         for file in files:
             check_output_file(file)
-        check_separate(files, inputs)
+        check_separate(files, [one for one in inputs if one is not None])
+    return files
 
 
 def check_output_folder(output: Path, inputs: Iterable[Path]) -> None:
@@ -152,13 +116,13 @@ def check_output_folder(output: Path, inputs: Iterable[Path]) -> None:
         paths.check_separate([output], inputs)
 
 
-def check_tables(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Exit with 2 unless all files can be written as tables, and none of them is an input."""
+def check_tables(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> list[Path]:
+    """Return the files that were asked for; exit with 2 unless they can be written as tables."""
     from repshape.io.paths import check_suffix
     from repshape.io.tables import SUFFIXES
 
-    files = list(outputs)
+    files = [file for file in outputs if file is not None]
     with usage():
         for file in files:
             check_suffix(file, SUFFIXES)
-    check_output_files(files, inputs)
+    return check_outputs(files, inputs)

@@ -13,9 +13,9 @@ from typing import Any
 
 from repshape._version import package_version
 from repshape.analysis.embedding import Embedding
-from repshape.datasets.findings import Finding, GridRecovery, grid_recovery, toy_findings
 from repshape.datasets.toy import ToyNetworks, toy_networks
 from repshape.demo.figure import draw_demo
+from repshape.demo.findings import Finding, GridRecovery, grid_recovery, toy_findings
 from repshape.engine.run import pairwise
 from repshape.io.cohort import Cohort
 from repshape.io.json import json_text

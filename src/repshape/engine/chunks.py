@@ -14,6 +14,8 @@ from repshape.store.arrays import array_form
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
+# What stores of repshape 0.1 and 0.2 keep of each pair: all but the gap, which is then unknown.
+FIRST_QUANTITIES = QUANTITIES[:-1]
 
 
 def plan_of(header: dict[str, Any]) -> Plan:
@@ -21,14 +23,22 @@ def plan_of(header: dict[str, Any]) -> Plan:
     return Plan(len(header["labels"]), int(header["edge"]), header.get("rows"))
 
 
+def quantities_of(header: dict[str, Any]) -> tuple[str, ...]:
+    """Return the numbers that a store keeps of each pair, from its attributes."""
+    names = tuple(header.get("quantities", FIRST_QUANTITIES))
+    if names not in (QUANTITIES, FIRST_QUANTITIES):
+        raise ValueError(f"it keeps {names} of each pair")
+    return names
+
+
 def array_forms(header: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the arrays of a layer, by name, as Zarr makes them."""
-    plan = plan_of(header)
+    plan, names = plan_of(header), quantities_of(header)
     tiles = array_form(
-        (len(QUANTITIES) + 1, *plan.shape),
-        (len(QUANTITIES) + 1, plan.edge, plan.edge),
+        (len(names) + 1, *plan.shape),
+        (len(names) + 1, plan.edge, plan.edge),
         dimension_names=("quantity", "network", "other network"),
-        attributes={"quantities": [*QUANTITIES, "seal"]},
+        attributes={"quantities": [*names, "seal"]},
     )
     if header["alignments"] is None:
         return {"tiles": tiles}

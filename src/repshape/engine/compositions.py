@@ -17,9 +17,8 @@ IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 # Of the compositions of a pair, this many with the highest objective are compared with the present
-# transform, and at most so many are then solved.
+# transform.
 COMPARED = 8
-SOLVED = 2
 # The solver would lead a start this close to a transform to the same optimum: 2 sin(t / 2) for an
 # angle t of 41 degrees.
 FAR = 0.7
@@ -60,13 +59,13 @@ def solve_composed(
         for (i, j), via in zip(pairs.tolist(), given.through, strict=True)
     ]
     near = np.zeros(len(pairs), dtype=np.int64)
-    if given.choose:
+    if given.most is not None:
         values = _rate(metric, prepared, places, starts)
         for p, (i, j) in enumerate(pairs.tolist()):
             best = starts[p][np.argsort(-values[p], kind="stable")[:COMPARED]]
             gaps = _gaps(best, given.known[i, j])
             near[p] = np.count_nonzero(gaps <= FAR)
-            starts[p] = _distinct(best[gaps > FAR], SOLVED)
+            starts[p] = _distinct(best[gaps > FAR], int(given.most[p]))
     solved = np.array([p for p, one in enumerate(starts) if len(one)], dtype=np.intp)
     found = None
     if solved.size:
@@ -117,11 +116,14 @@ def _spread(found: PairResults | None, at: IndexArray, near: npt.NDArray[np.int6
         n_agreeing=np.zeros(count, dtype=np.int64),
         transforms=[np.zeros((0, 0))] * count,
         n_composed=near,
+        gap=np.zeros(count),
     )
     if found is None:
         return spread
     for name in ("distance", "lower_bound", "converged", "n_starts", "n_agreeing"):
         getattr(spread, name)[at] = getattr(found, name)
+    if found.gap is not None and spread.gap is not None:
+        spread.gap[at] = found.gap
     for place, one in zip(at.tolist(), found.transforms or [], strict=True):
         (spread.transforms or [])[place] = one
     return spread

@@ -1,8 +1,7 @@
 """How thoroughly the pairs of a matrix are searched, and what each layer of it does.
 
-A pair of a cohort has better starts than its own: the compositions of other pairs' alignments. So
-each pair gets a brief search first, then compositions are tried, and only pairs that are still
-doubtful get the whole search.
+By default every pair is searched exactly as it would be by itself. Compositions of other pairs'
+alignments are extra starts, which are tried afterwards.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from typing import Any
 
 from repshape.groups import FREE_COORDINATES
 
-# In cohorts of relatives, four starts for each pair and two rounds of
-# compositions reach the optima of the whole search in a third of its time. With few networks there
-# are too few compositions for that.
-SMALLEST_COHORT = 8
+EFFORTS = ("full", "brief")
+# In cohorts of relatives, four starts for each pair and two rounds of compositions often reach the
+# optima of the full search in a third of its time. In other cohorts they do not.
 BRIEF_STARTS = 4
 ROUNDS = 2
 # Compositions of a pair that are rated. A rating takes about as long as a step of the search, whose
@@ -34,7 +32,6 @@ class Stage(Enum):
     OWN = "own"  # solve every pair from its own starts
     INHERIT = "inherit"  # take over what the polish found before networks were added or removed
     COMPOSE = "compose"  # try compositions of other pairs' alignments
-    SEARCH = "search"  # search again, at length, for pairs that are still doubtful
     TRIANGLES = "triangles"  # resolve violated triangles
 
 
@@ -45,10 +42,10 @@ class Effort:
     Attributes
     ----------
     brief : int or None
-        Number of starts with which each pair is solved first; pairs on which too few starts and
-        compositions agree get the whole search later. None searches every pair at once.
+        Number of starts with which each pair is solved, if the caller asked for a brief search.
+        None searches every pair as the metric does.
     rounds : int
-        Number of rounds of compositions, after the first search and again after the whole one.
+        Number of rounds of compositions.
     hubs : int
         Most networks through which the compositions of a pair are rated.
     exact : bool
@@ -65,35 +62,44 @@ class Effort:
     inherits: bool = False
 
     @classmethod
-    def of(cls, metric: Any, count: int, dimensions: int, *, polish: bool) -> Effort:
-        """Return the effort for ``count`` networks of at most ``dimensions`` dimensions.
+    def of(cls, metric: Any, dimensions: int, name: str = "full") -> Effort:
+        """Return the effort that a caller names, for networks of at most ``dimensions`` dimensions.
 
-        >>> Effort.of(None, 100, 64, polish=False)
+        Only a metric that chooses the number of starts itself can be searched briefly.
+
+        >>> Effort.of(None, 64)
         Effort(brief=None, rounds=2, hubs=8, exact=False, inherits=False)
         """
         automatic = getattr(metric, "n_starts", None) == "auto"
         continuous = getattr(metric, "group", None) in FREE_COORDINATES
-        shorter = automatic and continuous and polish and count >= SMALLEST_COHORT
+        shorter = name == "brief" and automatic and continuous
         fewer = int(MOST_HUBS * (CHEAP_DIMENSIONS / max(dimensions, 1)) ** 3)
         hubs = min(max(fewer, FEWEST_HUBS), MOST_HUBS)
         return cls(BRIEF_STARTS if shorter else None, hubs=hubs, exact=automatic)
 
+    @property
+    def name(self) -> str:
+        """What the caller asked for: "full" or "brief"."""
+        return EFFORTS[self.brief is not None]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the metric chooses the number of starts, and is not made to be brief."""
+        return self.exact and self.brief is None
+
     def stage(self, layer: int) -> Stage:
         """Return what a layer does.
 
-        >>> [Effort(brief=4, rounds=1).stage(layer).value for layer in range(5)]
-        ['own', 'compose', 'search', 'compose', 'triangles']
+        >>> [Effort(rounds=1).stage(layer).value for layer in range(4)]
+        ['own', 'compose', 'triangles', 'triangles']
         >>> [Effort(rounds=1, inherits=True).stage(layer).value for layer in range(4)]
         ['own', 'inherit', 'compose', 'triangles']
         """
-        if self.inherits and layer > 0:
-            if layer == INHERITING_LAYER:
-                return Stage.INHERIT
-            layer -= 1
-        if layer <= self.rounds:
-            return Stage.COMPOSE if layer else Stage.OWN
-        later = (Stage.SEARCH, *[Stage.COMPOSE] * self.rounds) if self.brief is not None else ()
-        return dict(enumerate(later, self.rounds + 1)).get(layer, Stage.TRIANGLES)
+        if layer == 0:
+            return Stage.OWN
+        if self.inherits and layer == INHERITING_LAYER:
+            return Stage.INHERIT
+        return Stage.COMPOSE if layer <= self.rounds + self.inherits else Stage.TRIANGLES
 
     def last_composition(self, layer: int) -> int | None:
         """Return the last layer of compositions below a layer, or None."""

@@ -23,6 +23,7 @@ import pandas as pd
 
 from repshape.engine.effort import PLAIN, Effort
 from repshape.engine.store import GENERATION, Store, make_layer, read_steadily
+from repshape.engine.tiles import QUANTITIES
 from repshape.errors import InputError, StorageError
 from repshape.io.links import list_folder, remove_folder
 from repshape.io.matrices import metadata_to_json
@@ -60,6 +61,10 @@ class Form:
     rows : int or None
         Number of networks in the first of two sets whose distances to each other are stored, or
         None for a matrix. All names must differ, also between the sets.
+    sides : tuple of two pandas.DataFrame, or None
+        The metadata of the two sets.
+    sizes : dict or None
+        Numbers of neurons and trials of the networks, which a store records.
     """
 
     edge: int
@@ -68,6 +73,8 @@ class Form:
     bounded: bool
     effort: Effort = PLAIN
     rows: int | None = None
+    sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
+    sizes: dict[str, Any] | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
         """Return the attributes of a store, or of a generation."""
@@ -80,20 +87,30 @@ class Form:
             width=2 + 2 * self.edge + (self.edge * self.dimensions) ** 2,  # see chunks.pack
             bounded=self.bounded,
             effort=asdict(self.effort),
+            quantities=list(QUANTITIES),
             rows=self.rows,
+            sides=None if self.sides is None else list(map(metadata_to_json, self.sides)),
+            sizes=self.sizes,
         )
 
 
-def relate(path: Path, identity: Identity, permission: Permission) -> Relation:
+def relate(path: Path, identity: Identity, effort: Effort, permission: Permission) -> Relation:
     """Return how networks relate to those of an existing store, or raise one clear sentence."""
     store = read_steadily(path, lambda one: one)
-    return _relate(store, identity, permission)
+    return _relate(store, identity, effort, permission)
 
 
-def _relate(store: Store, identity: Identity, permission: Permission) -> Relation:
+def _relate(store: Store, identity: Identity, effort: Effort, permission: Permission) -> Relation:
     difference = store.identity.metric_difference(identity)
     if difference is not None:
         raise refusal(store.path, f"{difference}. {ADVICE}")
+    if store.effort.name != effort.name:
+        raise refusal(
+            store.path,
+            f"its pairs were searched with effort={store.effort.name!r}, and this run asks for "
+            f"{effort.name!r}. Pass effort={store.effort.name!r} (--effort {store.effort.name}), "
+            "or choose another output.",
+        )
     try:
         return permission.check(store.identity, identity, store.removed)
     except InputError as error:
@@ -160,7 +177,7 @@ def _enter(
     path, start = lease.path, time.monotonic()
 
     def check(store: Store) -> tuple[Store, Relation]:
-        relation = _relate(store, identity, permission)
+        relation = _relate(store, identity, form.effort, permission)
         reason = _refusal(store, form, relation)
         if reason:
             raise refusal(path, f"{reason}. {ADVICE}")
@@ -194,8 +211,6 @@ def _refusal(store: Store, form: Form, relation: Relation) -> str | None:
         return "its networks belong to other sets"
     if form.alignments is not None and not store.keeps:
         return "it keeps no alignments, which the polish needs"
-    if form.alignments is None and store.effort.brief is not None:
-        return "its pairs were searched briefly, which the polish must complete"
     if relation is Relation.CHANGED and form.alignments is None and store.was_polished:
         return "it was polished, and without the polish its distances would become longer"
     return None

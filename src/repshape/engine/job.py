@@ -12,20 +12,22 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from repshape._arrays import count
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
 from repshape.engine.growth import Form, StoreChangedError, discard_sources, open_store, relate
-from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
-from repshape.engine.polish import can_polish, keeps_transforms, polish_layers
+from repshape.engine.polish import can_polish, polish_layers
+from repshape.engine.sides import Chain, records_of, split_sides
 from repshape.engine.sources import Sources
-from repshape.engine.store import Store, read_steadily, read_store
+from repshape.engine.store import Store, read_cross, read_steadily, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
-from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
+from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_block, read_matrix
 from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_of_networks
+from repshape.matrix.summary import doubt_words
 from repshape.metrics.base import ShapeMetric
 from repshape.store.identity import Identity, Permission, Relation
 from repshape.store.lease import is_held, pause
@@ -61,18 +63,16 @@ class Job:
     paths: dict[str, Path | None]
     settings: Settings
     permission: Permission
+    sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
 
-    def run(self) -> dict[str, DistanceMatrix]:
-        """Compute whatever is missing of the matrices and return them."""
+    def run(self) -> dict[str, Any]:
+        """Compute whatever is missing of the matrices, or blocks, and return them."""
         opened = self._open_all()
         try:
             with self.solver(list(opened.values())) as solver:
                 for _, what, requests in self.rounds(opened):
                     solver.run(what, requests)
-            found = {
-                name: read_matrix(tiles, self.labels, self.metadata, self.descriptions[name])
-                for name, tiles in opened.items()
-            }
+            found = {name: self._read(name, tiles) for name, tiles in opened.items()}
             for tiles in opened.values():
                 if isinstance(tiles, Store):
                     discard_sources(tiles)
@@ -82,6 +82,17 @@ class Job:
             for D in found.values():
                 _warn_of_doubt(D)
         return found
+
+    @property
+    def rows(self) -> int | None:
+        """Number of networks of the first of two sets, or None for a matrix."""
+        return None if self.sides is None else len(self.sides[0])
+
+    def _read(self, name: str, tiles: TileStore) -> Any:
+        if self.sides is not None:
+            return read_block(tiles, self.sides, self.descriptions[name])
+        known = self.labels, self.metadata, self.descriptions[name], self.known_sizes
+        return read_matrix(tiles, *known)
 
     def rounds(self, stores: Mapping[str, TileStore]) -> Iterator[tuple[int, str, list[Request]]]:
         """Yield the number of each layer, what it does, and its tiles, in the order of solving.
@@ -104,6 +115,11 @@ class Job:
         return Sizes.of(records_of(self.networks), list(self.metrics.values()))
 
     @cached_property
+    def known_sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks, as far as they are known."""
+        return sizes_of_networks(records_of(self.networks))
+
+    @cached_property
     def polished(self) -> dict[str, bool]:
         """Whether each matrix is polished."""
         return {name: self._is_polished(name) for name in self.metrics}
@@ -119,9 +135,15 @@ class Job:
             raise
         return found
 
+    def polishes(self, name: str) -> bool:
+        """Return whether the polish is asked for, and possible."""
+        if self.sides is not None:  # compositions need the pairs of each set, too
+            return False
+        return self.settings.polish and can_polish(self.metrics[name])
+
     def _is_polished(self, name: str) -> bool:
         """Return whether to polish: asked for, possible, and with alignments that can be kept."""
-        if not (self.settings.polish and can_polish(self.metrics[name])):
+        if not self.polishes(name):
             return False
         stored = self.paths[name] is not None
         total = self.sizes.transform * len(self.labels) ** 2 / 2
@@ -151,10 +173,15 @@ class Job:
             alignments=alignments,
             dimensions=self.sizes.dimensions,
             bounded=isinstance(metric, ShapeMetric),
-            effort=Effort.of(
-                metric, K, self.sizes.dimensions, polish=polish and keeps_transforms(metric)
-            ),
+            sizes=self.known_sizes,
+            effort=self.effort(name),
+            rows=self.rows,
+            sides=self.sides,
         )
+
+    def effort(self, name: str) -> Effort:
+        """Return how the pairs of a matrix are searched, unless its store says otherwise."""
+        return Effort.of(self.metrics[name], self.sizes.dimensions, self.settings.effort)
 
     def identity(self, name: str) -> Identity:
         """Return what a store of a metric belongs to."""
@@ -171,7 +198,7 @@ class Job:
     def _open(self, name: str) -> TileStore:
         path, form = self.paths[name], self.form(name)
         if path is None:
-            plan = Plan(len(self.labels), form.edge)
+            plan = Plan(len(self.labels), form.edge, form.rows)
             return MemoryTiles(plan, form.alignments, form.bounded, form.effort)
         return open_store(
             path, self.identity(name), self.metadata, form, self.permission, self.settings.wait
@@ -189,7 +216,7 @@ class Job:
         if settings.engine == "dask":
             from repshape.engine.dask import DaskSolver  # an optional dependency
 
-            assert isinstance(self.networks, Cohort)
+            assert isinstance(self.networks, Cohort | Chain)
             return DaskSolver(
                 self.networks,
                 opened,
@@ -231,24 +258,31 @@ class Run:
     whole: Job
     selections: dict[str, Path]
 
-    def run(self) -> dict[str, DistanceMatrix]:
-        """Compute whatever is missing of the matrices and return them."""
+    def run(self) -> dict[str, Any]:
+        """Compute whatever is missing of the matrices, or blocks, and return them."""
         try:
             found = {name: D for job in self.jobs for name, D in job.run().items()}
         except StoreChangedError:
             return plan_run(self.whole).run()
-        found |= {name: read_store(path) for name, path in self.selections.items()}
+        read = read_store if self.whole.sides is None else read_cross
+        found |= {name: read(path) for name, path in self.selections.items()}
         return {name: self._ordered(found[name]) for name in self.names}
 
-    def _ordered(self, D: DistanceMatrix) -> DistanceMatrix:
+    def _ordered(self, D: Any) -> Any:
+        if isinstance(D, CrossDistances):
+            rows, columns = split_sides(self.labels)
+            assert self.whole.sides is not None
+            return D[list(rows), list(columns)].replace(
+                row_metadata=self.whole.sides[0], column_metadata=self.whole.sides[1]
+            )
         if D.labels == self.labels:
             return D
         chosen: DistanceMatrix = D[list(self.labels)]
-        return chosen.replace(metadata=self.metadata)
+        return chosen.replace(metadata=self.metadata, sizes=self.whole.known_sizes)
 
     def count_pairs(self) -> tuple[int, int]:
         """Return how many pairs are known already, and how many there are, over all matrices."""
-        every = len(self.labels) * (len(self.labels) - 1) // 2
+        every = Plan(len(self.labels), 1, self.whole.rows).n_pairs
         known = sum(job.count_known(name) for job in self.jobs for name in job.metrics)
         return known + every * len(self.selections), every * len(self.names)
 
@@ -260,9 +294,9 @@ def plan_run(job: Job) -> Run:
     for name, path in job.paths.items():
         order = job.labels
         if path is not None and path.exists():
-            relation = relate(path, job.identity(name), job.permission)
+            relation = relate(path, job.identity(name), job.effort(name), job.permission)
             if relation is Relation.SELECTION:
-                polish = can_polish(job.metrics[name]) and job.settings.polish
+                polish = job.polishes(name)
                 _wait_until_finished(path, polish, job.settings.wait)
                 selections[name] = path
                 continue
@@ -275,17 +309,23 @@ def plan_run(job: Job) -> Run:
 
 def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
     """Return a job for some of the metrics, with the networks in another order."""
-    networks, fingerprints = job.networks, job.fingerprints
+    networks, fingerprints, sides = job.networks, job.fingerprints, job.sides
     if labels != job.labels:
-        assert isinstance(networks, Cohort)
-        networks = networks[list(labels)]
+        assert isinstance(networks, Cohort | Chain)
+        chain = isinstance(networks, Chain)
+        networks = networks.select(labels) if chain else networks[list(labels)]
         fingerprints = networks.fingerprints
+    if sides is not None:
+        named = zip(sides, split_sides(labels), strict=True)
+        first, second = (table.loc[list(names)] for table, names in named)
+        sides = first, second
     return replace(
         job,
         networks=networks,
         labels=labels,
         metadata=job.metadata.loc[list(labels)],
         fingerprints=fingerprints,
+        sides=sides,
         metrics={name: job.metrics[name] for name in names},
     )
 
@@ -306,7 +346,6 @@ def _wait_until_finished(path: Path, polish: bool, wait: float) -> None:
 
 
 def _is_finished(store: Store, polish: bool) -> bool:
-    polish = polish or store.effort.brief is not None
     return not store.missing() and not (polish and store.polished() is None)
 
 
@@ -317,13 +356,12 @@ def _release(opened: Mapping[str, TileStore]) -> None:
             tiles.lease.release()
 
 
-def _warn_of_doubt(D: DistanceMatrix) -> None:
-    """Warn if the best alignment of some pairs was found once only, once for all of them."""
-    doubtful, total = D.n_doubtful, D.condensed().size
-    if doubtful:
+def _warn_of_doubt(D: DistanceMatrix | CrossDistances) -> None:
+    """Warn if some pairs may be longer than necessary, once for all of them."""
+    words = D.doubt_words() if isinstance(D, CrossDistances) else doubt_words(D)
+    if words:
         warn_user(
-            f"The best alignment of {doubtful} of {count(total, 'pair')} was found once only, so "
-            "a better one may exist: see DistanceMatrix.agreement. A larger n_starts searches "
-            "longer.",
+            f"{words}: too few starts agree on their best alignments; see "
+            f"{type(D).__name__}.possible_excess. A larger n_starts searches longer.",
             SearchWarning,
         )

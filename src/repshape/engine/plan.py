@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from repshape._memory import parse_memory
 from repshape._parallel import available_cores
+from repshape.engine.effort import EFFORTS
 from repshape.errors import (
     InputError,
     check_boolean,
@@ -96,6 +97,17 @@ class Plan:
     count: int
     edge: int
     rows: int | None = None
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs.
+
+        >>> Plan(count=5, edge=2).n_pairs, Plan(count=5, edge=2, rows=2).n_pairs
+        (10, 6)
+        """
+        if self.rows is None:
+            return self.count * (self.count - 1) // 2
+        return self.rows * (self.count - self.rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -263,7 +275,7 @@ def _shape(network: Any) -> tuple[int, int, int] | None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a job is run; none of it changes a distance."""
+    """How a job is run; only ``polish`` and ``effort`` change distances."""
 
     workers: int
     engine: str
@@ -275,6 +287,7 @@ class Settings:
     scheduler: Any
     tile: int | None
     wait: float
+    effort: str
 
     @classmethod
     def checked(
@@ -291,6 +304,7 @@ class Settings:
         scheduler: Any = None,
         tile: int | None = None,
         wait: float = 0.0,
+        effort: str = "full",
     ) -> Settings:
         """Return the settings that a user gives, or raise one clear sentence.
 
@@ -311,4 +325,5 @@ class Settings:
             scheduler=scheduler,
             tile=None if tile is None else check_integer("tile", tile, 1),
             wait=check_real("wait", wait, low=0.0),
+            effort=check_choice("effort", effort, EFFORTS),
         )

@@ -2,20 +2,17 @@ r"""The polish: shorter distances and no violated triangle, from alignments that
 
 If :math:`T_{ik}` aligns k with i and :math:`T_{kj}` aligns j with k, then their product aligns j
 with i, at a cost of at most :math:`d_{ik} + d_{kj}`, because the ground metric obeys the triangle
-inequality and does not change when both sides are transformed. In a cohort, such compositions are
-better starts than any that a pair has by itself. `repshape.engine.effort` has the order of the
-layers that make use of this:
+inequality and does not change when both sides are transformed. So each pair of a cohort has more
+starts than its own. `repshape.engine.effort` has the order of the layers that make use of this:
 
 own
-    Every pair is solved from a few starts of its own.
+    Every pair is solved as it would be by itself.
 compose
     Every pair that is not settled is solved again from compositions: the objective is evaluated
     once at each of them, and the search starts from the best that are far from the present
-    transform and from each other. A pair keeps the better of old and new. It is settled once
-    enough of its own starts and compositions have ended in its best optimum, or its distance is
-    proven to be minimal.
-search
-    Pairs that are still not settled are searched at length.
+    transform and from each other. A pair keeps the better of old and new. It is settled if at
+    least half of its own starts have ended in its best optimum, or enough starts and compositions,
+    or if its distance is proven to be minimal.
 triangles
     Every pair with a distance above some :math:`d_{ik} + d_{kj}` is solved again from that
     product. The solver never increases the distance, so it ends at most at that sum. This is
@@ -39,6 +36,7 @@ from repshape._native import PairResults
 from repshape.engine.effort import Effort, Stage
 from repshape.engine.plan import Tile
 from repshape.engine.tiles import (
+    QUANTITIES,
     Compositions,
     KnownPairs,
     Layer,
@@ -53,9 +51,15 @@ IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 # A pair is settled once this many starts and compositions have ended in its best optimum, and some
-# of them were compositions: starts of one pair resemble each other, and agree on poor optima too.
+# of them were compositions, or most of its own starts: those resemble each other, and a few of them
+# may agree on a poor optimum.
 SETTLED = 4
 FEWEST_COMPOSED = 2
+MOST_STARTS = 0.5
+# At most this many compositions of a pair are solved in a round, and where the metric chooses the
+# number of starts, one for so many of these: the polish is to take a fraction of the search's time.
+SOLVED = 2
+STARTS_PER_COMPOSITION = 16
 # Distances that differ by less than this share belong to the same optimum, as in the search.
 SAME = 3e-4
 # If the distance equals its lower bound to this relative precision, the pair is solved: its
@@ -120,25 +124,19 @@ def make_task(layer: Layer, tile: Tile) -> TileTask:
         nothing = np.zeros(0, dtype=np.intp)
         return TileTask(layer, tile, pairs[nothing], None, None, _inherit(layer, tile), nothing)
     open_pairs = before.lower_bound < (1 - CERTAIN) * before.distance
-    if layer.stage is not Stage.TRIANGLES:
-        open_pairs &= ~is_settled(before, effort)
-    through: list[IndexArray] = []
     if layer.stage is Stage.COMPOSE:
-        chosen = np.flatnonzero(open_pairs)
+        chosen = np.flatnonzero(open_pairs & ~is_settled(before, effort))
         through = [_hubs(layer, i, j) for i, j in pairs[chosen].tolist()]
         used = [k for k, one in enumerate(through) if len(one)]
         chosen, through = chosen[used], [through[k] for k in used]
-    elif layer.stage is Stage.TRIANGLES:
+        most = count_solved(before.n_starts[chosen], effort)
+    else:
         sums, nearest = shortest_detours(layer.below.distance, pairs)
         slack = ROUNDING * np.max(layer.below.distance)
         chosen = np.flatnonzero(open_pairs & (before.distance > sums + slack))
-        through = list(nearest[chosen, None])
-    else:
-        chosen = np.flatnonzero(open_pairs & _is_new(layer, pairs, before.distance))
-    compositions = None
-    if layer.stage is not Stage.SEARCH:
-        known = _known_transforms(layer, pairs[chosen], through)
-        compositions = Compositions(through, known, choose=layer.stage is Stage.COMPOSE)
+        through, most = list(nearest[chosen, None]), None
+    known = _known_transforms(layer, pairs[chosen], through)
+    compositions = Compositions(through, known, most)
     return TileTask(layer, tile, pairs[chosen], None, compositions, before, chosen)
 
 
@@ -150,13 +148,6 @@ def _own_task(layer: Layer, tile: Tile) -> TileTask:
         return TileTask(layer, tile, pairs, brief)
     new = np.flatnonzero(~known.found)
     return TileTask(layer, tile, pairs[new], brief, before=known.results(), places=new)
-
-
-def _is_new(layer: Layer, pairs: IndexArray, distance: FloatArray) -> BoolArray:
-    """Return which pairs were not searched at length before, or have a new optimum since."""
-    if layer.inherited is None:
-        return np.ones(len(pairs), dtype=bool)
-    return np.asarray(distance < (1 - SAME) * layer.inherited[tuple(pairs.T)])
 
 
 def _inherit(layer: Layer, tile: Tile) -> PairResults:
@@ -177,7 +168,20 @@ def is_settled(found: PairResults, effort: Effort) -> BoolArray:
     assert found.n_composed is not None
     often = found.n_agreeing + found.n_composed >= SETTLED
     often &= found.n_composed >= FEWEST_COMPOSED
-    return np.asarray(often | (effort.exact & (found.n_starts == 1)))
+    most = found.n_agreeing >= np.maximum(MOST_STARTS * found.n_starts, SETTLED)
+    exact = found.n_starts == 1
+    return np.asarray(often | (effort.whole & most) | (effort.exact & exact))
+
+
+def count_solved(n_starts: IndexArray, effort: Effort) -> IndexArray:
+    """Return how many compositions of each pair to solve, for its number of own starts.
+
+    >>> count_solved(np.array([4, 8, 64]), Effort(exact=True))
+    array([1, 1, 2])
+    """
+    if not effort.whole:
+        return np.full(len(n_starts), SOLVED, dtype=np.intp)
+    return np.clip(n_starts // STARTS_PER_COMPOSITION, 1, SOLVED).astype(np.intp)
 
 
 def keep_better(task: TileTask, found: PairResults) -> PairResults:
@@ -204,7 +208,7 @@ def keep_better(task: TileTask, found: PairResults) -> PairResults:
 
 def _filled(known: PairResults, places: IndexArray, found: PairResults) -> PairResults:
     """Return the results of a tile of which some pairs were known and the others are found."""
-    for name in ("distance", "lower_bound", "converged", "n_starts", "n_agreeing"):
+    for name in QUANTITIES:
         getattr(known, name)[places] = getattr(found, name)
     if known.transforms is not None:
         for place, transform in zip(places.tolist(), found.transforms or [], strict=True):
@@ -220,19 +224,36 @@ def _count(task: TileTask, found: PairResults) -> None:
     merged, at = task.before, task.places
     assert merged is not None
     assert merged.n_composed is not None
+    assert merged.gap is not None
     old = merged.distance[at]
     other = found.distance < (1 - SAME) * old  # a better optimum
     same = ~other & (found.distance <= (1 + SAME) * old)
-    if task.compositions is None:  # a search from own starts
-        merged.n_starts[at] = found.n_starts
-        merged.n_agreeing[at] = np.where(other | same, found.n_agreeing, 0)
-        merged.n_composed[at] = np.where(other, 0, merged.n_composed[at])
-        return
+    merged.gap[at] = _gap(merged.gap[at], old, found, other, same)
     near = np.zeros(len(old), dtype=np.int64) if found.n_composed is None else found.n_composed
     ended = np.maximum(found.n_agreeing, 1)
     kept = merged.n_composed[at] + near + np.where(same, ended, 0)
     merged.n_composed[at] = np.where(other, ended, kept)
     merged.n_agreeing[at] = np.where(other, 0, merged.n_agreeing[at])
+
+
+def _gap(
+    before: FloatArray, old: FloatArray, found: PairResults, other: BoolArray, same: BoolArray
+) -> FloatArray:
+    """Return the gap between the best and the second-best optimum, new results included.
+
+    ``other`` says where the new distance is that of a better optimum than the old one, and
+    ``same`` where it belongs to the same. 0 stands for no second optimum, and NaN for an unknown
+    gap.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = np.abs(np.maximum(old, found.distance) / np.minimum(old, found.distance) - 1.0)
+    new = np.zeros(len(old)) if found.gap is None else found.gap
+    known = [np.where(other, np.inf, before), np.where(other | same, new, np.inf)]
+    known.append(np.where(same, np.inf, between))
+    gaps = [np.where(one == 0.0, np.inf, one) for one in known]
+    smallest = np.fmin.reduce(gaps)
+    unknown = np.isnan(before) & ~np.isfinite(smallest)
+    return np.where(unknown, np.nan, np.where(np.isfinite(smallest), smallest, 0.0))
 
 
 def _hubs(layer: Layer, i: int, j: int) -> IndexArray:

@@ -7,7 +7,7 @@ missing tiles, polishes the matrix layer by layer, and reads it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,14 +20,16 @@ from repshape.engine.inputs import (
     is_identified,
     own,
     recognised,
-    records_of,
 )
 from repshape.engine.job import Job, Run, plan_run
 from repshape.engine.plan import Settings
 from repshape.engine.polish import keeps_transforms
+from repshape.engine.sides import records_of
 from repshape.engine.threads import Metric
-from repshape.errors import InputError
+from repshape.errors import InputError, one_warning_each
 from repshape.io.cohort import Cohort
+from repshape.io.matched import N_DRAWS, Matching
+from repshape.matrix.averages import average_draws
 from repshape.matrix.checks import carried_metadata, check_labels, check_metadata
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
@@ -37,8 +39,6 @@ from repshape.metrics.registry import check_callable
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
 from repshape.store.identity import Permission
-
-__all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
 PathLike = str | os.PathLike[str]
 
@@ -50,6 +50,9 @@ def pairwise(
     name: str | None = None,
     labels: Sequence[str] | None = None,
     metadata: pd.DataFrame | Mapping[str, Any] | None = None,
+    match: str | Sequence[str] | None = None,
+    n_draws: int = N_DRAWS,
+    random_state: int = 0,
     workers: int | None = None,
     store: PathLike | None = None,
     engine: Literal["threads", "dask"] = "threads",
@@ -63,6 +66,7 @@ def pairwise(
     replace: Iterable[str] | None = None,
     remove: Iterable[str] | None = None,
     wait: float = 0.0,
+    effort: Literal["full", "brief"] = "full",
 ) -> DistanceMatrix:
     """Return the distances between all pairs of networks.
 
@@ -72,9 +76,9 @@ def pairwise(
     interrupted and resumed.
 
     The parameters are in three groups. What to compare: ``networks``, ``metric``, ``name``,
-    ``labels`` and ``metadata``. How to run: ``workers``, ``engine``, ``scheduler``, ``memory``,
-    ``shard``, ``polish`` and ``progress``. Where to keep the result: ``store``, ``tile``,
-    ``alignments``, ``replace``, ``remove`` and ``wait``.
+    ``labels``, ``metadata``, ``match``, ``n_draws`` and ``random_state``. How to run: ``workers``,
+    ``engine``, ``scheduler``, ``memory``, ``shard``, ``polish``, ``effort`` and ``progress``. Where
+    to keep the result: ``store``, ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
 
     Parameters
     ----------
@@ -93,6 +97,16 @@ def pairwise(
         A row for each network. An index, or a column ``network``, that holds the names of the
         networks is matched with them, in any order; rows with the default index 0, 1, ... are in
         the order of the networks. Any other index is refused.
+    match : {"neurons", "trials"}, or both, optional
+        Compare networks of the same size: draw as many neurons, or trials of each condition, from
+        every network as the smallest one has, ``n_draws`` times, and return the root mean square
+        of the distances. ``draw_deviations`` of the result is their standard deviation over draws.
+        A single draw is made if all networks are equally large. It is refused with a store, which
+        keeps single distances: store draws of `repshape.draw_matched` instead.
+    n_draws : int
+        Number of draws if ``match`` is given.
+    random_state : int
+        Seed of the draws.
     workers : int, optional
         Number of threads, or of processes of a local Dask cluster. By default all cores for a
         shape metric, and one for another callable, which may not be thread-safe.
@@ -107,9 +121,16 @@ def pairwise(
         not polish: that is left to a last run without ``shard``.
     polish : bool
         Solve pairs again from compositions of the alignments of other pairs, until no triangle is
-        violated; see `repshape.engine.polish`. Done only if the distance is a metric. With eight
-        networks or more and ``n_starts="auto"``, each pair is then searched briefly at first, and
-        only pairs that are still doubtful after the compositions get the whole search.
+        violated; see `repshape.engine.polish`. Done only if the distance is a metric. No pair
+        becomes longer.
+    effort : {"full", "brief"}
+        How each pair is searched. ``"full"`` searches it as ``metric.distance`` does, in the space
+        of the largest network, so that no distance is longer than that of the pair alone; without
+        the polish it has the same bits. ``"brief"`` makes four starts and leaves the rest to the
+        polish. This is up to three times as fast for many networks that are much alike, and
+        misses the optimum of more pairs otherwise. It applies to metrics with ``n_starts="auto"``
+        whose group is orthogonal or rotation; others are always searched in full. A store can be
+        continued only with the effort that it was made with.
     progress : bool, optional
         Show a progress bar on stderr. By default only in a terminal or a notebook.
     store : path, optional
@@ -142,9 +163,8 @@ def pairwise(
     Warns
     -----
     SearchWarning
-        If the best alignment of some pairs was found once only, by one start or one composition,
-        and is not proven to be minimal; see `DistanceMatrix.agreement`. There is one warning for
-        the whole matrix.
+        If some pairs may be longer than necessary; see `DistanceMatrix.n_doubtful`. There is one
+        warning for the whole matrix.
     FewTrialsWarning
         If covariances are estimated from fewer than two trials per dimension, once for all
         networks.
@@ -160,6 +180,7 @@ def pairwise(
            [4., 3., 0.]])
     """
     check_callable(metric, name)
+    matching = None if match is None else Matching.checked(match, n_draws, random_state, store)
     settings = Settings.checked(
         workers=workers,
         thread_safe=isinstance(metric, ShapeMetric),
@@ -172,12 +193,35 @@ def pairwise(
         scheduler=scheduler,
         tile=tile,
         wait=wait,
+        effort=effort,
     )
     changes = {"replace": replace, "remove": remove}
-    run = plan_pairwise(
-        networks, {"": metric}, {"": name}, labels, metadata, store, settings, **changes
-    )
-    return run.run()[""]
+
+    def solve(given: Any) -> DistanceMatrix:
+        run = plan_pairwise(
+            given, {"": metric}, {"": name}, labels, metadata, store, settings, **changes
+        )
+        D: DistanceMatrix = run.run()[""]
+        return D
+
+    return solve(networks) if matching is None else _average(networks, labels, matching, solve)
+
+
+def _average(
+    networks: Any,
+    labels: Sequence[str] | None,
+    matching: Matching,
+    solve: Callable[[Any], DistanceMatrix],
+) -> DistanceMatrix:
+    """Return the root mean square of distances over draws of networks of the same size."""
+    items = as_sequence(networks, "networks")
+    names = check_labels(own(networks, "labels", labels), len(items))
+    cohort = items if isinstance(items, Cohort) else Cohort.from_networks(items, names)
+    metadata = carried_metadata(networks, names)
+    drawn, about = matching.draw(cohort)
+    with one_warning_each():
+        found = average_draws([solve(one) for one in drawn], about)
+    return found if len(found.metadata.columns) else found.replace(metadata=metadata)
 
 
 def pairwise_many(

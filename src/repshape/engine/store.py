@@ -9,16 +9,25 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from repshape._native import PairResults
-from repshape.engine.chunks import array_forms, pack, places_in, plan_of, unpack, where
+from repshape.engine.chunks import (
+    array_forms,
+    pack,
+    places_in,
+    plan_of,
+    quantities_of,
+    unpack,
+    where,
+)
 from repshape.engine.effort import INHERITING_LAYER, Effort
 from repshape.engine.plan import Tile
+from repshape.engine.sides import split_sides
 from repshape.engine.sources import EARLIER, Sources
 from repshape.engine.tiles import (
     QUANTITIES,
@@ -26,19 +35,22 @@ from repshape.engine.tiles import (
     KnownPairs,
     mirror,
     numbers_of,
+    read_block,
     read_matrix,
 )
 from repshape.errors import SearchWarning, StorageError
 from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable, write_attributes
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
+from repshape.matrix.sizes import sizes_from_json
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
-from repshape.store.header import Header, identity_in, make_group, read_header
+from repshape.store.header import REFUSALS, Header, identity_in, make_group, read_header
 from repshape.store.identity import Identity
 from repshape.store.lease import Lease
 
-__all__ = ["Store", "make_layer", "read_steadily", "read_store"]
+__all__ = ["Store", "make_layer", "read_cross", "read_steadily", "read_store"]
 
 T = TypeVar("T")
 FloatArray = npt.NDArray[np.float64]
@@ -152,6 +164,23 @@ class Store:
         frame.index = pd.Index(list(self.identity.labels))
         return frame
 
+    @property
+    def sides(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """A row for each network of the two sets whose distances to each other are stored."""
+        frames = []
+        with readable(self.folder / "zarr.json"):
+            stored = self._header.get("sides") or ([], [])
+            for columns, names in zip(stored, split_sides(self.identity.labels), strict=True):
+                frame = metadata_from_json(columns, len(names))
+                frames.append(frame.set_axis(pd.Index(list(names)), axis=0))
+        return frames[0], frames[1]
+
+    @property
+    def sizes(self) -> dict[str, Any] | None:
+        """Numbers of neurons and trials of the networks; None in a store that says nothing."""
+        with readable(self.folder / "zarr.json"):
+            return sizes_from_json(self._header)
+
     def missing(self, layer: int = 0) -> list[Tile]:
         """Return the tiles that are not finished."""
         return [tile for tile in self.plan.tiles if not self.has(layer, tile)]
@@ -175,9 +204,10 @@ class Store:
                 record[0, 0, 2 : 2 + len(packed)] = packed
                 record[0, 0, :2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 self._array(layer, "alignments").write(_place("alignments", tile), record)
-            block = np.full((len(QUANTITIES) + 1, len(tile.rows), len(tile.columns)), np.nan)
+            kept = len(quantities_of(self._header))
+            block = np.full((kept + 1, len(tile.rows), len(tile.columns)), np.nan)
             i, j = places_in(tile)
-            block[:-1, i, j] = numbers_of(found)
+            block[:-1, i, j] = numbers_of(found)[:kept]
             block[-1, i, j] = self._seal(layer, tile, KINDS[aligned])
             self._array(layer, "tiles").write(_place("tiles", tile), block)
 
@@ -191,8 +221,10 @@ class Store:
         return self._sources.known(pairs, polished=polished)
 
     def numbers(self, layer: int, tile: Tile) -> FloatArray:
-        """Return the numbers of a finished tile, shape (6, rows, columns)."""
-        return np.asarray(self._read(layer, "tiles", tile)[:-1])
+        """Return the numbers of a finished tile, shape (7, rows, columns)."""
+        kept = self._read(layer, "tiles", tile)[:-1]
+        unknown = [(0, len(QUANTITIES) - len(kept)), (0, 0), (0, 0)]
+        return np.pad(kept, unknown, constant_values=np.nan)
 
     def entries(self, layer: int) -> Entries:
         """Return the numbers of all pairs of a layer, NaN where they are not computed yet."""
@@ -326,7 +358,7 @@ def read_steadily(path: Path, read: Callable[[Store], T]) -> T:
 def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     """Return the matrix of a store as far as it is computed, polished if it was.
 
-    Warns if every pair is computed, but only from the brief search that comes before the polish.
+    Warns if every pair is computed, but only from a brief search that the polish is to complete.
     """
     D, unfinished = read_steadily(Path(path), _read_all)
     if unfinished:
@@ -339,12 +371,25 @@ def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     return D
 
 
+def read_cross(path: str | os.PathLike[str]) -> CrossDistances:
+    """Return the distances between two sets of networks in a store, as far as computed."""
+    return read_steadily(Path(path), _read_block)
+
+
+def _read_block(store: Store) -> CrossDistances:
+    if store.plan.rows is None:
+        raise StorageError(f"{store.path} {REFUSALS['cross']}; rs.DistanceMatrix.load reads it.")
+    return read_block(store, store.sides, store.identity.description)
+
+
 def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
     """Return the matrix, and whether it is complete but still waits for its polish."""
     if store.plan.rows is not None:
         raise StorageError(
-            f"{store.path} holds distances between two sets of networks, not a matrix."
+            f"{store.path} holds distances between two sets of networks, not a matrix: "
+            "rs.CrossDistances.load reads it."
         )
     identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description)
-    return D, D.complete and store.effort.brief is not None and store.polished() is None
+    D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)
+    waits = store.keeps and store.effort.brief is not None and store.polished() is None
+    return D, D.complete and waits

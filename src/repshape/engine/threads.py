@@ -20,7 +20,7 @@ from repshape._parallel import Advance, InlinePool, progress_bar, thread_pool
 from repshape.engine.compositions import solve_composed
 from repshape.engine.plan import Tile
 from repshape.engine.polish import keep_better, make_task
-from repshape.engine.tiles import Layer, TileTask
+from repshape.engine.tiles import QUANTITIES, Layer, TileTask, numbers_of, results_of
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
 
@@ -258,16 +258,9 @@ def solve_chunk(
 def join(found: Sequence[PairResults]) -> PairResults:
     """Return results one after the other."""
     kept = [result.transforms for result in found]
-    near = [result.n_composed for result in found if result.n_composed is not None]
-    return PairResults(
-        distance=np.concatenate([r.distance for r in found] or [np.zeros(0)]),
-        lower_bound=np.concatenate([r.lower_bound for r in found] or [np.zeros(0)]),
-        converged=np.concatenate([r.converged for r in found] or [np.zeros(0, dtype=bool)]),
-        n_starts=np.concatenate([r.n_starts for r in found] or [np.zeros(0, dtype=np.int64)]),
-        n_agreeing=np.concatenate([r.n_agreeing for r in found] or [np.zeros(0, dtype=np.int64)]),
-        transforms=None if None in kept else [one for part in kept for one in part or ()],
-        n_composed=np.concatenate(near) if near else None,
-    )
+    numbers = [numbers_of(result) for result in found] or [np.zeros((len(QUANTITIES), 0))]
+    transforms = None if None in kept else [one for part in kept for one in part or ()]
+    return results_of(np.concatenate(numbers, axis=1), transforms)
 
 
 def check_finite(distance: FloatArray, pairs: IndexArray, names: Sequence[str]) -> None:

@@ -18,14 +18,15 @@ import pandas as pd
 from repshape._native import PairResults
 from repshape.engine.effort import INHERITING_LAYER, PLAIN, Effort, Stage
 from repshape.engine.plan import Plan, Tile
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 # The numbers kept of each pair, in this order, and those of a network and itself.
-QUANTITIES = ("distance", "lower_bound", "converged", "n_starts", "n_agreeing", "n_composed")
-DIAGONAL = (0.0, 0.0, 1.0, 1.0, 1.0, 0.0)
+QUANTITIES = ("distance", "lower_bound", "converged", "n_starts", "n_agreeing", "n_composed", "gap")
+DIAGONAL = (0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -38,27 +39,37 @@ class Entries:
     n_starts: FloatArray
     n_agreeing: FloatArray
     n_composed: FloatArray
+    gap: FloatArray
 
     def of_pairs(self, pairs: IndexArray) -> PairResults:
         """Return the numbers of some pairs."""
         i, j = pairs.T
-        counts = (self.n_starts, self.n_agreeing, self.n_composed)
-        n_starts, n_agreeing, n_composed = (one[i, j].astype(np.int64) for one in counts)
-        return PairResults(
-            self.distance[i, j],
-            self.lower_bound[i, j],
-            self.converged[i, j] == 1.0,
-            n_starts,
-            n_agreeing,
-            n_composed=n_composed,
-        )
+        return results_of(np.stack([getattr(self, name)[i, j] for name in QUANTITIES]))
 
 
 def numbers_of(found: PairResults) -> FloatArray:
-    """Return the numbers that are kept of each pair, shape (6, P)."""
-    composed = np.zeros(len(found.distance)) if found.n_composed is None else found.n_composed
+    """Return the numbers that are kept of each pair, shape (7, P)."""
+    count = len(found.distance)
+    composed = np.zeros(count) if found.n_composed is None else found.n_composed
+    gap = np.full(count, np.nan) if found.gap is None else found.gap
     counts = (found.n_starts, found.n_agreeing, composed)
-    return np.stack([found.distance, found.lower_bound, found.converged, *counts])
+    return np.stack([found.distance, found.lower_bound, found.converged, *counts, gap])
+
+
+def results_of(numbers: FloatArray, transforms: list[FloatArray] | None = None) -> PairResults:
+    """Return results from the numbers that `numbers_of` made of them, all of which are known."""
+    distance, lower_bound, converged, *counts, gap = numbers
+    n_starts, n_agreeing, n_composed = (one.astype(np.int64) for one in counts)
+    return PairResults(
+        distance,
+        lower_bound,
+        converged == 1.0,
+        n_starts,
+        n_agreeing,
+        transforms=transforms,
+        n_composed=n_composed,
+        gap=gap,
+    )
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class KnownPairs:
     ----------
     found : ndarray of bool, shape (P,)
         Which pairs are known.
-    numbers : ndarray, shape (6, P)
+    numbers : ndarray, shape (7, P)
         Their numbers; NaN where a pair is not known.
     transforms : list of P arrays or None
         Their transforms, if they are kept; empty arrays where a pair is not known.
@@ -81,12 +92,7 @@ class KnownPairs:
 
     def results(self) -> PairResults:
         """Return them as results; those of pairs that are not known mean nothing."""
-        plain = np.where(self.found, self.numbers, 0.0)
-        counts = (one.astype(np.int64) for one in plain[3:])
-        n_starts, n_agreeing, n_composed = counts
-        return PairResults(
-            plain[0], plain[1], plain[2] == 1.0, n_starts, n_agreeing, self.transforms, n_composed
-        )
+        return results_of(np.where(self.found, self.numbers, 0.0), self.transforms)
 
 
 class TileStore(Protocol):
@@ -250,17 +256,19 @@ class Compositions:
         The networks k through which each pair is composed.
     known : dict of (i, j) to array of shape (s_j, s_i)
         The transforms that take rows of j onto i, for all pairs and all legs of compositions.
-    choose : bool
-        Whether to rate all compositions and solve the best; else all of them are solved.
+    most : ndarray of int, shape (P,), or None
+        How many compositions of each pair to solve, the best of all that are rated; None solves
+        all of them.
     """
 
     through: list[IndexArray]
     known: dict[tuple[int, int], FloatArray]
-    choose: bool
+    most: IndexArray | None
 
     def part(self, places: slice) -> Compositions:
         """Return the compositions of some of the pairs."""
-        return replace(self, through=self.through[places])
+        most = None if self.most is None else self.most[places]
+        return replace(self, through=self.through[places], most=most)
 
 
 @dataclass(frozen=True)
@@ -293,7 +301,7 @@ class TileTask:
 
 
 def mirror(numbers: FloatArray) -> Entries:
-    """Return symmetric matrices from an array (6, K, K) of which the upper triangle is filled."""
+    """Return symmetric matrices from an array (7, K, K) of which the upper triangle is filled."""
     lower = np.tril_indices(numbers.shape[1], -1)
     numbers[:, lower[0], lower[1]] = numbers[:, lower[1], lower[0]]
     diagonal = np.arange(numbers.shape[1])
@@ -302,18 +310,55 @@ def mirror(numbers: FloatArray) -> Entries:
 
 
 def read_matrix(
-    tiles: TileStore, labels: Sequence[str], metadata: pd.DataFrame, description: dict[str, Any]
+    tiles: TileStore,
+    labels: Sequence[str],
+    metadata: pd.DataFrame,
+    description: dict[str, Any],
+    sizes: dict[str, Any] | None = None,
 ) -> DistanceMatrix:
     """Return the matrix as far as it is computed, polished if the polish is complete."""
     polished, found = tiles.polished(), tiles.latest()
-    counts = ("n_starts", "n_agreeing", "n_composed")
-    known = {"lower_bounds": found.lower_bound, "converged": found.converged == 1.0}
-    known |= {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed yet
+    more: dict[str, Any] = {"polish": polished[1]} if polished else {}
     return DistanceMatrix(
         found.distance,
         tuple(labels),
         metadata,
-        description=description | ({"polish": polished[1]} if polished else {}),
+        description=description | _effort_words(tiles) | more,
+        sizes=sizes,
         missing=True,
-        **(known if tiles.bounded else {}),
+        **(_known(found) if tiles.bounded else {}),
     )
+
+
+def read_block(
+    tiles: TileStore, sides: tuple[pd.DataFrame, pd.DataFrame], description: dict[str, Any]
+) -> CrossDistances:
+    """Return the distances between two sets of networks as far as they are computed."""
+    found, rows = tiles.latest(), len(sides[0])
+    known = _known(found) if tiles.bounded else {}
+    known.pop("n_composed", None)  # there are no compositions
+    return CrossDistances(
+        found.distance[:rows, rows:],
+        row_labels=list(map(str, sides[0].index)),
+        column_labels=list(map(str, sides[1].index)),
+        row_metadata=sides[0],
+        column_metadata=sides[1],
+        description=description | _effort_words(tiles),
+        missing=True,
+        **{name: one[:rows, rows:] for name, one in known.items()},
+    )
+
+
+def _known(found: Entries) -> dict[str, npt.NDArray[Any]]:
+    """Return what is known of pairs besides distances, by the names that results use."""
+    counts = ("n_starts", "n_agreeing", "n_composed")
+    known: dict[str, npt.NDArray[Any]] = {
+        "lower_bounds": found.lower_bound,
+        "converged": found.converged == 1.0,
+        "gaps": found.gap,
+    }
+    return known | {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed
+
+
+def _effort_words(tiles: TileStore) -> dict[str, str]:
+    return {} if tiles.effort.brief is None else {"effort": tiles.effort.name}

@@ -2,10 +2,16 @@
 
 from repshape.errors import FewTrialsWarning
 from repshape.inference.cohorts import EstimatedMatrix, matrix
-from repshape.inference.confounds import Confounds, UnequalTrialsWarning, confounds
+from repshape.inference.confounds import Confounds, confounds
 from repshape.inference.distances import difference, distance, ratio
 from repshape.inference.equality import EqualityTest, equality
 from repshape.inference.estimates import Estimate
+from repshape.inference.factors import (
+    Factor,
+    UnequalNeuronsWarning,
+    UnequalSizesWarning,
+    UnequalTrialsWarning,
+)
 from repshape.inference.floor import floor
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.held_out import HeldOut, held_out
@@ -17,11 +23,14 @@ __all__ = [
     "EqualityTest",
     "Estimate",
     "EstimatedMatrix",
+    "Factor",
     "FewTrialsWarning",
     "GroupTest",
     "HeldOut",
     "MantelTest",
     "PairedTest",
+    "UnequalNeuronsWarning",
+    "UnequalSizesWarning",
     "UnequalTrialsWarning",
     "UnstableSubspaceWarning",
     "confounds",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,16 +15,18 @@ import pandas as pd
 
 from repshape._compact import compact_repr
 from repshape.engine.run import pairwise
-from repshape.errors import FewTrialsWarning, check_integer
+from repshape.errors import FewTrialsWarning, check_integer, one_warning_each
+from repshape.inference.calibrated import Calibrated, plan_parts
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
 from repshape.inference.floor import check_floor, split_square
-from repshape.inference.halves import METHOD, HalfEstimates, plan_halves
 from repshape.inference.part_store import PartStore, run_rows, store_folder
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
 from repshape.io.cohort import Cohort
 from repshape.io.json import plain
+from repshape.io.matched import N_DRAWS, Matching
+from repshape.matrix.averages import average_draws, mean_square
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
@@ -124,9 +126,11 @@ def matrix(
     cohort: Cohort | Iterable[Any],
     metric: ShapeMetric[Any] | None = None,
     *,
-    n_groups: int = 10,
+    n_groups: int = 8,
     n_splits: int = 20,
     level: float = 0.9,
+    match: str | Sequence[str] | None = None,
+    n_draws: int = N_DRAWS,
     random_state: int = 0,
     store: str | os.PathLike[str] | None = None,
     scheduler: Any = None,
@@ -135,9 +139,10 @@ def matrix(
 ) -> EstimatedMatrix:
     """Estimate the distances between all networks, with intervals and noise floors.
 
-    The estimates are those of `distance` with ``method="halves"``: each network is divided into
-    halves in the same way for all of its pairs, so the distances within networks are computed
-    once. A pair needs 160 alignments with 10 groups.
+    The estimates are those of `distance` with ``method="calibrated"``. Each network is divided in
+    the same way for all of its pairs: its quarters and halves are prepared once, and the distances
+    within networks are computed once. A pair needs 84 short searches, which begin at the alignment
+    of all trials, and 160 that begin at one of these.
 
     Parameters
     ----------
@@ -145,20 +150,28 @@ def matrix(
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``. Preprocessing is fitted anew in every half.
     n_groups : int
-        Number of groups of trials of the jackknife.
+        Number of groups of trials of the jackknife: a multiple of four, at most half of the number
+        of trials; other numbers are rounded down. 8 by default.
     n_splits : int
         Number of random splits for each network's noise floor.
     level : float
         Nominal coverage of the intervals, each by itself: they are not simultaneous.
+    match : {"neurons", "trials"}, or both, optional
+        Estimate the distances between networks of the same size, as in `repshape.pairwise`:
+        squared estimates, ends of intervals and floors are averaged over ``n_draws`` draws. The
+        draws share trials, so the averaged intervals are wider than necessary rather than narrower.
+        Refused with a store.
+    n_draws : int
+        Number of draws if ``match`` is given, each of which takes as long as the whole otherwise.
     random_state : int
         Seed. The result is exactly the same for any number of workers.
     store : path, optional
-        A folder in which every part is saved as soon as it is finished: the splits of the trials,
+        A folder in which every part is saved as soon as it is finished: the parts of the trials,
         the floor of each network, and the plug-in distances as a store of `repshape.pairwise`. An
         interrupted run resumes when you repeat the call, and gives the same bits. The store
         belongs to these networks, metric and settings; others are refused.
     scheduler : str or distributed.Client, optional
-        Address of a Dask scheduler. Its workers compute splits and floors, with the same bits; the
+        Address of a Dask scheduler. Its workers compute parts and floors, with the same bits; the
         plug-in distances are computed here.
     workers, progress
         As in `repshape.pairwise`.
@@ -176,8 +189,13 @@ def matrix(
     >>> found.to_frame()[["x", "y"]][found.to_frame()["low"] > 0].values.tolist()
     [['one', 'other'], ['same', 'other']]
     """
+    if match is not None:
+        options: dict[str, Any] = {"n_groups": n_groups, "n_splits": n_splits, "level": level}
+        options |= {"scheduler": scheduler, "workers": workers, "progress": progress}
+        matching = Matching.checked(match, n_draws, random_state, store)
+        return _average(cohort, matching, partial(matrix, metric=metric, **options))
     settings = Settings.checked(
-        "halves", n_groups, None, None, level, random_state, workers, progress
+        "calibrated", n_groups, None, None, level, random_state, workers, progress
     )
     check_integer("n_splits", n_splits, 1)
     chosen = check_metric(metric)
@@ -185,15 +203,15 @@ def matrix(
     networks = [as_trials(one, f"network {k}") for k, one in enumerate(given)]
     for one in networks:
         check_floor(one)
-    folder = store_folder(store, "halves")
+    folder = store_folder(store, "estimates")
     chosen = in_one_space(chosen, networks)
     overlap = check_subspaces(networks, chosen, random_state, stacklevel=3)
     exact = chosen._unbiased()
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
-    plan = plan_halves(Terms(tuple(networks), terms), settings.for_overlap(overlap))
+    plan = plan_parts(Terms(tuple(networks), terms), settings)
     seeds = np.random.SeedSequence(random_state).spawn(n_splits)
-    shapes = {"splits": (len(plan.tasks), len(i)), "floors": (len(networks), n_splits)}
+    shapes = {"parts": (len(plan.tasks), plan.width), "floors": (len(networks), n_splits)}
     kept = None
     if folder is not None:
         cohort = Cohort.from_networks(networks, names.get("labels"))
@@ -201,19 +219,40 @@ def matrix(
         numbers = {"n_splits": n_splits, "random_state": random_state}
         kept = PartStore(folder, identity, {"n_groups": settings.n_groups} | numbers, shapes)
     run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
-    found = plan.collect(run(plan.solve, plan.tasks, name="splits"))
+    found = Calibrated(plan.collect(run(plan.solve, plan.tasks, name="parts")))
+    found.warn(plan.terms)
     squares = run(partial(_splits, chosen, seeds), networks, name="floors")
     options = {"workers": workers, "progress": progress, **names}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewTrialsWarning)  # which the halves have warned of
+        warnings.simplefilter("ignore", FewTrialsWarning)  # which has been given
         plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
         matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
         plug_in=plug_in,
         network_floors=_roots(squares.mean(axis=1) / 2),
-        n_groups=found.n_groups,
+        n_groups=plan.n_groups,
         random_state=random_state,
         overlap=overlap,
+    )
+
+
+def _average(
+    cohort: Cohort | Iterable[Any], matching: Matching, estimate: Callable[..., EstimatedMatrix]
+) -> EstimatedMatrix:
+    """Return estimates of distances between networks of the same size, averaged over draws."""
+    networks, names = read_networks(cohort)
+    drawn, about = matching.draw(Cohort.from_networks(networks, **names))
+    seeds = range(matching.random_state, matching.random_state + len(drawn))
+    with one_warning_each():
+        found = [estimate(one, random_state=k) for one, k in zip(drawn, seeds, strict=True)]
+    overlaps = [one.overlap for one in found if one.overlap is not None]
+    return EstimatedMatrix(
+        matrix=average_draws([one.matrix for one in found], about),
+        plug_in=average_draws([one.plug_in for one in found], about),
+        network_floors=mean_square([one.network_floors for one in found]),
+        n_groups=found[0].n_groups,
+        random_state=matching.random_state,
+        overlap=min(overlaps, default=None),
     )
 
 
@@ -224,18 +263,17 @@ def _splits(
 
 
 def _with_bars(
-    plug_in: DistanceMatrix, found: HalfEstimates, floors: FloatArray, level: float
+    plug_in: DistanceMatrix, found: Calibrated, floors: FloatArray, level: float
 ) -> DistanceMatrix:
     """Return the corrected distances with their error bars, given squared floors by network."""
     K = len(plug_in)
     i, j = np.triu_indices(K, 1)
     rows = [
-        (one.value, *one.ends, one.standard_error)
-        for one in map(distance_interval, found.each(level))
+        (one.value, *one.ends, one.standard_error) for one in found.each(level, distance_interval)
     ]
     values, low, high, errors = (_square(column, i, j, K) for column in np.array(rows).T)
     pair_floors = (floors[:, None] + floors[None, :]) / 2 * ~np.eye(K, dtype=bool)
-    bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, METHOD)
+    bars = ErrorBars(low, high, errors, plug_in.values, _roots(pair_floors), level, found.method)
     return plug_in.replace(values=values, lower_bounds=None, converged=None, error_bars=bars)
 
 

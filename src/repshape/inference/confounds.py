@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,14 @@ from repshape.errors import (
     check_integer,
 )
 from repshape.inference.columns import read_networks, text_column
+from repshape.inference.explanations import AUTO, Draws, Grouped, explain, overlaps
+from repshape.inference.factors import LEVEL, Factor, warn_of_sizes
 from repshape.inference.floor import split_distances
-from repshape.inference.groups import GroupTest, evidence_words, groups
+from repshape.inference.groups import GroupTest, evidence_words
 from repshape.inference.permutations import N_PERMUTATIONS
+from repshape.inference.subspaces import STABLE_OVERLAP, UnstableSubspaceWarning
 from repshape.io.cohort import Cohort
+from repshape.io.matched import N_DRAWS
 from repshape.matrix.columns import ValuesLike, in_order_of
 from repshape.matrix.distances import DistanceMatrix, as_complete
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
@@ -35,18 +38,12 @@ FloatArray = npt.NDArray[np.float64]
 
 # A squared distance may leave the range that the norms allow by this fraction, due to rounding.
 TOLERANCE = 1e-6
-# Groups whose median numbers of trials differ by more than this factor are not comparable.
-TRIAL_RATIO = 1.2
-
-
-class UnequalTrialsWarning(UserWarning):
-    """Groups of networks have different numbers of trials, which alone makes them differ."""
 
 
 @compact_repr
 @dataclass(frozen=True, eq=False)
 class Confounds:
-    """What else could explain distances: gain, noise and numbers of trials.
+    """What else could explain distances: gain, noise, and numbers of neurons and trials.
 
     Attributes
     ----------
@@ -55,8 +52,9 @@ class Confounds:
     gains : DistanceMatrix
         Differences of norms, | |x| - |y| |.
     networks : pandas.DataFrame
-        A row per network: norm, dimensions after preprocessing, least number of trials of a
-        condition, trials per dimension, and noise floor (NaN without trials).
+        A row per network: norm, neurons, dimensions after preprocessing, least number of trials of
+        a condition, trials per dimension, noise floor (NaN without trials), and overlap of the
+        principal components of two halves of the trials (NaN without PCA).
     gain_share : float
         Fraction of the sum of squared distances that differences of norms make.
     gain_share_between, gain_share_within : float
@@ -64,7 +62,13 @@ class Confounds:
     floor_share : float
         Fraction of the mean squared distance that noise alone produces; NaN without trials.
     tests : dict of str to GroupTest
-        Tests of the groups on ``"distances"``, ``"angles"`` and ``"norms"``; empty without labels.
+        Tests of the groups on ``"distances"``, ``"angles"`` and ``"norms"``, and on ``"matched"``
+        distances if there are any; empty without labels.
+    factors : tuple of Factor
+        What the groups differ in besides their distances, each with the p-value of the groups once
+        it is matched or removed: numbers of neurons and trials, norm, and overlap.
+    matched : DistanceMatrix or None
+        Distances between networks of the same size, if sizes were matched.
     """
 
     angles: DistanceMatrix
@@ -75,7 +79,8 @@ class Confounds:
     gain_share_within: float
     floor_share: float
     tests: dict[str, GroupTest] = field(default_factory=dict)
-    _trials: dict[str, float] = field(default_factory=dict)  # median by group
+    factors: tuple[Factor, ...] = ()
+    matched: DistanceMatrix | None = None
 
     def __str__(self) -> str:
         return "\n".join(self.words())
@@ -100,10 +105,12 @@ class Confounds:
             lines.append(
                 f"Noise alone gives {_percent(self.floor_share)} of the mean squared distance."
             )
-        return lines + self._trial_words()
+        lines += [words for words in (self._few_trials(), self._unstable()) if words]
+        return lines + [one.words(self._differ) for one in self.factors]
 
-    def _trial_words(self) -> list[str]:
-        return [words for words in (self._few_trials(), self._unequal_trials()) if words]
+    @property
+    def _differ(self) -> bool:
+        return bool(self.tests) and self.tests["distances"].p_value <= LEVEL
 
     def _few_trials(self) -> str:
         ratio = self.networks["trials_per_dimension"]
@@ -115,22 +122,23 @@ class Confounds:
             "dimension."
         )
 
-    def _unequal_trials(self) -> str:
-        counts = self._trials
-        if not counts or max(counts.values()) <= TRIAL_RATIO * min(counts.values()):
+    def _unstable(self) -> str:
+        overlap = self.networks["overlap"]
+        low = int((overlap < STABLE_OVERLAP).sum())
+        if not low:
             return ""
-        listed = ", ".join(f"{name} {count:g}" for name, count in counts.items())
         return (
-            f"Groups differ in their numbers of trials (median {listed}): draw the same "
-            "number from all of them with repshape.draw_matched(cohort, 'trials')."
+            f"The principal components of {low} of {len(overlap)} networks are unstable: those of "
+            f"two halves of the trials overlap by {overlap.min():.2f} at worst (1 is identical)."
         )
 
     def _warn(self, stacklevel: int) -> None:
-        """Warn of few and of unequal trials."""
+        """Warn of few trials, of unstable components, and of sizes in which groups differ."""
         if words := self._few_trials():
             warnings.warn(words, FewTrialsWarning, stacklevel=stacklevel + 1)
-        if words := self._unequal_trials():
-            warnings.warn(words, UnequalTrialsWarning, stacklevel=stacklevel + 1)
+        if words := self._unstable():
+            warnings.warn(words, UnstableSubspaceWarning, stacklevel=stacklevel + 1)
+        warn_of_sizes(self.factors, self._differ)
 
 
 def confounds(
@@ -140,6 +148,8 @@ def confounds(
     D: DistanceMatrix | npt.ArrayLike | None = None,
     labels: ValuesLike | None = None,
     blocks: ValuesLike | None = None,
+    match: str | Sequence[str] = AUTO,
+    n_draws: int = N_DRAWS,
     n_splits: int = 5,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
@@ -158,6 +168,13 @@ def confounds(
     labels are given, the test of `groups` is repeated on :math:`\sqrt{2 - 2 \cos\theta}` and on
     the norms alone.
 
+    If the groups also differ in their numbers of neurons or trials, by the rule of `groups`, their
+    test is repeated on networks of the same size, drawn at random (``match``). By the same rule it
+    is repeated on angles if the groups differ in their norms; and, after PCA, if they differ in how
+    well two halves of the trials agree about the principal components, with the part of the
+    distances removed that this agreement predicts. The result says which of these could explain
+    the difference between the groups.
+
     Parameters
     ----------
     cohort : Cohort, mapping or iterable of K networks
@@ -167,8 +184,14 @@ def confounds(
         The plug-in distances of this metric, if they are known already. Computed otherwise.
     labels, blocks : str, sequence of K, Series or dict by name, optional
         As in `groups`; a name is that of a column of the metadata.
+    match : {"auto", "neurons", "trials"}, or both sizes
+        What to match by drawing as many neurons, or trials of each condition, from every network
+        as the smallest one has; see `repshape.pairwise`. By default those sizes in which the groups
+        differ, together if they differ in both.
+    n_draws : int
+        Number of draws, each of which takes as long as the distances themselves.
     n_splits : int
-        Number of random splits for each network's noise floor.
+        Number of random splits for each network's noise floor and overlap.
     n_permutations, random_state
         As in `groups`.
     workers, progress
@@ -178,8 +201,10 @@ def confounds(
     -----
     FewTrialsWarning
         If networks have fewer than two trials per dimension.
-    UnequalTrialsWarning
-        If the median numbers of trials of two groups differ by more than 20 %.
+    UnequalNeuronsWarning, UnequalTrialsWarning
+        If groups differ in their numbers of neurons or trials.
+    UnstableSubspaceWarning
+        If principal components of two halves of the trials are quite different.
 
     Examples
     --------
@@ -193,6 +218,7 @@ def confounds(
     (True, True)
     """
     check_integer("n_splits", n_splits, 1)
+    draws = Draws(match, n_draws, random_state, workers, progress)
     chosen = check_gaussian(metric)
     chosen._validate_parameters()
     networks, names = read_networks(cohort)
@@ -209,11 +235,14 @@ def confounds(
     gains, angles = decompose(known, norms)
     floors = _squared_floors(networks, chosen, n_splits, random_state, workers, progress)
     table = _network_table(networks, known, norms, floors, chosen)
-    tests: dict[str, GroupTest] = {}
+    table["overlap"] = overlaps(networks, chosen, n_splits, random_state)
+    sides = {"distances": known, "angles": angles, "norms": gains}
+    grouped = None
     if groups_of is not None:
-        test = partial(groups, n_permutations=n_permutations, random_state=random_state)
-        sides = {"distances": known, "angles": angles, "norms": gains}
-        tests = {name: test(one, groups_of, units) for name, one in sides.items()}
+        grouped = Grouped(groups_of, units, n_permutations, random_state)
+    factors, matched = explain(networks, chosen, sides, table, grouped, draws)
+    if matched is not None:
+        sides["matched"] = matched
     upper = np.triu_indices(len(known), 1)
     squared = known.values[upper] ** 2
     found = Confounds(
@@ -221,8 +250,9 @@ def confounds(
         gains=gains,
         networks=table,
         floor_share=_share(np.add.outer(floors, floors)[upper] / 2, squared),
-        tests=tests,
-        _trials=_median_trials(table, groups_of),
+        tests={} if grouped is None else {name: grouped.test(D) for name, D in sides.items()},
+        factors=factors,
+        matched=matched,
         **_gain_shares(gains.values[upper] ** 2, squared, groups_of),
     )
     found._warn(stacklevel=2)
@@ -316,19 +346,13 @@ def _network_table(
     )
     columns = {
         "norm": norms,
+        "neurons": np.array([one.n_neurons for one in networks]),
         "dimensions": sizes,
         "trials": trials,
         "trials_per_dimension": trials / sizes,
         "floor": np.sqrt(floors),
     }
     return pd.DataFrame(columns, index=list(D.labels))
-
-
-def _median_trials(table: pd.DataFrame, names: list[str] | None) -> dict[str, float]:
-    if names is None or table["trials"].isna().any():
-        return {}
-    medians = table["trials"].groupby(np.array(names)).median()
-    return {str(name): float(count) for name, count in medians.items()}
 
 
 def _share(part: FloatArray, whole: FloatArray) -> float:

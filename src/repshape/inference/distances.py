@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from repshape.inference import bootstrap, halves, jackknife
+from repshape.inference import bootstrap, calibrated, halves, jackknife
 from repshape.inference.estimates import (
     Estimate,
     IntervalRule,
@@ -21,6 +21,7 @@ from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import NetworkLike
 
 ESTIMATORS = {
+    "calibrated": calibrated.estimate,
     "halves": halves.estimate,
     "jackknife": jackknife.estimate,
     "bootstrap": bootstrap.estimate,
@@ -32,7 +33,7 @@ def distance(
     y: NetworkLike,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -47,7 +48,28 @@ def distance(
     0. All methods correct the squared distance for this bias. Preprocessing belongs to the sample:
     centring, scaling, PCA and whitening are fitted anew in every half, group or resample.
 
-    ``method="halves"`` subtracts the distances within networks from those between them. The trials
+    ``method="calibrated"`` measures how the distances between networks and within them decrease
+    with the number of trials. Let :math:`B_h` and :math:`B_q` be the mean squared distances between
+    halves and between quarters of the trials of x and y, and :math:`W_h` and :math:`W_q` the same
+    within networks (the mean of both). Then
+
+    .. math:: \hat\theta = B_h - c\, W_h, \qquad c = \frac{B_q - B_h}{W_q - W_h},
+
+    with c limited to [0, 2]. If the networks are equal up to the group, between and within have the
+    same distribution, so that c is 1 on average and a true distance of 0 is estimated without bias.
+    If they differ, c W_h is what the bias of :math:`B_h` is if it decreases with the number of
+    trials as distances within networks do. The means are taken over six ways to divide G groups
+    of trials into quarters, and three ways to join these to halves. The standard error comes from
+    deleting each group in turn, everywhere and for c too; the interval uses Student's t
+    distribution with G - 1 degrees of freedom. If there are fewer than 16 trials in a condition, or
+    :math:`W_h / W_q` is not between 0.4 and 0.6, the trials do not show how the bias decreases.
+    Then the interval contains those of :math:`H = B_h - W_h` and of :math:`R = 2 d^2 - B_h` with
+    the distance d of all trials, the estimate is the mean of both, and a FewTrialsWarning says how
+    many trials would be enough. One of the two is right at a true distance of 0, and the other if
+    the bias is proportional to 1/L.
+
+    ``method="halves"`` subtracts the distances within networks from those between them. Its lower
+    end is cautious at any distance, and its interval short for equal networks. The trials
     of each network are divided into halves x1, x2 and y1, y2, and
 
     .. math:: \hat\theta = \tfrac12 \left[ d^2(x_1, y_2) + d^2(x_2, y_1) - d^2(x_1, x_2)
@@ -56,10 +78,11 @@ def distance(
     is averaged over twenty ways to divide G groups of trials. If the networks are equal up to the
     group, all four distances have the same distribution, so a true distance of 0 is estimated
     without bias: for every metric, any preprocessing and any number of trials. Larger distances
-    are underestimated. The standard error comes from deleting each group in turn and from the
-    spread over splits. It has a part that is linear in the noise, one that is quadratic, and one
-    that is independent in every split; a plain jackknife would count the last two several times.
-    The interval uses Student's t distribution with 5 degrees of freedom. If the principal
+    are underestimated, by up to a fifth of the squared distance where noise differs in scale, and
+    then missed by the interval. The standard error comes from deleting each group in turn and from
+    the spread over splits. It has a part that is linear in the noise, one that is quadratic, and
+    one that is independent in every split; a plain jackknife would count the last two several
+    times. The interval uses Student's t distribution with 5 degrees of freedom. If the principal
     components are not clearly stable (overlap below 0.9), the standard error is at least that of
     the jackknife, with G - 1 degrees.
 
@@ -79,17 +102,18 @@ def distance(
     Parameters
     ----------
     x, y : networks with trials
-        In every condition, halves need at least six trials and the jackknife four. Halves also
-        take moments that come with those of two halves of the trials, as
-        `repshape.pytorch.collect` returns them. That is a single split, whose error is unknown: the
-        interval and the standard error are NaN.
+        In every condition, the calibrated estimate and halves need at least six trials, and the
+        jackknife four. The first two also take moments that come with those of two halves of the
+        trials, as `repshape.pytorch.collect` returns them. That is a single split into halves,
+        whose error is unknown: the interval and the standard error are NaN.
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``. The jackknife needs a Gaussian metric with
         ``covariance`` "mle" or "unbiased"; the other methods take any metric.
-    method : {"halves", "jackknife", "bootstrap"}
+    method : {"calibrated", "halves", "jackknife", "bootstrap"}
     n_groups : int
-        For halves and the jackknife: G, at most the number of trials; 10 by default. Halves need
-        an even number of at least four.
+        G, for all methods but the bootstrap; 10 by default, rounded down to what the method and
+        the trials allow. The calibrated estimate needs a multiple of four of at least eight, with
+        two trials in each group; halves need an even number of at least four.
     over : {"trials", "conditions", "both"}
         For the bootstrap: what would be drawn again if the experiment were repeated. With
         "trials", the interval is about these conditions. With "conditions", it is about conditions
@@ -110,7 +134,8 @@ def distance(
     Warns
     -----
     FewTrialsWarning
-        If a condition has fewer than two trials per dimension, by halves and the jackknife.
+        If trials do not allow the calibrated estimate. By halves and the jackknife, if a condition
+        has fewer than two trials per dimension.
     UnstableSubspaceWarning
         If half of the trials give quite different principal components.
 
@@ -129,7 +154,8 @@ def distance(
     0.85 [up to 0.15] with others, and 0.08* [0.93] without PCA at fewer than one trial per
     dimension. Those of the bootstrap were not measured in these settings.
 
-    Halves use as many trials of each network as the one with fewer has, condition by condition.
+    The calibrated estimate and halves use as many trials of each network as the one with fewer
+    has, condition by condition.
 
     Examples
     --------
@@ -155,7 +181,7 @@ def ratio(
     y: NetworkLike,
     metric: GaussianShapeMetric | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -200,7 +226,7 @@ def difference(
     second: Pair,
     metric: ShapeMetric[Any] | None = None,
     *,
-    method: str = "halves",
+    method: str = "calibrated",
     n_groups: int | None = None,
     over: str | None = None,
     n_resamples: int | None = None,
@@ -241,7 +267,7 @@ def _estimate(
     settings: Settings,
     rule: IntervalRule,
 ) -> Estimate:
-    terms = make_terms(pairs, metrics, moments=settings.method == "halves")
+    terms = make_terms(pairs, metrics, moments=settings.method in ("calibrated", "halves"))
     overlap = check_subspaces(
         terms.networks, terms.terms[0].metric, settings.random_state, stacklevel=4
     )

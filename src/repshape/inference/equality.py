@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -12,11 +13,13 @@ import numpy.typing as npt
 
 from repshape._compact import compact_repr
 from repshape._parallel import check_workers, run_all
-from repshape.errors import InputError, check_integer
+from repshape.errors import InputError, check_integer, one_warning_each
 from repshape.inference.blocks import plan_blocks
 from repshape.inference.permutations import N_PERMUTATIONS, arrange
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import make_terms
+from repshape.io.cohort import Cohort
+from repshape.io.matched import N_DRAWS, Matching
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import NetworkLike, Trials
 
@@ -44,6 +47,9 @@ class EqualityTest:
     overlap : float or None
         How well two halves of the trials agree about the principal components, from 0 to 1; the
         smaller of the two networks. None without PCA.
+    p_values : tuple of float
+        The p-value of each draw, if networks of the same size were drawn; empty otherwise. Then
+        ``p_value`` is twice their median (at most 1), and ``statistic`` the mean over draws.
     """
 
     statistic: float
@@ -54,12 +60,17 @@ class EqualityTest:
     n_permutations: int
     random_state: int
     overlap: float | None = None
+    p_values: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        return (
+        words = (
             f"p = {self.p_value:.3g} ({self.method}; the smallest possible p-value is "
             f"{self.smallest_p_value:.2g})"
         )
+        if len(self.p_values) > 1:
+            low, high = min(self.p_values), max(self.p_values)
+            words += f"; {low:.3g} to {high:.3g} in {len(self.p_values)} draws"
+        return words
 
 
 def equality(
@@ -69,6 +80,8 @@ def equality(
     *,
     n_blocks: int | None = None,
     n_permutations: int = N_PERMUTATIONS,
+    match: str | Sequence[str] | None = None,
+    n_draws: int = N_DRAWS,
     random_state: int = 0,
     workers: int | None = None,
     progress: bool | None = None,
@@ -90,7 +103,7 @@ def equality(
     ----------
     x, y : networks with trials
         At least 8 trials in every condition (4 if only means count). After PCA, both must have
-        the same number of neurons.
+        the same number of neurons, or ``match="neurons"`` must be given.
     metric : ShapeMetric, optional
         By default ``GaussianShapeMetric()``.
     n_blocks : int, optional
@@ -98,6 +111,13 @@ def equality(
         blocks keep five trials, otherwise 5, or 4 if there are fewer than 10 trials.
     n_permutations : int
         Number of random permutations. If at most that many exist, all are used.
+    match : {"neurons", "trials"}, or both, optional
+        Draw as many neurons, or trials of each condition, from both networks as the smaller one
+        has, and repeat the test for each of ``n_draws`` draws. The draws share trials, so their
+        p-values are combined by a rule that holds for any dependence: twice the median. What is
+        tested is whether parts of the networks are equal up to the group.
+    n_draws : int
+        Number of draws; one is made if the networks are equally large.
     random_state : int
         Seed. The result is exactly the same for any number of workers.
     workers, progress
@@ -123,6 +143,11 @@ def equality(
     """
     check_integer("random_state", random_state, 0)
     check_integer("n_permutations", n_permutations, 1)
+    if match is not None:
+        options: dict[str, Any] = {"n_blocks": n_blocks, "n_permutations": n_permutations}
+        options |= {"workers": workers, "progress": progress}
+        test = partial(equality, metric=metric, **options)
+        return _combine(x, y, Matching.checked(match, n_draws, random_state), test)
     terms = make_terms([(x, y)], [metric])
     first, second = terms.networks[0], terms.networks[-1]
     chosen = terms.terms[0].metric
@@ -148,6 +173,28 @@ def equality(
     )
 
 
+def _combine(
+    x: NetworkLike, y: NetworkLike, matching: Matching, test: Callable[..., EqualityTest]
+) -> EqualityTest:
+    """Return the test of networks of the same size, over several draws."""
+    pairs, about = matching.draw(Cohort.from_networks({"x": x, "y": y}))
+    with one_warning_each():
+        found = [
+            test(*pair, random_state=matching.random_state + k) for k, pair in enumerate(pairs)
+        ]
+    p_values = tuple(one.p_value for one in found)
+    factor = 1.0 if len(found) == 1 else 2.0
+    return replace(
+        found[0],
+        statistic=float(np.mean([one.statistic for one in found])),
+        p_value=min(1.0, factor * float(np.median(p_values))),
+        smallest_p_value=min(1.0, factor * found[0].smallest_p_value),
+        method=f"{found[0].method}, {about['drawn']} drawn from each",
+        overlap=None if found[0].overlap is None else min(one.overlap or 0.0 for one in found),
+        p_values=p_values,
+    )
+
+
 def _check_sizes(x: Trials, y: Trials, metric: ShapeMetric[Any]) -> None:
     reduced = metric.preprocess is not None and metric.preprocess.n_components is not None
     if reduced and x.n_neurons != y.n_neurons:
@@ -155,7 +202,7 @@ def _check_sizes(x: Trials, y: Trials, metric: ShapeMetric[Any]) -> None:
             "After PCA, networks can be tested for equality only if they have the same number of "
             "neurons, because noise changes the components of a small network more. Got "
             f"{x.n_neurons} and {y.n_neurons} neurons. Draw the same number from both: "
-            "x, y = repshape.draw_matched([x, y])."
+            "repshape.inference.equality(x, y, metric, match='neurons')."
         )
 
 

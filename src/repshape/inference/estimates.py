@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -25,11 +25,12 @@ from repshape.metrics.base import signed_root
 FloatArray = npt.NDArray[np.float64]
 
 # If the principal components of two halves of the trials overlap by less, errors of distances are
-# far from linear in the noise, and intervals are made wider.
+# far from linear in the noise, and intervals of matched halves are made wider.
 CLEAR_OVERLAP = 0.9
 SOURCES = ("trials", "conditions", "both")
 # The options that belong to each method.
 METHODS = {
+    "calibrated": ("n_groups",),
     "halves": ("n_groups",),
     "jackknife": ("n_groups",),
     "bootstrap": ("over", "n_resamples"),
@@ -166,16 +167,20 @@ IntervalRule: TypeAlias = Callable[[Moments], Interval]
 
 @dataclass(frozen=True)
 class Resampled:
-    """What a method found: corrected and plug-in squared distances, and how it found them."""
+    """What a method found: corrected and plug-in squared distances, and how it found them.
+
+    If there are few trials, the interval also contains those of the ``safe`` estimates.
+    """
 
     corrected: Moments
     plug_in: FloatArray
     method: str
     n_resamples: int
+    safe: tuple[Moments, ...] = ()
 
     def summarise(self, rule: IntervalRule, settings: Settings, overlap: float | None) -> Estimate:
         """Return the estimate of the quantity that the rule computes from squared distances."""
-        found = rule(self.corrected)
+        found = hull(rule, [self.corrected, *self.safe])
         exact = Moments(self.plug_in, np.zeros_like(self.corrected.covariance), 0.0)
         return Estimate(
             estimate=found.value,
@@ -188,6 +193,20 @@ class Resampled:
             random_state=settings.random_state,
             overlap=overlap,
         )
+
+
+def hull(rule: IntervalRule, found: Sequence[Moments]) -> Interval:
+    """Return the number of the first moments, with an interval that contains those of all.
+
+    >>> two = [Moments(np.array([d]), np.eye(1), 1.0) for d in (4.0, 9.0)]
+    >>> value, (low, high), _ = hull(distance_interval, two)
+    >>> value, round(low**2, 9), round(high**2, 9)
+    (2.0, 3.0, 10.0)
+    """
+    every = [rule(one) for one in found]
+    ends = np.array([one.ends for one in every])
+    error = max(one.standard_error for one in every)
+    return Interval(every[0].value, (float(ends[:, 0].min()), float(ends[:, 1].max())), error)
 
 
 def distance_interval(found: Moments) -> Interval:

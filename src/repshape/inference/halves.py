@@ -182,7 +182,7 @@ def plan_halves(terms: Terms, settings: Settings) -> HalfPlan:
     n_groups = _check_counts(terms, int(counts.min()), settings.n_groups)
     # Each network has its own seed, so its groups do not depend on how many networks there are.
     groups = [
-        _groups(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
+        divide_trials(network, counts, n_groups, np.random.default_rng([settings.random_state, k]))
         for k, network in enumerate(terms.networks)
     ]
     splits = _splits(n_groups, np.random.default_rng(settings.random_state))
@@ -217,7 +217,9 @@ def _check_counts(terms: Terms, fewest: int, n_groups: int) -> int:
     return min(n_groups, fewest) // 2 * 2
 
 
-def _groups(network: Trials, counts: IntArray, n_groups: int, rng: np.random.Generator) -> Rows:
+def divide_trials(
+    network: Trials, counts: IntArray, n_groups: int, rng: np.random.Generator
+) -> Rows:
     """Divide ``counts[m]`` random trials of each condition m into groups; return them by group."""
     sizes = zip(network.n_trials.tolist(), counts.tolist(), strict=True)
     orders = [rng.permutation(L)[:kept] for L, kept in sizes]

@@ -31,7 +31,7 @@ MATLAB = ".mat"
 NWB = ".nwb"
 SUFFIXES = (".npz", ".npy", *HDF5, MATLAB)
 LABELS = ("conditions", "neurons")
-COVARIANCES = ("covariances", "variances", "factors")
+COVARIANCES = ("covariances", "variances", "factors", "log_variances")
 Row = tuple[str, str, dict[str, Any]]  # of a manifest: name, file and metadata of a network
 AnyNetwork = Trials | Gaussians | PositionNetwork
 
@@ -44,11 +44,12 @@ def read_network(path: PathLike, *, max_bytes: int | str | None = None) -> AnyNe
     path : path
         ``.npy`` holds trials (conditions, trials, neurons) or points (conditions, neurons).
         ``.npz``, HDF5 and ``.mat`` hold an array ``trials``, and ``n_trials`` if these are pooled
-        (all trials, neurons); or ``means`` and one of ``covariances``, ``variances`` and
-        ``factors``; or one array of any name, as ``.npy``. Optional arrays ``conditions`` and
-        ``neurons`` hold labels. Arrays in ``.mat`` have the shape that MATLAB shows; ``trials``
-        may be a cell array with a matrix (trials, neurons) for each condition. What follows ``#``
-        names an array, a group or a struct inside the file, as in ``mice.h5#mouse3``.
+        (all trials, neurons); or ``means`` and one of ``covariances``, ``variances``, ``factors``
+        and ``log_variances``, which is what an encoder of a VAE returns; or one array of any name,
+        as ``.npy``. Optional arrays ``conditions`` and ``neurons`` hold labels. Arrays in ``.mat``
+        have the shape that MATLAB shows; ``trials`` may be a cell array with a matrix (trials,
+        neurons) for each condition. What follows ``#`` names an array, a group or a struct inside
+        the file, as in ``mice.h5#mouse3``.
 
         Time series and maps have the same names: ``trials`` of shape (conditions, trials, time,
         neurons) or (conditions, trials, height, width, channels), or ``means`` without the axis of
@@ -302,8 +303,8 @@ def _interpret(arrays: Mapping[str, Any], path: str) -> Any:
         return only if isinstance(only, list) else np.asarray(only)
     listed = ", ".join(map(repr, arrays)) or "nothing"
     raise InputError(
-        f"{path} must hold 'trials', or 'means' and one of 'covariances', 'variances' and "
-        f"'factors', or a single array. It holds {listed}."
+        f"{path} must hold 'trials', or 'means' and one of 'covariances', 'variances', 'factors' "
+        f"and 'log_variances', or a single array. It holds {listed}."
     )
 
 
@@ -317,7 +318,19 @@ def _from_moments(
     if found[0] == "factors":
         return kind.from_factors(means, arrays["factors"], **labels)  # type: ignore[no-any-return]
     make = kind.from_moments if kind is PositionNetwork else kind
-    return make(means, arrays[found[0]], **labels)
+    if found[0] == "log_variances":
+        return make(means, _variances(arrays["log_variances"]), **labels)  # type: ignore[no-any-return]
+    return make(means, arrays[found[0]], **labels)  # type: ignore[no-any-return]
+
+
+def _variances(logarithms: Any) -> np.ndarray[Any, Any]:
+    """Return variances from their natural logarithms, or raise if one is not a finite number."""
+    values = np.asarray(logarithms, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        found = np.exp(values)
+    if not np.isfinite(found).all():
+        raise InputError("'log_variances' must be natural logarithms of finite variances.")
+    return np.asarray(found)
 
 
 def _split(trials: np.ndarray[Any, Any], counts: Any) -> list[np.ndarray[Any, Any]]:

@@ -21,13 +21,15 @@ from repshape.io.npz import read_arrays
 from repshape.io.paths import check_output_file, check_suffix, read_text
 from repshape.io.tables import column_cells
 from repshape.io.writing import open_output
+from repshape.matrix.distances import PAIR_FIELDS
 from repshape.matrix.error_bars import ARRAYS as BARS
 from repshape.matrix.error_bars import ErrorBars
+from repshape.matrix.sizes import sizes_from_json, sizes_to_json
 
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
+ARRAYS = ("values", *PAIR_FIELDS)
 SUFFIXES = (".npz", ".csv")
 
 
@@ -93,6 +95,7 @@ def _write_npz(handle: IO[bytes], fields: dict[str, Any]) -> None:
         "labels": list(fields["labels"]),
         "metadata": metadata_to_json(fields["metadata"]),
         "description": fields["description"],
+        "sizes": sizes_to_json(fields["sizes"]),
     }
     arrays = {name: fields[name] for name in ARRAYS if fields[name] is not None}
     bars = fields["error_bars"]
@@ -136,6 +139,7 @@ def _read_npz(path: Path, max_bytes: MaxBytes) -> dict[str, Any]:
             pd.Index(header["labels"]), axis=0
         ),
         "description": dict(header["description"]),
+        "sizes": sizes_from_json(header),
     }
 
 

@@ -13,11 +13,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import converted
-from repshape._doubt import is_doubtful
+from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
+from repshape.matrix.sizes import check_sizes
 from repshape.matrix.summary import summarise
 
 __all__ = ["DistanceMatrix", "as_complete", "check_labels", "check_metadata"]
@@ -27,7 +28,8 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 # What may be known of each pair besides its distance.
-PAIR_FIELDS = ("lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed")
+COUNTS = ("n_starts", "n_agreeing", "n_composed")
+PAIR_FIELDS = ("lower_bounds", "converged", *COUNTS, "gaps", "draw_deviations")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -65,6 +67,15 @@ class DistanceMatrix:
         pairs. 0 starts stand for a pair that has not been computed yet.
     n_composed : array_like of int, shape (K, K), optional
         Number of compositions of other pairs' alignments that ended in the best optimum.
+    sizes : pandas.DataFrame or mapping, optional
+        Columns ``neurons`` and ``trials`` (of the condition with fewest), NaN where unknown, with
+        an entry for each network. `repshape.pairwise` records them.
+    draw_deviations : array_like, shape (K, K), optional
+        Standard deviation of each distance over random draws of networks of the same size, if it
+        is the root mean square over such draws; see ``match`` of `repshape.pairwise`.
+    gaps : array_like, shape (K, K), optional
+        By what share the second-best optimum that was found is longer than the best: 0 if there
+        was no other, NaN where that is not known.
     missing : bool
         Whether NaN may stand for pairs that have not been computed yet.
 
@@ -89,6 +100,9 @@ class DistanceMatrix:
     n_starts: IntArray | None
     n_agreeing: IntArray | None
     n_composed: IntArray | None
+    sizes: pd.DataFrame | None
+    draw_deviations: FloatArray | None
+    gaps: FloatArray | None
 
     def __init__(
         self,
@@ -103,6 +117,9 @@ class DistanceMatrix:
         n_starts: npt.ArrayLike | None = None,
         n_agreeing: npt.ArrayLike | None = None,
         n_composed: npt.ArrayLike | None = None,
+        sizes: pd.DataFrame | Mapping[str, Any] | None = None,
+        draw_deviations: npt.ArrayLike | None = None,
+        gaps: npt.ArrayLike | None = None,
         missing: bool = False,
     ) -> None:
         distances = check_distances(values, missing)
@@ -119,6 +136,9 @@ class DistanceMatrix:
             "n_starts": check_square(n_starts, "n_starts", count, np.int64),
             "n_agreeing": check_square(n_agreeing, "n_agreeing", count, np.int64),
             "n_composed": check_square(n_composed, "n_composed", count, np.int64),
+            "sizes": check_sizes(sizes, names),
+            "draw_deviations": check_square(draw_deviations, "draw_deviations", count, np.float64),
+            "gaps": check_square(gaps, "gaps", count, np.float64),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)  # the class is frozen
@@ -184,18 +204,31 @@ class DistanceMatrix:
 
     @property
     def n_doubtful(self) -> int:
-        """Number of pairs whose best optimum was found once only, and may not be the minimum.
+        """Number of pairs that may be longer than necessary; see `possible_excess`.
 
-        One of eight starts or more ended there, or one composition of other pairs' alignments, and
-        the lower bound does not prove that the distance is minimal.
+        Too few starts ended in the best optimum, and the lower bound does not prove that the
+        distance is minimal; `repshape.Alignment.doubtful` has the rule.
         """
-        return int(self._doubtful()[np.triu_indices(len(self), 1)].sum())
+        found = self._search()
+        return 0 if found is None else int(is_doubtful(*found)[np.triu_indices(len(self), 1)].sum())
 
-    def _doubtful(self) -> BoolArray:
+    @property
+    def possible_excess(self) -> FloatArray | None:
+        """By about what share each distance may be longer than necessary, shape (K, K).
+
+        0 unless the search leaves doubt; then the gap between the best and the second-best optimum
+        that it found, or NaN if the gap is not known. None if the numbers of starts are not known.
+        """
+        found = self._search()
+        return None if found is None else possible_excess(*found)
+
+    def _search(self) -> tuple[Any, ...] | None:
+        """Return what tells how surely the search found the best optima, or None."""
         if self.n_starts is None or self.n_agreeing is None:
-            return np.zeros(self.shape, dtype=bool)
+            return None
         composed = np.zeros(self.shape) if self.n_composed is None else self.n_composed
-        return is_doubtful(self.values, self.lower_bounds, self.n_starts, self.n_agreeing, composed)
+        gaps = np.full(self.shape, np.nan) if self.gaps is None else self.gaps
+        return self.values, self.lower_bounds, self.n_starts, self.n_agreeing, composed, gaps
 
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""
@@ -232,6 +265,8 @@ class DistanceMatrix:
         }
         for name in ("values", *PAIR_FIELDS):
             fields[name] = None if fields[name] is None else fields[name][block]
+        if self.sizes is not None:
+            fields["sizes"] = self.sizes.iloc[list(index)]
         if self.error_bars is not None:
             fields["error_bars"] = self.error_bars.subset(index)
         return DistanceMatrix(**fields, missing=True)
@@ -273,7 +308,7 @@ class DistanceMatrix:
         **changes
             Parameters of `DistanceMatrix` by name, except ``missing``: pairs may be missing in the
             copy if they are missing here. With other values, what is known of each pair (bounds,
-            convergence, numbers of starts, error bars) is dropped unless it is given too.
+            convergence, starts, deviations, error bars) is dropped unless it is given too.
 
         Examples
         --------
@@ -285,6 +320,7 @@ class DistanceMatrix:
         kept = self._fields() | (dict.fromkeys(belonging) if "values" in changes else {})
         if "labels" in changes:  # other names for the same rows
             kept["metadata"] = self.metadata.reset_index(drop=True)
+            kept["sizes"] = None if self.sizes is None else self.sizes.reset_index(drop=True)
         return DistanceMatrix(**(kept | changes), missing=not self.complete)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -187,6 +187,7 @@ def repair(
             n_starts=source.n_starts,
             n_agreeing=source.n_agreeing,
             n_composed=source.n_composed,
+            gaps=source.gaps,
             description=source.description | {"repaired": True},
         ),
         moved=float(np.sqrt(cost @ change**2)),

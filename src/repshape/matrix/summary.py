@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+
+from repshape._arrays import count
 
 if TYPE_CHECKING:
     from repshape.matrix.distances import DistanceMatrix
 
-# A gap between a distance and its proven lower bound that is worth mentioning.
-LARGE_GAP = 0.05
+FloatArray = npt.NDArray[np.float64]
+# A lower bound is mentioned if it is this close to the distance, relative to it, for most pairs.
+CLOSE = 0.02
 
 
 def summarise(D: DistanceMatrix) -> str:
@@ -18,7 +22,7 @@ def summarise(D: DistanceMatrix) -> str:
     known = D.condensed()[~np.isnan(D.condensed())]
     lines = [_size(D)]
     if len(known):
-        lines += [_range(D), *_search(D), *_noise(D)]
+        lines += [_range(D), *_search(D), *_sizes(D), *_noise(D)]
     return "\n".join(lines)
 
 
@@ -52,16 +56,66 @@ def _search(D: DistanceMatrix) -> list[str]:
             f"The solver stopped before it converged for {D.n_unconverged} pairs. Increase "
             "max_iter or n_starts."
         )
-    if D.lower_bounds is not None:
-        upper = np.triu_indices(len(D), 1)
-        bound, value = D.lower_bounds[upper], D.values[upper]
-        open_ = int(np.count_nonzero(bound < (1 - LARGE_GAP) * value))
-        if open_:
-            lines.append(
-                f"For {open_} pairs the proven lower bound is more than {100 * LARGE_GAP:g} % "
-                "below the distance, so a better alignment cannot be excluded."
-            )
+    lines += [f"{words}." for words in (doubt_words(D), bound_words(D)) if words]
     return lines
+
+
+def _sizes(D: DistanceMatrix) -> list[str]:
+    """Say in which sizes groups differ, by the columns of the metadata."""
+    from repshape.inference.factors import size_sentences
+
+    return list(size_sentences(D))
+
+
+def doubt_words(D: DistanceMatrix) -> str:
+    """Say how many pairs may be longer than necessary, and by how much; nothing if none.
+
+    >>> from repshape.matrix.distances import DistanceMatrix
+    >>> found = {"n_starts": [[1, 8], [8, 1]], "n_agreeing": np.ones((2, 2))}
+    >>> doubt_words(DistanceMatrix([[0, 1], [1, 0]], gaps=[[0, 0.02], [0.02, 0]], **found))
+    '1 of 1 pair may be longer than necessary, by up to about 2 %'
+    """
+    total = count(D.condensed().size, "pair")
+    return excess_words(D.n_doubtful, total, largest_excess(D)) if D.n_doubtful else ""
+
+
+def excess_words(n_doubtful: int, total: str, excess: float | None) -> str:
+    """Say how many pairs of a total may be longer than necessary, and by up to what share.
+
+    >>> excess_words(3, "45 pairs", 0.0081)
+    '3 of 45 pairs may be longer than necessary, by up to about 0.81 %'
+    """
+    words = f"{n_doubtful} of {total} may be longer than necessary"
+    return f"{words}, by up to about {100 * excess:.2g} %" if excess else words
+
+
+def largest_excess(D: DistanceMatrix) -> float | None:
+    """Return by about what share a distance may at most be too long; None if that is not known."""
+    if D.possible_excess is None:
+        return None
+    return largest(D.possible_excess[np.triu_indices(len(D), 1)])
+
+
+def largest(shares: FloatArray) -> float | None:
+    """Return the largest share that is known, or None."""
+    known = shares[~np.isnan(shares)]
+    return float(known.max()) if known.size else None
+
+
+def bound_words(D: DistanceMatrix) -> str:
+    """Say for how many pairs the lower bound is close to the distance; nothing unless for most."""
+    if D.lower_bounds is None:
+        return ""
+    upper = np.triu_indices(len(D), 1)
+    bound, value = D.lower_bounds[upper], D.values[upper]
+    bound, value = bound[~np.isnan(value)], value[~np.isnan(value)]
+    close = int(np.count_nonzero(bound >= (1 - CLOSE) * value))
+    if 2 * close <= len(value):
+        return ""
+    total = count(len(value), "pair")
+    return (
+        f"The proven lower bound is within {100 * CLOSE:g} % of the distance for {close} of {total}"
+    )
 
 
 def _noise(D: DistanceMatrix) -> list[str]:

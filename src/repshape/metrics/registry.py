@@ -198,12 +198,6 @@ def class_named(full: str) -> type[ShapeMetric[Any]] | None:
     return found.pop() if len(found) == 1 else None
 
 
-def listed_names() -> str:
-    """Return the short names of all known metrics, as a sentence lists them."""
-    *most, last = known_metrics()
-    return f"{', '.join(most)} or {last}"
-
-
 def make_metric(name: str, **parameters: Any) -> ShapeMetric[Any]:
     """Return a metric by its short name; parameters that are None keep their defaults.
 

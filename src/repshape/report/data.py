@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from repshape.report.study import Studied
 FloatArray = npt.NDArray[np.float64]
 
 # NumPy dtypes and the JavaScript arrays that read them.
-DTYPES = {"f8": "Float64Array", "i4": "Int32Array", "i2": "Int16Array", "u1": "Uint8Array"}
+DTYPES = {"f8": "Float64Array", "f4": "Float32Array", "i4": "Int32Array", "u1": "Uint8Array"}
 # On a page with many networks: the number of neighbours whose distances are kept in full, and the
 # number of levels for all other distances (255 means "not computed").
 NEIGHBOURS = 10
@@ -71,6 +72,7 @@ def _matrix(one: Studied, points: FloatArray | None) -> dict[str, Any]:
         | _noise(one)
         | _plane(one, points)
         | {"order": _packed(one.quality.order, "i4"), "pairs": _pairs(one.views)}
+        | {"telling": None if one.telling is None else asdict(one.telling)}
     )
 
 
@@ -154,6 +156,10 @@ def _packed(array: npt.ArrayLike, kind: str) -> dict[str, str]:
     return {"type": DTYPES[kind], "data": base64.b64encode(raw).decode("ascii")}
 
 
+def _packed_counts(counts: npt.NDArray[Any]) -> dict[str, str]:
+    return _packed(counts, "u1" if counts.max(initial=0) < 256 else "i4")
+
+
 def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     """Return a column as numbers, or as levels and the level of each network (-1: unknown)."""
     if is_numeric(column):
@@ -218,8 +224,8 @@ def _distances(source: Source) -> dict[str, Any]:
     if D.converged is not None:
         content["converged"] = _packed(D.converged[i, j], "u1")
     if D.n_starts is not None and D.n_agreeing is not None:
-        content["starts"] = _packed(D.n_starts[i, j], "i4")
-        content["agreeing"] = _packed(D.n_agreeing[i, j], "i4")
+        content["starts"] = _packed_counts(D.n_starts[i, j])
+        content["agreeing"] = _packed_counts(D.n_agreeing[i, j])
     return content
 
 
@@ -258,18 +264,26 @@ def _curve(curve: DistortionCurve) -> dict[str, Any]:
 
 
 def _pairs(view: PairViews) -> dict[str, Any]:
-    """Return the drawings of pairs, each rounded to 16 bits of its size."""
-    width = 10 * len(view.conditions)
-    drawn = np.concatenate([view.before, view.after], axis=1).reshape(len(view.index), width)
-    unit = np.abs(drawn).max(axis=1, initial=0.0, keepdims=True) / 32767.0
-    levels = np.rint(np.divide(drawn, unit, out=np.zeros_like(drawn), where=unit > 0.0))
+    """Return moments and planes, from which the page draws pairs; of covariances the upper half.
+
+    They are divided by their largest size, because single precision has a small range.
+    """
+    i, j = np.triu_indices(view.means.shape[-1])
+    covariances = view.covariances[..., i, j]
+    sizes = [np.abs(view.means), np.sqrt(np.abs(covariances)), np.abs(view.planes[:, -1])]
+    unit = max(float(one.max(initial=0.0)) for one in sizes) or 1.0
+    scale = np.append(np.ones(view.means.shape[-1]), 1.0 / unit)[:, None]
     return {
         "note": view.note,
         "conditions": list(view.conditions),
+        "width": view.means.shape[-1],
         "index": _packed(view.index, "i4"),
-        "own": _packed(view.own, "f8"),
-        "drawn": _packed(levels, "i2"),
-        "unit": _packed(unit, "f8"),
+        "unit": unit,
+        "means": _packed(view.means / unit, "f4"),
+        "covariances": _packed(covariances / unit / unit, "f4"),
+        "planes": _packed(view.planes * scale, "f4"),
+        "before": _packed(view.planes_before * scale, "f4"),
+        "after": _packed(view.planes_after * scale, "f4"),
         "parts": _packed(view.parts, "f8"),
     }
 

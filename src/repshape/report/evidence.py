@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +10,24 @@ import pandas as pd
 
 from repshape.errors import InputError
 from repshape.inference.confounds import decompose
-from repshape.inference.groups import GroupTest, groups
+from repshape.inference.explanations import AUTO, Draws, Grouped, explain
+from repshape.inference.factors import Factor, name_call
+from repshape.inference.groups import GroupTest
 from repshape.inference.matrices import mantel
 from repshape.inference.permutations import make_design
+from repshape.io.matched import N_DRAWS
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.report.quality import FULL
-from repshape.report.responses import Facts
+from repshape.report.responses import Facts, expected_warnings
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
 
 # Permutations of networks: fewer with many networks, where each takes milliseconds.
 N_PERMUTATIONS, FEW_PERMUTATIONS, MANY_NETWORKS = 999, 99, 150
+# The distances of networks of the same size are computed with at most this many alignments.
+MOST_ALIGNMENTS = 5000
 # A Mantel test needs this many networks.
 FEWEST_NETWORKS = 4
 
@@ -69,6 +72,8 @@ class Evidence:
         The groups that were tested.
     test, test_without_gain : GroupTest or None
         Tests of the groups on the distances, and on distances between networks of norm 1.
+    factors : tuple of Factor
+        What the groups differ in besides their distances.
     """
 
     facts: Facts | None
@@ -78,6 +83,12 @@ class Evidence:
     grouping: Grouping | None = None
     test: GroupTest | None = None
     test_without_gain: GroupTest | None = None
+    factors: tuple[Factor, ...] = ()
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """What the groups differ in besides their distances, by name."""
+        return tuple(one.name for one in self.factors)
 
 
 def find_groups(inputs: Inputs, column: str | None, blocks: str | None) -> Grouping | None:
@@ -133,11 +144,55 @@ def weigh(source: Source, facts: Facts | None, grouping: Grouping | None, seed: 
     if facts is not None:
         gain = _exact_gain(source, split[0]) if split else _gain_by_norms(source, facts, seed)
         trial_counts = _trial_share(source, facts, seed)
-    test = without = None
-    if grouping is not None:
-        test = _test(source.matrix, grouping, seed)
-        without = _test(split[1], grouping, seed) if split else None
-    return Evidence(facts, floors, gain, trial_counts, grouping, test, without)
+    found = Evidence(facts, floors, gain, trial_counts, grouping)
+    if grouping is None:
+        return found
+    tested = _grouped(grouping, len(source.matrix), seed)
+    D = _with_sizes(source.matrix, facts)
+    test = tested.test(D)
+    return replace(
+        found,
+        test=test,
+        test_without_gain=tested.test(split[1]) if split else None,
+        factors=_factors(source, facts, grouping, tested, test, split),
+    )
+
+
+def _grouped(grouping: Grouping, size: int, seed: int) -> Grouped:
+    units = None if grouping.blocks is None else list(grouping.blocks)
+    return Grouped(list(grouping.labels), units, _permutations(size), seed)
+
+
+def _with_sizes(D: DistanceMatrix, facts: Facts | None) -> DistanceMatrix:
+    """Return a matrix with the sizes of the responses, which older files do not record."""
+    if facts is None:
+        return D
+    trials = facts.fewest.astype(np.float64)
+    trials[trials == 0] = np.nan
+    return D.replace(sizes={"neurons": facts.neurons, "trials": trials})
+
+
+def _factors(
+    source: Source,
+    facts: Facts | None,
+    grouping: Grouping,
+    tested: Grouped,
+    test: GroupTest,
+    split: tuple[DistanceMatrix, DistanceMatrix] | None,
+) -> tuple[Factor, ...]:
+    """Return what the groups differ in, with the test repeated where the responses allow it."""
+    unsettled = name_call(test.factors, grouping.column, grouping.block_column)
+    K = len(source.matrix)
+    n_draws = min(N_DRAWS, MOST_ALIGNMENTS // max(1, K * (K - 1) // 2))
+    if facts is None or source.cohort is None or source.metric is None or not n_draws:
+        return unsettled
+    D = _with_sizes(source.plug_in, facts)
+    assert D.sizes is not None
+    table = D.sizes.assign(norm=facts.norms, overlap=facts.overlaps)
+    sides = {"distances": D} | ({"angles": split[1]} if split else {})
+    draws = Draws(AUTO, n_draws, tested.random_state, None, False)
+    with expected_warnings():
+        return explain(list(source.cohort), source.metric, sides, table, tested, draws)[0]
 
 
 def _pair_floors(source: Source, facts: Facts | None) -> FloatArray | None:
@@ -208,16 +263,5 @@ def _explained(
     return Share(max(found.correlation, 0.0) ** 2, found.p_value)
 
 
-def _test(D: DistanceMatrix, grouping: Grouping, seed: int) -> GroupTest:
-    options: dict[str, Any] = {"n_permutations": _permutations(len(D)), "random_state": seed}
-    return groups(D, grouping.labels, grouping.blocks, **options)
-
-
 def _permutations(size: int) -> int:
     return N_PERMUTATIONS if size <= MANY_NETWORKS else FEW_PERMUTATIONS
-
-
-def median_trials(facts: Facts, labels: Sequence[str]) -> dict[str, float]:
-    """Return the median, over networks of each group, of the fewest trials of a condition."""
-    found = pd.Series(facts.fewest).groupby(np.array(labels)).median()
-    return {str(name): float(value) for name, value in found.items()}

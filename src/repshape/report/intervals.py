@@ -11,6 +11,7 @@ from repshape._arrays import count
 from repshape._parallel import run_all
 from repshape.errors import InputError, InputTypeError
 from repshape.inference.distances import distance
+from repshape.inference.estimates import Estimate
 from repshape.report.pairs import choose_pairs
 from repshape.report.quality import FULL
 from repshape.report.responses import Facts, expected_warnings
@@ -20,7 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
 LEVEL = 0.9
-# Matched halves need as many trials in every condition.
+# Intervals need as many trials in every condition.
 FEWEST_TRIALS = 6
 # By default, intervals are computed only if they take some seconds: a pair takes 320 alignments,
 # each a millisecond, 70 microseconds for each condition, and 300 gradients of M n^3 operations.
@@ -104,21 +105,21 @@ def _estimated(source: Source, index: IndexArray, seed: int, progress: bool | No
     cohort, metric = source.cohort, source.metric
     assert cohort is not None
 
-    def estimate(pair: tuple[int, int]) -> tuple[float, float, float]:
+    def estimate(pair: tuple[int, int]) -> Estimate:
         x, y = (cohort[k] for k in pair)
-        found = distance(x, y, metric, level=LEVEL, random_state=seed, workers=1, progress=False)
-        return found.estimate, *found.interval
+        return distance(x, y, metric, level=LEVEL, random_state=seed, workers=1, progress=False)
 
     pairs = [(int(i), int(j)) for i, j in index]
     what = f"intervals of {source.name}"
     try:
         with expected_warnings():
-            values = run_all(estimate, pairs, what=what, progress=progress)
+            found = run_all(estimate, pairs, what=what, progress=progress)
     except (InputError, InputTypeError) as error:
         return no_intervals(f"Distances are not corrected for noise: {error}")
     total = source.distances.size
-    note = "Distances are corrected for noise by matched halves of the trials."
+    note = f"Distances are corrected for noise ({found[0].method})."
     if len(pairs) < total:
         verb = "is" if len(pairs) == 1 else "are"
         note = f"{len(pairs)} of {count(total, 'distance')} {verb} corrected for noise. {ALL_PAIRS}"
+    values = [(one.estimate, *one.interval) for one in found]
     return Intervals(index, np.array(values), LEVEL, note)

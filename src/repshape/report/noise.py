@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.errors import TRIALS_PER_DIMENSION
-from repshape.inference.confounds import TRIAL_RATIO
-from repshape.inference.groups import LEVEL
-from repshape.report.evidence import Evidence, Share, median_trials
+from repshape.inference.factors import LEVEL
+from repshape.inference.subspaces import STABLE_OVERLAP
+from repshape.report.evidence import Evidence, Share
 from repshape.report.quality import Check, many, share_words
 from repshape.report.responses import MOMENTS, POINTS, TRIALS, Facts
 from repshape.report.sources import Source
@@ -67,6 +67,8 @@ def noise_checks(source: Source, evidence: Evidence) -> list[Check]:
     checks = [_trials(evidence.facts), _floors(source, evidence)]
     if evidence.trial_counts is not None and evidence.facts is not None:
         checks.append(_trial_counts(evidence.trial_counts, evidence.facts))
+    if evidence.facts is not None and not np.isnan(evidence.facts.overlaps).all():
+        checks.append(_components(evidence.facts))
     if evidence.gain is not None:
         checks.append(_gain(evidence.gain))
     if evidence.test is not None:
@@ -196,31 +198,28 @@ def _groups(evidence: Evidence) -> Check:
     assert test is not None
     assert grouping is not None
     words = [f"By {grouping.column!r}.", *test.words()]
-    if evidence.test_without_gain is not None:
+    if evidence.test_without_gain is not None and "gain" not in evidence.factor_names:
         p = evidence.test_without_gain.p_value
         words.append(f"With all networks scaled to norm 1: p = {p:.3g}.")
     if grouping.blocks is None:
         words.append(
             "The test assumes that networks are independent. If several come from one animal or "
-            "one trained model, name the column that says so with blocks=."
+            "one trained model, name the column that says so (blocks, or --blocks)."
         )
-    unequal = unequal_trials(evidence)
-    if unequal:
-        words.append(unequal)
-    doubtful = unequal or test.dispersion_p_value <= LEVEL
+    words += [one.words(test.p_value <= LEVEL) for one in evidence.factors]
+    doubtful = evidence.factors or test.dispersion_p_value <= LEVEL
     return "Groups", "bad" if doubtful else "good", " ".join(words)
 
 
-def unequal_trials(evidence: Evidence) -> str:
-    """Say that groups have different numbers of trials; nothing if they do not."""
-    facts, grouping = evidence.facts, evidence.grouping
-    if facts is None or grouping is None or not facts.has_trials:
-        return ""
-    counts = median_trials(facts, grouping.labels)
-    if max(counts.values()) <= TRIAL_RATIO * min(counts.values()):
-        return ""
-    listed = ", ".join(f"{name} {number:g}" for name, number in counts.items())
-    return (
-        f"The groups have different numbers of trials (median {listed}), which alone can make "
-        "them differ."
+def _components(facts: Facts) -> Check:
+    """Say how well two halves of the trials agree about the principal components."""
+    topic = "Components"
+    known = facts.overlaps[~np.isnan(facts.overlaps)]
+    low = int((known < STABLE_OVERLAP).sum())
+    words = f"Those of two halves of the trials overlap by {_span(known)} (1 is identical)"
+    if not low:
+        return topic, "good", f"{words}: they are stable."
+    words += (
+        f": those of {low} of {many(known.size, 'network')} are unstable, chosen partly by noise."
     )
+    return topic, "bad", words

@@ -15,6 +15,7 @@ from repshape.metrics.base import ShapeMetric
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.info import count_windows
+from repshape.report.predictions import prediction_row, unpredicted_words
 from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many
 from repshape.report.sources import Inputs
 from repshape.report.study import Studied
@@ -118,7 +119,8 @@ def _text(
         "matrices": [
             {
                 "name": one.source.name,
-                "sentences": one.sentences,
+                "headline": one.sentences[0],
+                "badges": one.badges,
                 "measured": [
                     *_response_words(one.source.cohort),
                     *what_was_measured(one.source.metric, one.source.matrix.description),
@@ -128,9 +130,11 @@ def _text(
             }
             for one in studied
         ],
-        "predictions": predictions,
+        "predictions": [row for one in predictions if (row := prediction_row(one)) is not None],
+        "unpredicted": unpredicted_words(predictions),
         "protocol": "" if first is None else first.method,
         "permutations": PERMUTATIONS,
+        "smallest_p": f"{1 / (PERMUTATIONS + 1):.2g}",
         "left_out": notes,
     }
 

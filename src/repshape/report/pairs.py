@@ -1,9 +1,9 @@
-"""Drawings of pairs: two networks before and after alignment, in the components of the first."""
+"""Pairs of networks before and after alignment, as planes on which their moments are projected."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -20,6 +20,7 @@ from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.preprocess import Preprocess
 from repshape.report.sources import Source
+from repshape.report.telling import TellingPair
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -27,6 +28,8 @@ IndexArray = npt.NDArray[np.intp]
 
 # The ellipses of more conditions would cover each other.
 MOST_CONDITIONS = 16
+# Networks of more neurons are drawn in this many leading components, to keep pages small.
+MOST_COMPONENTS = 12
 # Memory for prepared networks; each takes several times the memory of its responses.
 READY_BYTES = 2**30
 READY_COPIES = 6
@@ -40,17 +43,24 @@ PARTS_SLACK = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class PairViews:
-    """Drawings of pairs, in the first two principal components of the first network.
+    """Moments of networks, and the planes on which the networks of a pair are drawn.
+
+    A pair (x, y) is drawn in the first two principal components of x. A plane is a matrix with two
+    columns: a mean m becomes m W + w, a covariance S becomes W' S W, where W are all rows of the
+    plane but the last one, w.
 
     Attributes
     ----------
     index : ndarray of int, shape (P, 2)
         The pairs (x, y) that are drawn, x < y.
-    own : ndarray, shape (K, C, 5)
-        Means (two numbers) and covariances (xx, xy, yy) of every x in its own components; NaN for
-        networks that are not the first of any pair.
-    before, after : ndarray, shape (P, C, 5)
-        The same for y in the components of x, before and after alignment.
+    means : ndarray, shape (K, C, R)
+        Means of every network, in its own coordinates: its neurons, or its leading components.
+    covariances : ndarray, shape (K, C, R, R)
+        Covariances in the same coordinates.
+    planes : ndarray, shape (K, R + 1, 2)
+        The plane of each network in its own components.
+    planes_before, planes_after : ndarray, shape (P, R + 1, 2)
+        The plane of y in the components of x, before and after alignment.
     parts : ndarray, shape (P, 4)
         Distance of the drawn alignment, its lower bound, and the parts of its square that means
         and covariances make, which add up to it; NaN for metrics without such parts.
@@ -61,23 +71,60 @@ class PairViews:
     """
 
     index: IndexArray
-    own: FloatArray
-    before: FloatArray
-    after: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+    planes: FloatArray
+    planes_before: FloatArray
+    planes_after: FloatArray
     parts: FloatArray
     conditions: tuple[str, ...]
     note: str
 
+    @property
+    def own(self) -> FloatArray:
+        """Return each network as it is drawn, shape (K, C, 5): means, then xx, xy and yy."""
+        return project(self.means, self.covariances, self.planes)
+
+    @property
+    def before(self) -> FloatArray:
+        """Return y of each pair before alignment, shape (P, C, 5)."""
+        y = self.index[:, 1]
+        return project(self.means[y], self.covariances[y], self.planes_before)
+
+    @property
+    def after(self) -> FloatArray:
+        """Return y of each pair after alignment, shape (P, C, 5)."""
+        y = self.index[:, 1]
+        return project(self.means[y], self.covariances[y], self.planes_after)
+
+
+def project(means: FloatArray, covariances: FloatArray, planes: FloatArray) -> FloatArray:
+    """Return moments on planes, shape (K, C, 5): both means, then xx, xy and yy.
+
+    >>> plane = np.array([[[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]]])
+    >>> project(np.ones((1, 1, 2)), np.eye(2)[None, None], plane).tolist()
+    [[[6.0, 7.0, 1.0, 0.0, 4.0]]]
+    """
+    W, shift = planes[:, None, :-1], planes[:, -1:]
+    moved = W.swapaxes(-1, -2) @ covariances @ W
+    return np.concatenate([means @ W[:, 0] + shift, moved[..., [0, 0, 1], [0, 1, 1]]], axis=-1)
+
 
 def no_views(note: str) -> PairViews:
     """Return no drawings, and a note that says why."""
-    none = np.zeros((0, 0, 5))
+    none = np.zeros((0, 0, 0))
+    plane = np.zeros((0, 1, 2))
     index = np.zeros((0, 2), dtype=np.intp)
-    return PairViews(index, none, none, none, np.zeros((0, 4)), (), note)
+    return PairViews(index, none, none[..., None], plane, plane, plane, np.zeros((0, 4)), (), note)
 
 
-def view_pairs(source: Source, limit: int, progress: bool | None) -> PairViews:
-    """Return drawings of at most ``limit`` pairs, or a note that says why there are none."""
+def view_pairs(
+    source: Source, limit: int, progress: bool | None, telling: TellingPair | None = None
+) -> PairViews:
+    """Return drawings of at most ``limit`` pairs, or a note that says why there are none.
+
+    The pair that the page shows first is among them.
+    """
     metric, cohort = source.metric, source.cohort
     if metric is None:
         return no_views("This metric has no alignment to draw.")
@@ -87,6 +134,8 @@ def view_pairs(source: Source, limit: int, progress: bool | None) -> PairViews:
             "Pass the cohort to include them."
         )
     index = choose_pairs(source.matrix.values, limit)
+    if telling is not None and len(index):
+        index = _with_pair(index, telling.first, telling.second)
     if not len(index):
         return no_views("No pairs are drawn: none is computed yet, or none was requested.")
     projector = _PairProjector(metric, cohort)
@@ -112,19 +161,19 @@ def _draw_pairs(
     what = f"{BATCH} pairs of {source.name}"
     drawn = [one for some in run_all(draw, parts_of, what=what, progress=progress) for one in some]
     parts = np.array([one.parts for one in drawn])
-    own = np.full((len(source.matrix.labels), len(projector.shown), 5), np.nan)
-    for (i, _), one in zip(index, drawn, strict=True):
-        own[i] = one.own
-    _check_cohort_fits(source, index, parts, float(np.nanmax(np.abs(own))))
-    return PairViews(
+    moments = projector.moments(len(source.matrix))
+    width = moments[0].shape[-1]
+    views = PairViews(
         index,
-        own,
-        np.array([one.before for one in drawn]),
-        np.array([one.after for one in drawn]),
+        *moments,
+        np.array([_widened(one.before, width) for one in drawn]),
+        np.array([_widened(one.after, width) for one in drawn]),
         parts,
         projector.conditions,
         _note(len(index), source.distances.size, projector, kept is not None),
     )
+    _check_cohort_fits(source, index, parts, float(np.abs(views.own).max()))
+    return views
 
 
 def choose_pairs(values: FloatArray, limit: int) -> IndexArray:
@@ -154,13 +203,33 @@ def choose_pairs(values: FloatArray, limit: int) -> IndexArray:
     return np.column_stack([rows[known], columns[known]])
 
 
+def _with_pair(index: IndexArray, first: int, second: int) -> IndexArray:
+    """Return the pairs with another one, which replaces the last unless it is there already."""
+    if ((index == (first, second)).all(axis=1)).any():
+        return index
+    return np.vstack([index[:-1], [[first, second]]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Coordinates:
+    """The moments of a network in few coordinates: a response r is (r - centre) @ axes there."""
+
+    centre: FloatArray  # (n,)
+    axes: FloatArray  # (n, R)
+    means: FloatArray  # (C, R)
+    covariances: FloatArray  # (C, R, R)
+
+    def plane(self, basis: FloatArray, shift: FloatArray) -> FloatArray:
+        """Return the plane, shape (R + 1, 2), that maps a response r to r @ basis - shift."""
+        return np.vstack([self.axes.T @ basis, self.centre @ basis - shift])
+
+
 @dataclass(frozen=True, eq=False)
 class _Projected:
     """A network prepared for one metric, and what is needed to draw it."""
 
     prepared: Any
-    means: FloatArray
-    spread: Callable[[FloatArray], FloatArray]  # W, (n, 2) -> covariances W' S W, (C, 2, 2)
+    coordinates: _Coordinates
     basis: FloatArray
     offset: FloatArray
     network: Trials | Gaussians
@@ -168,9 +237,8 @@ class _Projected:
 
 @dataclass(frozen=True, eq=False)
 class _PairDrawing:
-    """Moments of both networks of a pair, shape (C, 5), as `PairViews` holds them."""
+    """The planes of the second network of a pair, as `PairViews` holds them."""
 
-    own: FloatArray
     before: FloatArray
     after: FloatArray
     parts: tuple[float, float, float, float]
@@ -182,12 +250,14 @@ class _PairProjector:
     def __init__(self, metric: ShapeMetric[Any], cohort: Cohort) -> None:
         self.metric, self._cohort = metric, cohort
         self._kept: OrderedDict[int, _Projected] = OrderedDict()
+        self._drawn: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
         self._lock = Lock()
         records = cohort.records
         largest = max(record.n_bytes for record in records)
         self._most = max(READY_BYTES // (READY_COPIES * largest + 1), 4)
         M = records[0].n_conditions
         self.n_conditions = M
+        self.reduced = False  # whether a network has more neurons than are drawn
         self.shown = np.unique(np.linspace(0, M - 1, min(M, MOST_CONDITIONS)).astype(int))
         given = records[0].conditions
         names = range(M) if given is None else given
@@ -218,10 +288,20 @@ class _PairProjector:
         still[:shared] = x.basis[:shared]
         turned = moved.reversed().apply(x.basis.T).T  # T @ basis, without forming T
         shift = x.offset @ x.basis
-        own = _flat(x.means @ x.basis - shift, x.spread(x.basis))
-        before = _flat(y.means @ still - shift, y.spread(still))
-        after = _flat(y.means @ turned - shift, y.spread(turned))
-        return _PairDrawing(own, before, after, four)
+        view = y.coordinates.plane
+        return _PairDrawing(view(still, shift), view(turned, shift), four)
+
+    def moments(self, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return means, covariances and planes of all networks; zeros for those not drawn."""
+        widths = [means.shape[1] for means, _, _ in self._drawn.values()]
+        C, R = len(self.shown), max(widths)
+        found = np.zeros((count, C, R)), np.zeros((count, C, R, R)), np.zeros((count, R + 1, 2))
+        for k, (means, covariances, plane) in self._drawn.items():
+            width = means.shape[1]
+            found[0][k, :, :width] = means
+            found[1][k, :, :width, :width] = covariances
+            found[2][k] = _widened(plane, R)
+        return found
 
     def _parts(
         self, x: _Projected, y: _Projected, moved: Transform
@@ -245,19 +325,30 @@ class _PairProjector:
         if prepared.phi is not None:
             network = prepared.phi.apply(network)
         drawn = self.metric._moments(network)
-        axes = Preprocess(n_components=min(2, drawn.means.shape[1])).fit(network)
+        n = drawn.means.shape[1]
+        axes = Preprocess(n_components=min(MOST_COMPONENTS, n)).fit(network)
         assert axes.linear is not None
-        basis = np.pad(axes.linear, ((0, 0), (0, 2 - axes.linear.shape[1])))
-        means = drawn.means[self.shown]
-        return _Projected(prepared, means, self._spread(drawn), basis, axes.offset, network)
+        basis = np.pad(axes.linear[:, :2], ((0, 0), (0, max(2 - n, 0))))
+        coordinates = self._coordinates(drawn, axes.linear, axes.offset)
+        plane = coordinates.plane(basis, axes.offset @ basis)
+        self._drawn[k] = coordinates.means, coordinates.covariances, plane
+        return _Projected(prepared, coordinates, basis, axes.offset, network)
 
-    def _spread(self, moments: Gaussians) -> Callable[[FloatArray], FloatArray]:
+    def _coordinates(
+        self, moments: Gaussians, leading: FloatArray, centre: FloatArray
+    ) -> _Coordinates:
+        if len(leading) <= MOST_COMPONENTS:  # the neurons themselves
+            leading, centre = np.eye(len(leading)), np.zeros(len(leading))
+        else:
+            self.reduced = True
+        means = (moments.means[self.shown] - centre) @ leading
         stored = moments.stored[self.shown]
         if moments.kind == "factors":
-            return lambda W: _gram(stored.transpose(0, 2, 1) @ W)
+            return _Coordinates(centre, leading, means, _gram(stored.transpose(0, 2, 1) @ leading))
         if moments.kind == "diagonal":
-            return lambda W: _gram(np.sqrt(stored)[:, :, None] * W)
-        return lambda W: np.asarray(W.T @ stored @ W)
+            scaled = np.sqrt(stored)[:, :, None] * leading
+            return _Coordinates(centre, leading, means, _gram(scaled))
+        return _Coordinates(centre, leading, means, np.asarray(leading.T @ stored @ leading))
 
 
 def squared_parts(
@@ -288,10 +379,10 @@ def _gram(rows: FloatArray) -> FloatArray:
     return np.asarray(rows.transpose(0, 2, 1) @ rows)
 
 
-def _flat(means: FloatArray, covariances: FloatArray) -> FloatArray:
-    """Return shape (C, 5): both means, then xx, xy and yy."""
-    three = covariances[:, [0, 0, 1], [0, 1, 1]]
-    return np.concatenate([means, three], axis=1)
+def _widened(plane: FloatArray, width: int) -> FloatArray:
+    """Return a plane with rows of zeros for the coordinates that a network does not have."""
+    missing = width + 1 - len(plane)
+    return np.insert(plane, [len(plane) - 1] * missing, 0.0, axis=0) if missing else plane
 
 
 def _stored_transforms(
@@ -343,6 +434,8 @@ def _note(n_drawn: int, n_pairs: int, projector: _PairProjector, stored: bool) -
             f" {n_drawn} of {count(n_pairs, 'pair')} can be shown: nearest neighbours, and others "
             "spread evenly over the range of distances."
         )
+    if projector.reduced:
+        words += f" Networks are drawn in their {MOST_COMPONENTS} leading components."
     shown = len(projector.shown)
     if shown < projector.n_conditions:
         words += f" {shown} of {projector.n_conditions} conditions are drawn."

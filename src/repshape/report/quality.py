@@ -21,6 +21,7 @@ from repshape.errors import InputError
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
+from repshape.matrix.summary import bound_words
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
 from repshape.report.info import n_single_of_few, polish_words, search_words
 from repshape.report.sources import Inputs, Source
@@ -207,7 +208,7 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
     distances, bounds = distances[~np.isnan(distances)], bounds[~np.isnan(distances)]
     positive = distances > VANISHES * np.abs(distances).max(initial=0.0)
     if not (bounds[positive] > 0.0).any():
-        return [("Bounds", "note", "There is no informative lower bound for this metric.")]
+        return []
     gaps = 1.0 - bounds[positive] / distances[positive]
     below = int((gaps < -PROVEN).sum())
     if below:
@@ -217,11 +218,11 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
     if proven == gaps.size:
         words = f"All {many(proven, 'distance')} above zero are proven to be minimal."
         return [("Bounds", "good", words)]
-    middle = percent_words(float(np.median(gaps[gaps > PROVEN])))
-    words = f"{proven or 'None'} of {many(gaps.size, 'distance')} "
-    words += f"{_is(proven)} proven to be minimal"
-    others = "the others" if proven else "the distances"
-    words += f"; half of {others} are within {middle} of their proven lower bound"
+    words = bound_words(D)
+    if not words:  # the bounds say nothing about most pairs
+        return []
+    if proven:
+        words += f"; {proven} {_is(proven)} proven to be minimal"
     return [("Bounds", "note", words + " (not a confidence limit).")]
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from repshape._parallel import run_all
 from repshape.errors import FewTrialsWarning, InputError, InputTypeError
+from repshape.inference.explanations import overlaps
 from repshape.inference.floor import split_distances
 from repshape.inference.subspaces import UnstableSubspaceWarning
 from repshape.metrics.base import ShapeMetric
@@ -53,6 +54,8 @@ class Facts:
         Norms of the responses after preprocessing; NaN if they are not known.
     floors : ndarray, shape (K,)
         Squared noise floors; NaN without enough trials.
+    overlaps : ndarray, shape (K,)
+        Overlap of the principal components of two halves of the trials; NaN without PCA.
     """
 
     kinds: tuple[str, ...]
@@ -63,6 +66,7 @@ class Facts:
     named: bool
     norms: FloatArray
     floors: FloatArray
+    overlaps: FloatArray
 
     @property
     def has_trials(self) -> bool:
@@ -88,6 +92,7 @@ class _Network:
     trials: IntArray
     norm: float
     floor: float
+    overlap: float
 
 
 def read_facts(source: Source, seed: int, progress: bool | None) -> Facts | None:
@@ -113,6 +118,7 @@ def read_facts(source: Source, seed: int, progress: bool | None) -> Facts | None
         named=names is not None,
         norms=np.array([one.norm for one in found]),
         floors=np.array([one.floor for one in found]),
+        overlaps=np.array([one.overlap for one in found]),
     )
 
 
@@ -134,13 +140,13 @@ def _read_network(
     phi = None if metric is None else metric.preprocess
     size = network.n_neurons if phi is None or phi.n_components is None else phi.n_components
     together = 1 if metric is None else metric._positions_together(network)
-    norm = floor = float("nan")
+    norm = floor = overlap = float("nan")
     if measured is not None:
         norm = _norm(flat, measured)
         floor = _squared_floor(network, measured, int(counts.min()), seed)
-    return _Network(
-        kind, network.n_neurons, size * together, np.asarray(counts, dtype=np.int64), norm, floor
-    )
+        overlap = float(overlaps([network], measured, N_SPLITS, seed)[0])
+    counts = np.asarray(counts, dtype=np.int64)
+    return _Network(kind, network.n_neurons, size * together, counts, norm, floor, overlap)
 
 
 def _kind(network: Trials | Gaussians) -> str:

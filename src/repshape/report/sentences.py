@@ -6,14 +6,16 @@ import numpy as np
 
 from repshape._doubt import PROVEN
 from repshape.errors import TRIALS_PER_DIMENSION
-from repshape.inference.groups import LEVEL, holm
+from repshape.inference.factors import LEVEL, NOUNS, Factor
+from repshape.inference.groups import holm
+from repshape.inference.subspaces import STABLE_OVERLAP
+from repshape.matrix.summary import doubt_words
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (
     COUNTS_MATTER,
     FloorSummary,
     no_floor_words,
     summarise_floors,
-    unequal_trials,
 )
 from repshape.report.quality import Prediction, Quality, many, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
@@ -73,7 +75,8 @@ def _group_words(evidence: Evidence) -> str:
     if test.p_value > LEVEL:
         words = f"{who} do not differ significantly ({p})"
         return f"{words}, but do {SCALED} ({q}{condition})" if rest else words
-    words = f"{who} differ ({p}{condition})"
+    size = f"{100 * test.effect_size:.0f} % of the squared distances"
+    words = f"{who} differ ({p}{condition}) and explain {size}"
     if rest:
         words += f", also {SCALED} ({q})"
     elif without is not None:
@@ -81,10 +84,22 @@ def _group_words(evidence: Evidence) -> str:
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
-        words += "; their spread differs too, which may be all that differs"
-    if unequal_trials(evidence):
-        words += "; they have different numbers of trials, which alone can make them differ"
+        words += "; they differ in spread, and their centres may not differ"
+    for one in evidence.factors:
+        if one.name != "gain":  # of which the norms speak above
+            words += _factor_words(one)
     return words
+
+
+def _factor_words(factor: Factor) -> str:
+    """Say in a clause what else groups differ in, and whether it could explain the difference."""
+    listed = ", ".join(f"{name} {value:.3g}" for name, value in factor.medians.items())
+    words = f"; they also differ in {NOUNS[factor.name]} (median {listed})"
+    p = factor.repeated_p_value
+    if p is None:
+        return f"{words}, which alone can make them differ"
+    how = f"{factor.how[:1].lower()}{factor.how[1:]}"
+    return f"{words}, which {'could' if p > LEVEL else 'does not'} explain it: {how}, p = {p:.2g}"
 
 
 def _prediction_words(predictions: tuple[Prediction, ...]) -> str:
@@ -129,8 +144,8 @@ def _noise(source: Source, evidence: Evidence) -> str:
         return "The networks are given without noise, so the distances contain none."
     if facts is not None and facts.has_trials and int(facts.fewest.max()) == 1:
         return (
-            "There is a single trial of each condition, so noise cannot be told from signal: the "
-            "distances contain an unknown amount of it."
+            "There is a single trial of each condition, so noise and signal cannot be separated: "
+            "the distances contain an unknown amount of noise."
         )
     reason = no_floor_words(source, evidence)
     return f"How much of the distances is noise is not known, because {reason}."
@@ -170,6 +185,12 @@ def _trial_words(evidence: Evidence) -> str:
             f"; {few} of {many(len(facts.kinds), 'network')} have fewer than "
             f"{TRIALS_PER_DIMENSION} trials per dimension"
         )
+    unstable = 0 if facts is None else int((facts.overlaps < STABLE_OVERLAP).sum())
+    if unstable and facts is not None:
+        words += (
+            f"; the principal components of {many(unstable, 'network')} are unstable (two halves "
+            f"of the trials overlap by {np.nanmin(facts.overlaps):.2f} at worst)"
+        )
     counted = share is not None and share.p_value is not None and share.p_value <= LEVEL
     if share is not None and counted and share.value >= COUNTS_MATTER:
         words += (
@@ -193,7 +214,7 @@ def _certainty(source: Source, quality: Quality) -> str:
     if D.n_unconverged:
         problems.append(f"the solver stopped early for {D.n_unconverged} of {total}")
     if D.n_doubtful:
-        problems.append(f"the best alignment was found only once for {D.n_doubtful} of {total}")
+        problems.append(doubt_words(D))
     found = quality.triangles
     if found is not None and found.count:
         share = share_words(found.count / found.n_inequalities)

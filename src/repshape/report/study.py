@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from repshape.report.badges import Badge, make_badges
 from repshape.report.evidence import Evidence, Grouping, weigh
 from repshape.report.intervals import Intervals, estimate_intervals
 from repshape.report.noise import noise_checks
@@ -12,6 +13,7 @@ from repshape.report.quality import Check, Quality, assess
 from repshape.report.responses import read_facts
 from repshape.report.sentences import three_sentences
 from repshape.report.sources import Inputs, Source
+from repshape.report.telling import TellingPair, telling_pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,7 @@ class Studied:
     evidence: Evidence
     intervals: Intervals
     views: PairViews
+    telling: TellingPair | None
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -33,6 +36,11 @@ class Studied:
     def sentences(self) -> tuple[str, str, str]:
         """What a careful colleague would say about the matrix."""
         return three_sentences(self.source, self.quality, self.evidence)
+
+    @property
+    def badges(self) -> tuple[Badge, ...]:
+        """The verdicts on groups, noise and search, which open the sentences."""
+        return make_badges(self.source, self.quality, self.evidence, self.checks, self.sentences)
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,10 @@ def study(inputs: Inputs, plan: Plan) -> list[Studied]:
 
 def _study_one(source: Source, quality: Quality, plan: Plan) -> Studied:
     # Drawing comes first: it raises if the cohort is not the one of the matrix.
-    views = view_pairs(source, plan.max_pairs, plan.progress)
+    plane = quality.embedding
+    values = source.matrix.values
+    telling = telling_pair(values, plan.grouping, None if plane is None else plane.points)
+    views = view_pairs(source, plan.max_pairs, plan.progress, telling)
     facts = read_facts(source, plan.seed, plan.progress)
     return Studied(
         source,
@@ -65,4 +76,5 @@ def _study_one(source: Source, quality: Quality, plan: Plan) -> Studied:
         weigh(source, facts, plan.grouping, plan.seed),
         estimate_intervals(source, facts, plan.max_intervals, plan.seed, plan.progress),
         views,
+        telling,
     )

@@ -95,6 +95,15 @@ class Network(ABC):
     def _trials(self) -> Any:
         """The responses trial by trial, or an error if the network is given by its moments."""
 
+    def _unnamed(self) -> Self:
+        """Return the network without labels of its conditions."""
+        if self.conditions is None:
+            return self
+        made = object.__new__(type(self))
+        made._set(**{key: value for key, value in vars(self).items() if key != "fingerprint"})
+        made._set(conditions=None)
+        return made
+
     @property
     def _names(self) -> tuple[str, ...]:
         if self.conditions is not None:

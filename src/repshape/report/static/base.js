@@ -5,7 +5,7 @@ const $ = (id) => document.getElementById(id);
 const DATA = JSON.parse($('data').textContent);
 const LABELS = DATA.labels;
 const K = LABELS.length;
-const ARRAYS = { Float64Array, Int32Array, Int16Array, Uint8Array };
+const ARRAYS = { Float64Array, Float32Array, Int32Array, Uint8Array };
 
 /** Decode an array from base64 text. */
 function unpack(packed) {
@@ -135,7 +135,21 @@ const middle = (whole, most) => {
   const half = Math.floor((most - 1) / 2);
   return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
 };
-const brief = (k, most) => middle(tidy(LABELS[k], 200), most);
+/** Length of the beginning that all names share, up to a separator. */
+const SHARED = (() => {
+  if (K < 2) return 0;
+  let length = 0;
+  while (length < LABELS[0].length && LABELS.every((label) => label[length] === LABELS[0][length])) length++;
+  return Math.max(...[' ', '-', '_', '/', '.', ':'].map((mark) => LABELS[0].lastIndexOf(mark, length - 1) + 1), 0);
+})();
+/** A name in little room: without what all names share, then by its end, because names often differ there. */
+function brief(k, most) {
+  const whole = tidy(LABELS[k], 200);
+  if (whole.length <= most) return whole;
+  const rest = SHARED > 1 ? `\u2026${whole.slice(SHARED)}` : whole;
+  if (rest.length <= most) return rest;
+  return SHARED > 1 ? `\u2026${whole.slice(1 - most)}` : middle(whole, most);
+}
 
 /** Gap between a distance and its lower bound, relative to the distance; NaN if uninformative. */
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
@@ -167,7 +181,7 @@ function element(tag, text, attributes = {}) {
 }
 
 // The state of the page, and the functions to call when it changes.
-const state = { matrix: 0, column: DATA.columns.length ? 0 : -1, order: 'clusters', selected: [], hover: [] };
+const state = { matrix: 0, column: DATA.columns.length ? 0 : -1, order: 'clusters', selected: [], hidden: [], hover: [], found: null };
 const listeners = [];
 const onChange = (listen) => listeners.push(listen);
 function change(update) {
@@ -187,6 +201,7 @@ function toggle(k) {
 }
 function choosePair(i, j) {
   change({ selected: i === j ? [i] : [i, j] });
+  openDrawer(true);
   say(describeSelection());
 }
 function clearSelection() {
@@ -261,6 +276,9 @@ function levelLook(code) {
   const round = QUALITATIVE.length;
   return { colour: QUALITATIVE[code % round], shape: SHAPES[(code + Math.floor(code / round)) % SHAPES.length] };
 }
+
+/** Whether the legend hides the group of a network. */
+const isHidden = (k) => state.hidden.length > 0 && columnNow()?.kind === 'category' && state.hidden.includes(columnNow().codes[k]);
 
 /** The order of the networks in the map. */
 function networkOrder() {

@@ -100,9 +100,24 @@ function drawMissing(pen, left, top, side, t) {
   }
 }
 
+/** Cover the networks whose group is hidden, and mark those that were searched for. */
+function drawFilters(pen, { left, top, side, cell }, t) {
+  heat.order.forEach((k, at) => {
+    if (isHidden(k)) {
+      pen.rect(left, top + at * cell, side, cell + 0.4, { fill: t.back, opacity: 0.85 });
+      pen.rect(left + at * cell, top, cell + 0.4, side, { fill: t.back, opacity: 0.85 });
+    } else if (state.found?.has(k)) {
+      const middle = (at + 0.5) * cell;
+      pen.path([[left - 7, top + middle - 4], [left - 7, top + middle + 4], [left, top + middle]], { fill: t.accent }, true);
+      pen.path([[left + middle - 4, top - 7], [left + middle + 4, top - 7], [left + middle, top]], { fill: t.accent }, true);
+    }
+  });
+}
+
 function drawMarks(pen, { left, top, side, cell }, t) {
+  if (state.hidden.length || state.found) drawFilters(pen, { left, top, side, cell }, t);
   const thick = Math.max(cell, 2);
-  for (const k of state.selected) {
+  for (const k of state.selected.slice(-12)) {
     const at = heat.position[k] * cell - (thick - cell) / 2;
     pen.rect(left, top + at, side, thick, { stroke: t.accent, width: 1.5 });
     pen.rect(left + at, top, thick, side, { stroke: t.accent, width: 1.5 });
@@ -114,7 +129,7 @@ function drawMarks(pen, { left, top, side, cell }, t) {
       pen.path([[left + at, top], [left + at, top + side]], { stroke, width });
     }
   }
-  const pair = pairNow();
+  const { pair } = shownPair();
   const cells = pair ? [pair, [pair[1], pair[0]]] : [];
   const size = Math.max(cell, 7);
   const frame = (a, b, stroke, width) => pen.rect(left + (b + 0.5) * cell - size / 2, top + (a + 0.5) * cell - size / 2, size, size, { stroke, width });

@@ -104,8 +104,14 @@ function listen() {
     if (has('matrix')) {
       walkFrom(before);
       before = state.matrix;
+      heat.cursor = null;
       showParts();
     }
+    if (has('column')) state.hidden = has('hidden') ? state.hidden : [];
+    if (has('column') || has('hidden')) showLegend();
+    if (has('hidden')) tables.networks.arrange();
+    if (has('selected') || has('matrix')) turnFromStart();
+    if (REMEMBERED.some(has)) writeHash();
     if (has('matrix') || (has('order') && state.order !== null)) paintHeat();
     if (has('matrix')) for (const table of Object.values(tables)) table.renew();
     else if (has('selected')) {
@@ -123,10 +129,54 @@ function listen() {
   $('colour').addEventListener('change', (event) => change({ column: Number(event.target.value) }));
   $('order').addEventListener('change', (event) => change({ order: event.target.value }));
   $('clear').addEventListener('click', clearSelection);
-  addEventListener('resize', redraw);
+  addEventListener('resize', () => {
+    measureBar();
+    redraw();
+  });
+  addEventListener('hashchange', () => {
+    if (location.hash !== written) readHash();
+    written = location.hash;
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   addEventListener('beforeprint', () => paper(true));
   addEventListener('afterprint', () => paper(false));
+}
+
+// The state that a link holds: matrix, column of the colours, order, selected networks and hidden groups.
+const REMEMBERED = ['matrix', 'column', 'order', 'selected', 'hidden'];
+let [reading, written] = [false, ''];
+function writeHash() {
+  if (reading) return;
+  const parts = { m: state.matrix, c: state.column, o: state.order, s: state.selected.join('.'), h: state.hidden.join('.') };
+  const text = Object.entries(parts).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&');
+  if (location.hash.slice(1) !== text) location.hash = text;
+  written = location.hash;
+}
+
+/** Restore the state from the address; what is not there, or not valid, stays as at first. */
+function readHash() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  if (location.hash.length > 1 && !given.has('m')) return; // a place on the page
+  const whole = (key, low, high, otherwise) => {
+    const value = Number(given.get(key) ?? NaN);
+    return Number.isInteger(value) && given.get(key) !== '' && value >= low && value < high ? value : otherwise;
+  };
+  const list = (key, low, high) => (given.get(key) || '').split('.').filter(Boolean).map(Number).filter((k) => Number.isInteger(k) && k >= low && k < high);
+  const column = whole('c', -1, DATA.columns.length, FIRST.column);
+  const order = ['clusters', 'given'].includes(given.get('o')) ? given.get('o') : String(whole('o', 0, DATA.columns.length, FIRST.order));
+  const levels = DATA.columns[column]?.levels?.length ?? 0;
+  reading = true;
+  change({ matrix: whole('m', 0, DATA.matrices.length, 0), column, order, selected: [...new Set(list('s', 0, K))], hidden: list('h', -1, levels) });
+  reading = false;
+  document.querySelectorAll('[name=matrix]')[state.matrix].checked = true;
+  $('colour').value = state.column;
+  $('order').value = state.order;
+}
+const FIRST = { column: state.column, order: state.order };
+
+/** Tell the styles how tall the bar is, under which the drawer begins. */
+function measureBar() {
+  document.documentElement.style.setProperty('--bar', `${document.querySelector('.bar').offsetHeight + 12}px`);
 }
 
 /** Print on white, whatever the theme. */
@@ -134,10 +184,14 @@ let kept = null;
 function paper(start) {
   const root = document.documentElement;
   if (start) {
-    kept = root.dataset.theme ?? '';
+    kept = { theme: root.dataset.theme ?? '', open: $('pair').classList.contains('open') };
     root.dataset.theme = 'light';
-  } else if (kept) root.dataset.theme = kept;
-  else delete root.dataset.theme;
+    openDrawer(true);
+  } else {
+    if (kept.theme) root.dataset.theme = kept.theme;
+    else delete root.dataset.theme;
+    openDrawer(kept.open);
+  }
   for (const show of Object.values(SHOWS)) show();
 }
 
@@ -168,11 +222,14 @@ listenHeat();
 listenPlane();
 listenPair();
 listen();
+measureBar();
 showParts();
 showChosen();
+showLegend();
 paintHeat();
 for (const show of Object.values(SHOWS)) show();
 for (const table of Object.values(tables)) table.arrange();
+if (location.hash.length > 1) readHash();
 performance.mark('ready');
 performance.measure('open', { start: 0, end: 'ready' });
 document.documentElement.dataset.ready = 'true';

@@ -1,12 +1,13 @@
 // A pair of networks before and after alignment, with its distance, lower bound and parts.
 
-const picture = { canvas: $('pair-picture') };
+const picture = { canvas: $('pair-picture'), share: 1, from: 0 };
+const TURN = 900; // duration of the animation from before to after alignment, in milliseconds
 
-/** The drawings of the pairs of a matrix, decoded when they are first needed. */
+/** The moments and planes of the pairs of a matrix, decoded when they are first needed. */
 function drawings(matrix) {
   const { pairs } = matrix;
   if (!pairs.ready) {
-    for (const key of ['index', 'own', 'drawn', 'unit', 'parts']) pairs[key] = unpack(pairs[key]);
+    for (const key of ['index', 'means', 'covariances', 'planes', 'before', 'after', 'parts']) pairs[key] = unpack(pairs[key]);
     pairs.at = new Map();
     for (let p = 0; p < pairs.index.length / 2; p++) pairs.at.set(pairs.index[2 * p] * K + pairs.index[2 * p + 1], p);
     pairs.ready = true;
@@ -14,16 +15,88 @@ function drawings(matrix) {
   return pairs;
 }
 
-/** The drawing of a pair: moments of x, and of y before and after alignment, five numbers per condition. */
-function drawing(matrix, i, j) {
+/** A network on a plane: five numbers for each condition, the mean and xx, xy and yy of the covariance. */
+function projected(pairs, k, plane) {
+  const [R, C, unit] = [pairs.width, pairs.conditions.length, pairs.unit];
+  const half = (R * (R + 1)) / 2;
+  const found = new Float64Array(5 * C);
+  for (let c = 0; c < C; c++) {
+    const mean = pairs.means.subarray((k * C + c) * R, (k * C + c + 1) * R);
+    const covariance = pairs.covariances.subarray((k * C + c) * half, (k * C + c + 1) * half);
+    const sums = [plane[2 * R], plane[2 * R + 1], 0, 0, 0];
+    for (let i = 0, e = 0; i < R; i++) {
+      const [a, b] = [plane[2 * i], plane[2 * i + 1]];
+      sums[0] += mean[i] * a;
+      sums[1] += mean[i] * b;
+      for (let j = i; j < R; j++, e++) {
+        const [s, u, v] = [covariance[e], plane[2 * j], plane[2 * j + 1]];
+        const twice = i === j ? 1 : 2;
+        sums[2] += twice * s * a * u;
+        sums[3] += i === j ? s * a * v : s * (a * v + b * u);
+        sums[4] += twice * s * b * v;
+      }
+    }
+    found.set(sums.map((value, at) => value * (at < 2 ? unit : unit * unit)), 5 * c);
+  }
+  return found;
+}
+
+/** Square root of a symmetric 2 x 2 matrix [xx, xy, yy], or null if it is singular. */
+function root([xx, xy, yy]) {
+  const s = Math.sqrt(Math.max(xx * yy - xy * xy, 0));
+  const t = Math.sqrt(xx + yy + 2 * s);
+  return s > 1e-9 * (xx + yy) ? [(xx + s) / t, xy / t, (yy + s) / t] : null;
+}
+const gram = (plane, R) => {
+  const sums = [0, 0, 0];
+  for (let i = 0; i < R; i++) {
+    const [a, b] = [plane[2 * i], plane[2 * i + 1]];
+    sums[0] += a * a;
+    sums[1] += a * b;
+    sums[2] += b * b;
+  }
+  return sums;
+};
+
+/** A plane between two others, which turns and does not shrink on the way. */
+function between(before, after, share, R) {
+  const mix = Float64Array.from(before, (v, e) => (1 - share) * v + share * after[e]);
+  if (share <= 0 || share >= 1) return mix;
+  const [first, last] = [gram(before, R), gram(after, R)];
+  const target = root(first.map((v, e) => (1 - share) * v + share * last[e]));
+  const present = root(gram(mix, R));
+  if (!target || !present) return mix;
+  const [p, q, r] = present;
+  const det = p * r - q * q;
+  const [u, v, w] = [r / det, -q / det, p / det];
+  // present^-1 target, applied to the columns
+  const [a, b, c, d] = [u * target[0] + v * target[1], u * target[1] + v * target[2], v * target[0] + w * target[1], v * target[1] + w * target[2]];
+  for (let i = 0; i < R; i++) {
+    const [x, y] = [mix[2 * i], mix[2 * i + 1]];
+    mix[2 * i] = x * a + y * c;
+    mix[2 * i + 1] = x * b + y * d;
+  }
+  return mix;
+}
+
+/** The drawing of a pair: x, and y before and after alignment and in between. */
+function drawing(matrix, i, j, share = 1) {
   const pairs = drawings(matrix);
   const [x, y] = i < j ? [i, j] : [j, i];
   const p = pairs.at.get(x * K + y);
   if (p === undefined) return null;
-  const width = 5 * pairs.conditions.length;
-  const own = pairs.own.subarray(x * width, (x + 1) * width);
-  const scaled = Float64Array.from(pairs.drawn.subarray(2 * p * width, 2 * (p + 1) * width), (v) => v * pairs.unit[p]);
-  return { x, y, own, before: scaled.subarray(0, width), after: scaled.subarray(width), parts: pairs.parts.subarray(4 * p, 4 * p + 4) };
+  const size = 2 * (pairs.width + 1);
+  const of = (planes, k) => planes.subarray(k * size, (k + 1) * size);
+  const [before, after] = [of(pairs.before, p), of(pairs.after, p)];
+  return {
+    x,
+    y,
+    own: projected(pairs, x, of(pairs.planes, x)),
+    before: projected(pairs, y, before),
+    after: projected(pairs, y, after),
+    now: projected(pairs, y, between(before, after, share, pairs.width)),
+    parts: pairs.parts.subarray(4 * p, 4 * p + 4),
+  };
 }
 
 /** Semi-axes and angle of the ellipse of one standard deviation. */
@@ -66,30 +139,31 @@ function bounds(sets, size) {
   return box;
 }
 
-function drawPair(pen, width, t, shown) {
-  const narrow = width < 520;
-  const side = narrow ? width : (width - 16) / 2;
-  const rows = narrow ? 2 : 1;
+/** Draw one panel for each of `panels`: 'before', 'after', or 'now' for the place of the slider. */
+function drawPair(pen, width, t, shown, panels = ['before', 'after']) {
+  const side = pairSide(width, panels.length);
   const size = ellipseSize(shown);
   const box = bounds([shown.own, shown.before, shown.after], size);
   const scale = (side - 28) / (Math.max(box[1] - box[0], box[3] - box[2]) || 1);
-  ['before', 'after'].forEach((when, k) => {
-    const left = narrow ? 0 : k * (side + 16);
-    const top = narrow ? k * (side + 26) : 0;
-    pen.text(left + 2, top + 9, when === 'before' ? 'Before alignment' : 'After alignment', { size: 13, weight: 600, fill: t.ink, font: t.font });
-    pen.rect(left + 0.5, top + 20.5, side - 1, side - 1, { stroke: t.line });
-    const to = (x, y) => [left + side / 2 + (x - (box[0] + box[1]) / 2) * scale, top + 20 + side / 2 - (y - (box[2] + box[3]) / 2) * scale];
+  panels.forEach((when, k) => {
+    const left = k * (side + 16);
+    const top = panels.length > 1 ? 20 : 0;
+    if (top) pen.text(left + 2, 9, when === 'before' ? 'Before alignment' : 'After alignment', { size: 13, weight: 600, fill: t.ink, font: t.font });
+    pen.rect(left + 0.5, top + 0.5, side - 1, side - 1, { stroke: t.line });
+    const to = (x, y) => [left + side / 2 + (x - (box[0] + box[1]) / 2) * scale, top + side / 2 - (y - (box[2] + box[3]) / 2) * scale];
     drawMoments(pen, shown.own, shown[when], to, scale, size, t);
     nameConditions(pen, shown.own, to, left + side, t);
   });
-  const y = rows * (side + 26) + 8;
+  const y = pairHeight(width, panels.length) - 12;
+  const room = width > 420 ? 24 : 17;
   marker(pen, 8, y, 'circle', 5, { fill: t.first });
-  pen.text(18, y, brief(shown.x, 24), { size: 12, fill: t.ink, font: t.font });
-  const next = 34 + textWidth(brief(shown.x, 24), 12, t.font);
+  pen.text(18, y, brief(shown.x, room), { size: 12, fill: t.ink, font: t.font });
+  const next = 34 + textWidth(brief(shown.x, room), 12, t.font);
   marker(pen, next, y, 'square', 5, { fill: t.second });
-  pen.text(next + 10, y, brief(shown.y, 24), { size: 12, fill: t.ink, font: t.font });
+  pen.text(next + 10, y, brief(shown.y, room), { size: 12, fill: t.ink, font: t.font });
 }
-const pairHeight = (width) => (width < 520 ? 2 * (width + 26) : (width - 16) / 2 + 26) + 22;
+const pairSide = (width, panels) => (panels > 1 ? (width - 16) / 2 : width);
+const pairHeight = (width, panels = 2) => pairSide(width, panels) + (panels > 1 ? 48 : 24);
 
 function drawMoments(pen, first, second, to, scale, size, t) {
   const many = first.length > 30;
@@ -171,31 +245,72 @@ function partLines([far, , means, covariances], which) {
   return [[`Squared distance${which}`, digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
 }
 
-function showPair() {
+/** The pair that the drawer shows, and why: the selected one, a network and its neighbour, or a telling one. */
+function shownPair() {
+  const matrix = matrixNow();
   const pair = pairNow();
+  if (pair) return { pair, why: '' };
+  if (state.selected.length) {
+    const [k] = state.selected;
+    const other = nearest(matrix).who[k];
+    return other < 0 ? { pair: null, why: '' } : { pair: [k, other], why: 'A network and its nearest neighbour' };
+  }
+  const { telling } = matrix;
+  return telling ? { pair: [telling.first, telling.second], why: telling.why } : { pair: null, why: '' };
+}
+
+function showPair() {
+  const { pair, why } = shownPair();
   $('first').value = pair ? pair[0] : '';
   $('second').value = pair ? pair[1] : '';
   const matrix = matrixNow();
-  const shown = pair && drawing(matrix, ...pair);
+  const shown = pair && drawing(matrix, ...pair, picture.share);
+  $('pair-why').textContent = why;
   $('pair-words').textContent = pair ? `${pairWords(...pair)}.` : 'Choose two networks to compare them.';
   const body = $('pair-numbers');
-  body.replaceChildren();
-  if (pair) {
-    for (const [key, value] of numbersOf(...pair, shown)) {
-      const line = body.appendChild(element('tr'));
+  const lines = pair ? numbersOf(...pair, shown) : [];
+  body.replaceChildren(
+    ...lines.map(([key, value]) => {
+      const line = element('tr');
       line.append(element('th', key, { scope: 'row' }), element('td', value, { dir: 'auto' }));
-    }
-  }
+      return line;
+    }),
+  );
   $('pair-note').textContent = pairNote(pair, shown, matrix);
   picture.shown = shown;
-  picture.canvas.hidden = !shown;
-  document.querySelector('.pair-grid').classList.toggle('flat', !shown);
+  $('pair-figure').hidden = !shown;
   document.querySelector('[data-saves="pair"]').hidden = !shown;
   if (shown) {
     const width = picture.canvas.parentElement.clientWidth;
-    picture.canvas.style.height = `${pairHeight(width)}px`;
-    drawPair(new CanvasPen(picture.canvas, width, pairHeight(width), devicePixelRatio || 1), width, theme(), shown);
+    if (width <= 0) return; // the drawer is closed
+    const height = pairHeight(width, 1);
+    picture.canvas.style.height = `${height}px`;
+    drawPair(new CanvasPen(picture.canvas, width, height, devicePixelRatio || 1), width, theme(), shown, ['now']);
   }
+  if (picture.from) turnOn();
+}
+
+/** Turn the second network from its own orientation into the alignment, step by step. */
+function turnOn() {
+  const past = Math.min(1, (performance.now() - picture.from) / TURN);
+  picture.share = past * past * (3 - 2 * past);
+  $('slide').value = Math.round(100 * picture.share);
+  if (past < 1) schedule('pair');
+  else picture.from = 0;
+}
+function turnFromStart() {
+  picture.share = 1;
+  picture.from = calm() ? 0 : performance.now();
+  if (picture.from) picture.share = 0;
+  $('slide').value = 100 * picture.share;
+}
+
+/** On a small screen, the drawer is a sheet at the bottom that opens when a pair is chosen. */
+function openDrawer(open) {
+  $('pair').classList.toggle('open', open);
+  $('drawer-toggle').setAttribute('aria-expanded', String(open));
+  $('drawer-toggle').textContent = open ? 'Hide' : 'Show';
+  schedule('pair');
 }
 
 function pairNote(pair, shown, matrix) {
@@ -209,6 +324,12 @@ function pairNote(pair, shown, matrix) {
 }
 
 function listenPair() {
+  $('slide').addEventListener('input', (event) => {
+    picture.from = 0;
+    picture.share = Number(event.target.value) / 100;
+    schedule('pair');
+  });
+  $('drawer-toggle').addEventListener('click', () => openDrawer(!$('pair').classList.contains('open')));
   $('ellipses').addEventListener('change', () => schedule('pair'));
   for (const id of ['first', 'second']) {
     const select = $(id);

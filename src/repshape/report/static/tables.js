@@ -211,11 +211,26 @@ function conditionColumns() {
   ];
 }
 
+/** Whether the name or the metadata of a network contain all words. */
+const fits = (k, words) => words.every((word) => LOWER[k].includes(word) || DATA.columns.some((column) => cell(column, k).toLowerCase().includes(word)));
+
+/** Mark what was searched for in the figures, and list it in the table of networks. */
+function find(text) {
+  for (const id of ['find', 'networks-search']) if ($(id).value !== text) $(id).value = text;
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = words.length ? new Set(LABELS.map((_, k) => k).filter((k) => fits(k, words))) : null;
+  tables.networks.filter = text;
+  tables.networks.page = 0;
+  tables.networks.arrange();
+  change({ found });
+  if (found) say(`${plural(found.size, 'network')} found.`);
+}
+
 const tables = {};
 function makeTables() {
   tables.networks = new Table('networks', networkColumns, {
     rows: () => K,
-    matches: (k, words) => words.every((word) => LOWER[k].includes(word) || DATA.columns.some((column) => cell(column, k).toLowerCase().includes(word))),
+    matches: (k, words) => !isHidden(k) && fits(k, words),
     picked: (k) => state.selected.includes(k),
     pick: (k) => toggle(k),
     empty: () => 'No matching networks.',
@@ -242,6 +257,7 @@ function makeTables() {
     pick: (p) => choosePair(ends(matrixNow())[0][p], ends(matrixNow())[1][p]),
     empty: () => (only.checked && !state.selected.length ? 'Nothing is selected.' : 'No matching pairs.'),
   });
+  for (const id of ['find', 'networks-search']) $(id).addEventListener('input', (event) => find(event.target.value));
   tables.pairs.sort = 2;
   only.addEventListener('change', () => tables.pairs.arrange());
 }

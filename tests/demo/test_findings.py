@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import repshape as rs
-from repshape.datasets import Check, Finding, grid_recovery, toy_findings
+from repshape.demo.findings import Check, Finding, grid_recovery, toy_findings
 from repshape.errors import InputError
 
 Matrices = Mapping[float, rs.DistanceMatrix]

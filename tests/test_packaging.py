@@ -1,0 +1,62 @@
+"""Versions and dependencies are the same wherever they are written."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+# Packages that have another name on conda.
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return found["project"]  # type: ignore[no-any-return]
+
+
+def recipe() -> dict[str, Any]:
+    text = (ROOT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("docs/citing.md", r"version = \{([^}]*)\}"),
+        ("packaging/conda/recipe.yaml", r'^  version: "(\S+)"$'),
+    ],
+)
+def test_files_that_name_the_version_name_the_present_one(file: str, pattern: str) -> None:
+    found = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found == [project()["version"]]
+
+
+def test_conda_needs_what_pip_needs() -> None:
+    needed = dict(one.split(">=") for one in project()["dependencies"])
+    expected = {f"{CONDA_NAMES.get(name, name)} >={low}" for name, low in needed.items()}
+    python = project()["requires-python"].removeprefix(">=")
+    assert set(recipe()["requirements"]["run"]) == {*expected, f"python >={python}"}
+
+
+def test_conda_builds_with_what_pip_builds_with() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = {one.replace(">=", " >=") for one in settings["build-system"]["requires"]}
+    assert needed <= set(recipe()["requirements"]["host"])
+
+
+def test_every_tested_python_is_declared_and_gets_a_wheel() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(project()["classifiers"]))
+    tags = settings["tool"]["cibuildwheel"]["build"]
+    wheels = [re.sub(r"cp3(\d+)-\*", r"3.\1", tag) for tag in tags]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
+    assert declared == wheels == tested
