@@ -6,7 +6,7 @@ import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -18,6 +18,7 @@ from repshape._arrays import count
 from repshape._compact import compact_repr
 from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_difference
+from repshape._parallel import one_blas_thread
 from repshape.errors import (
     InputError,
     InputTypeError,
@@ -44,6 +45,8 @@ from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 from repshape.responses.doubts import warn_if_transposed
 
 FloatArray = npt.NDArray[np.float64]
+# From this many neurons on, BLAS would use several threads, which cost more than they gain.
+WIDE = 48
 P = TypeVar("P", bound=Prepared)
 
 
@@ -283,8 +286,10 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
         self._check_comparable(*networks)
         warn_of_few_trials([self], networks, ["x", "y"])
-        first, second = (self._prepare_checked(network) for network in networks)
-        found = self._align_prepared(first, second)
+        wide = max(network.n_neurons for network in networks) >= WIDE
+        with one_blas_thread() if wide else nullcontext():
+            first, second = (self._prepare_checked(network) for network in networks)
+            found = self._align_prepared(first, second)
         if found.doubtful:
             warnings.warn(
                 f"The best alignment was found by {count(found.n_agreeing, 'start')} of "
