@@ -13,10 +13,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from repshape.errors import check_integer
 
@@ -39,6 +40,16 @@ def available_cores() -> int:
 def check_workers(workers: int | None) -> int:
     """Return the number of workers, all cores by default, or raise one clear sentence."""
     return available_cores() if workers is None else check_integer("workers", workers, 1)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS uses one thread; entering it takes some 10 microseconds."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 @contextmanager

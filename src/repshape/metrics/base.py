@@ -6,7 +6,7 @@ import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -18,6 +18,7 @@ from repshape._arrays import count
 from repshape._compact import compact_repr
 from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_difference
+from repshape._parallel import one_blas_thread
 from repshape.errors import (
     InputError,
     InputTypeError,
@@ -44,6 +45,8 @@ from repshape.responses import Gaussians, NetworkLike, Trials, as_network
 from repshape.responses.doubts import warn_if_transposed
 
 FloatArray = npt.NDArray[np.float64]
+# From this many neurons on, BLAS would use several threads, which cost more than they gain.
+WIDE = 48
 P = TypeVar("P", bound=Prepared)
 
 
@@ -97,10 +100,10 @@ class Alignment:
 
     @property
     def doubtful(self) -> bool:
-        """True if only one of at least eight starts reached the best optimum and it is not proven.
+        """True if at most two of at least eight starts reached the best optimum, without proof.
 
-        One of fewer starts says little. The default search makes fewer if the first ones agree,
-        and for the largest pairs.
+        Few of fewer starts say little: the default search makes fewer if the first ones agree, and
+        for the largest pairs. A best optimum less than half as long as all others is not doubtful.
         """
         found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
         return bool(is_doubtful(*found, gap=self.gap))
@@ -109,7 +112,8 @@ class Alignment:
     def possible_excess(self) -> float:
         """By about what share the distance may be longer than necessary; 0 unless `doubtful`.
 
-        It is the `gap` between the best and the second-best optimum, NaN if that is not known.
+        It is five times the `gap` between the best and the second-best optimum, NaN if that is not
+        known.
         """
         found = self.distance, self.lower_bound, self.n_starts, self.n_agreeing
         return float(possible_excess(*found, gap=self.gap))
@@ -274,20 +278,23 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     def align(self, x: NetworkLike, y: NetworkLike) -> Alignment:
         """Return the best alignment of ``y`` to ``x``.
 
-        Warns with a `repshape.errors.SearchWarning` if only one of eight starts or more found it,
-        and it is not proven to be the best; and with a `repshape.errors.FewTrialsWarning` if
+        Warns with a `repshape.errors.SearchWarning` if at most two of eight starts or more found
+        it, and it is not proven to be the best; and with a `repshape.errors.FewTrialsWarning` if
         covariances are estimated from fewer than two trials per dimension.
         """
         self._validate_parameters()
         networks = self._read(x, "x"), self._read(y, "y")  # check both before any work
         self._check_comparable(*networks)
         warn_of_few_trials([self], networks, ["x", "y"])
-        first, second = (self._prepare_checked(network) for network in networks)
-        found = self._align_prepared(first, second)
+        wide = max(network.n_neurons for network in networks) >= WIDE
+        with one_blas_thread() if wide else nullcontext():
+            first, second = (self._prepare_checked(network) for network in networks)
+            found = self._align_prepared(first, second)
         if found.doubtful:
             warnings.warn(
-                "The best alignment was found by one start only, so a better one may exist: see "
-                "Alignment.agreement. A larger n_starts searches longer.",
+                f"The best alignment was found by {count(found.n_agreeing, 'start')} of "
+                f"{found.n_starts} only, so a better one may exist: see Alignment.agreement. A "
+                "larger n_starts searches longer.",
                 SearchWarning,
                 stacklevel=2,
             )

@@ -81,12 +81,14 @@ class GaussianShapeMetric(NativeShapeMetric):
     n_starts : "auto" or int
         Number of starting points of the search. 1 starts only from the alignment of the means (at
         alpha = 0 with diagonal covariances, from the best match of single neurons). "auto" explores
-        starting points, most of them from matching covariances of the same conditions and the
-        others at random, until 4 of at least 8, or the first 3 (the first 4 of small pairs), agree
-        on the best optimum, and at most 64; if they do not agree, it perturbs the best one. Pairs
-        that take seconds get fewer starts. With two neurons it searches all angles, and up to eight
-        neurons it finds the best permutation exactly. `Alignment.agreement` says how many starts
-        agreed.
+        starting points, seven of eight from matching covariances of the same conditions and the
+        others at random. If a gradient takes less than about 0.1 ms (up to some 60 conditions of 12
+        neurons), the search ends when 8 of 24 to 96 starts agree on the best optimum; if it
+        takes up to 1 ms, when 6 of 16 to 64 do; and else when 4 of 8 to 64 do, or the first
+        3. Pairs that take seconds get fewer starts. If too few agree, the best one is perturbed and
+        improved again, and then the next-best ones, to see whether they lead to the same optimum.
+        With two neurons it searches all angles, and up to eight neurons it finds the best
+        permutation exactly. `Alignment.agreement` says how many starts agreed.
     tol : float
         The search stops when the gradient on the group falls below ``tol`` times its scale. What
         this adds to the distance is of second order: at 1e-6 less than 1e-9 of its value in
