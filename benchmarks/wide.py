@@ -36,6 +36,7 @@ from benchmarks.search_families import layer_like
 
 RESULTS = Path(__file__).parent / "results" / "wide.json"
 FloatArray = npt.NDArray[np.float64]
+LARGEST_STEP = 2048  # neurons: a plain step of more takes minutes, and is not timed
 
 
 @dataclass(frozen=True)
@@ -163,22 +164,22 @@ def summarise(cell: Cell, seed: int, kept: dict[str, Any]) -> dict[str, Any]:
         "M": cell.M,
         "passes": cell.passes or "full",
         "alpha": cell.alpha,
-        "unit_ms": 1e3 * kept["unit_s"],
         "prepare_s": this["prepare_s"],
         "one_s": this["one"]["seconds"],
-        "one_units": this["one"]["seconds"] / kept["unit_s"],
-        "default_units": this["default"]["seconds"] / kept["unit_s"],
         "default_starts": this["default"]["starts"],
         "agreement": this["default"]["agreement"],
         "inputs_MB": this["inputs_MB"],
         "peak_over_inputs": 1 + this["added_MB"] / this["inputs_MB"],
     }
-    if other:
-        row |= {
-            "other_one_units": other["one"]["seconds"] / kept["unit_s"],
-            "other_default_units": other["default"]["seconds"] / kept["unit_s"],
-        }
-        for name in ("one", "default"):
+    unit = kept.get("unit_s")
+    if unit:
+        row["unit_ms"] = 1e3 * unit
+    for name in ("one", "default"):
+        if unit:
+            row[f"{name}_units"] = this[name]["seconds"] / unit
+        if unit and other:
+            row[f"other_{name}_units"] = other[name]["seconds"] / unit
+        if other:
             row[f"{name}_excess"] = this[name]["distance"] / other[name]["distance"] - 1
     return row
 
@@ -190,7 +191,7 @@ def measure(options: argparse.Namespace) -> None:
     for name in options.only:
         cell, kept = CELLS[name], runs.setdefault(name, {})
         child = ["--only", name, "--seed", str(options.seed)]
-        if "unit_s" not in kept:
+        if "unit_s" not in kept and cell.n <= LARGEST_STEP:
             kept["unit_s"] = plain_step_seconds(*make_pair(cell, options.seed), cell.alpha)
         if options.other and "other" not in kept:
             kept["other"] = run_child(options.other, "benchmarks.wide", *child)

@@ -229,7 +229,7 @@ def _factors(trials: Trials, lost: int) -> _Estimate:
     stored = np.zeros((trials.n_conditions, n, width))
     for index, batch in _batches(trials):
         factors = contrasts(batch - trials.means[index, None, :])
-        factors = factors / np.sqrt(batch.shape[1] - lost)
+        factors /= np.sqrt(batch.shape[1] - lost)
         if factors.shape == stored.shape:
             return _Estimate("factors", np.ascontiguousarray(factors))
         stored[index, :, : factors.shape[2]] = factors

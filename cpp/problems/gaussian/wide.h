@@ -6,20 +6,26 @@
 // so the same optimum is that of |G|_* over one small P_m for each condition, each T being the polar factor of G.
 // As in ascent.h, near P every point is P cay(W): R_m = skew(P_m' X_m), X_m = w A_m' T C_m, and the model's step is
 // S_m W_m + W_m S_m = 2 R_m with S_m = sym(P_m' X_m).
+//
+// Matrices of the size of a transform or of all factors are in the precision T, small ones in double.
 #pragma once
+#include "common/single.h"
 #include "search/ascent.h"
 #include "problems/gaussian/blas_objective.h"
 
 namespace repshape {
 
+template <class T>
 class WideAscent {
  public:
+  using Large = std::vector<T>;
+
   // Whether the P_m together are much smaller than the transform. Of rank one they are
   // mere signs, which no continuous ascent can change.
-  static bool suits(const Network& x, const Network& y) {
+  static bool suits(const Network& x, const Network& y, double times = 4) {
     const double rank = std::max(x.rank, y.rank);
     return x.positions == 1 && !x.diagonal && !y.diagonal && std::min(x.rank, y.rank) > 1 &&
-           4 * x.blocks * rank * rank <= double(x.neurons) * y.neurons;
+           times * x.blocks * rank * rank <= double(x.neurons) * y.neurons;
   }
 
   // `start` is an n_x x n_x orthogonal matrix whose first n_y columns are the transform.
@@ -31,11 +37,12 @@ class WideAscent {
     right_ = stacked(*pair.y, [](int) { return 1.0; });
     back_.resize(std::size_t(ny_) * nx_);
     for (int i = 0; i < nx_; ++i)
-      for (int j = 0; j < ny_; ++j) back_[std::size_t(j) * nx_ + i] = start[std::size_t(i) * nx_ + j];
+      for (int j = 0; j < ny_; ++j) back_[std::size_t(j) * nx_ + i] = T(start[std::size_t(i) * nx_ + j]);
     turn(cross());
   }
 
-  void run(int limit) {
+  // Returns whether it ended before the limit.
+  bool run(int limit) {
     look();
     double boost = 1;
     while (iterations_ < limit && !settled()) {
@@ -51,9 +58,10 @@ class WideAscent {
       // Where the objective is convex, the model does not tell how far to go.
       if (memory_.empty()) boost *= kBoost;
       const double start = memory_.empty() ? boost : 1;
-      if (!step(w, rise, std::min(start, kLongestStep / std::sqrt(dot(w, w))), limit)) return;
+      if (!step(w, rise, std::min(start, kLongestStep / std::sqrt(dot(w, w))), limit)) break;
       if (!memory_.empty()) boost = 1;
     }
+    return iterations_ < limit;
   }
 
   int iterations() const { return iterations_; }
@@ -68,13 +76,14 @@ class WideAscent {
  private:
   // Factors of all conditions side by side, neurons x (conditions of r columns), each times its weight.
   template <class Weight>
-  Matrix stacked(const Network& net, Weight weight) const {
-    Matrix out(std::size_t(net.neurons) * width_, 0), one(net.entries());
+  Large stacked(const Network& net, Weight weight) const {
+    Large out(std::size_t(net.neurons) * width_, 0);
+    Matrix one(net.entries());
     for (int m = 0; m < net.blocks; ++m) {
       net.copy_block(m, one.data());
       for (int i = 0; i < net.neurons; ++i)
         for (int j = 0; j < net.rank; ++j)
-          out[std::size_t(i) * width_ + m * r_ + j] = weight(m) * one[std::size_t(i) * net.rank + j];
+          out[std::size_t(i) * width_ + m * r_ + j] = T(weight(m) * one[std::size_t(i) * net.rank + j]);
     }
     return out;
   }
@@ -84,12 +93,12 @@ class WideAscent {
 
   // X_m for the current transform.
   Matrix cross() const {
-    Matrix moved(std::size_t(nx_) * width_), out(blocks() * block());
+    Large moved(std::size_t(nx_) * width_), out(blocks() * block());
     gemm(true, false, nx_, width_, ny_, 1, back_.data(), nx_, right_.data(), width_, 0, moved.data(), width_);
     for (int m = 0; m < blocks(); ++m)
       gemm(true, false, r_, r_, nx_, 1, left_.data() + m * r_, width_, moved.data() + m * r_, width_, 0,
            out.data() + m * block(), r_);
-    return out;
+    return Matrix(out.begin(), out.end());
   }
 
   // Alternation's step: every P_m becomes the polar factor of X_m.
@@ -105,13 +114,13 @@ class WideAscent {
   // Value, transform, slope and curvatures at p_.
   void look() {
     ++iterations_;
-    Matrix lifted(std::size_t(nx_) * width_), small(std::size_t(ny_) * ny_), scratch;
+    Large lifted(std::size_t(nx_) * width_), small(std::size_t(ny_) * ny_), scratch, p(p_.begin(), p_.end());
     for (int m = 0; m < blocks(); ++m)
-      gemm(false, false, nx_, r_, r_, 1, left_.data() + m * r_, width_, p_.data() + m * block(), r_, 0,
+      gemm(false, false, nx_, r_, r_, 1, left_.data() + m * r_, width_, p.data() + m * block(), r_, 0,
            lifted.data() + m * r_, width_);
-    Matrix g(std::size_t(ny_) * nx_);
+    Large g(std::size_t(ny_) * nx_);
     for (int i = 0; i < nx_; ++i)
-      for (int j = 0; j < ny_; ++j) g[std::size_t(j) * nx_ + i] = pair_.mean_term[std::size_t(i) * ny_ + j];
+      for (int j = 0; j < ny_; ++j) g[std::size_t(j) * nx_ + i] = T(pair_.mean_term[std::size_t(i) * ny_ + j]);
     gemm(false, true, ny_, nx_, width_, 1, right_.data(), width_, lifted.data(), width_, 1, g.data(), nx_);
     back_ = g;
     blas_polar(ny_, nx_, back_, small, scratch, 0, ny_);
@@ -169,7 +178,7 @@ class WideAscent {
     for (int tries = 0; tries < kLineSearchTries && iterations_ < limit; ++tries, size *= 0.3) {
       for (int m = 0; m < blocks(); ++m) retract(from, w, size, m);
       look();
-      if (value_ < value + 1e-4 * size * rise - 1e-14 * settings_.scale) continue;
+      if (value_ < value + 1e-4 * size * rise - kRounding * settings_.scale) continue;
       if (!memory_.remember(w, size, before, slope_)) memory_.clear();
       return true;
     }
@@ -195,13 +204,14 @@ class WideAscent {
 
   static constexpr double kLongestStep = 10;  // radians, over all planes of all conditions
   static constexpr double kBoost = 4;
+  static constexpr double kRounding = sizeof(T) == sizeof(double) ? 1e-14 : 2e-7;  // of values
   static constexpr int kLineSearchTries = 12;
 
   const Pair& pair_;
   AscentSettings settings_;
   int nx_, ny_, r_, width_, iterations_ = 0;
   double value_ = 0;
-  Matrix left_, right_, back_;  // w A and C of all conditions; the transform, transposed (n_y x n_x)
+  Large left_, right_, back_;  // w A and C of all conditions; the transform, transposed (n_y x n_x)
   Matrix p_, x_, slope_, basis_, curvature_;
   Memory memory_;
 };

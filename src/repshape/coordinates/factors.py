@@ -183,9 +183,11 @@ def _narrow(network: Gaussians) -> tuple[Gaussians, Callable[[FloatArray], Float
     Cholesky factor is as accurate as the R of QR and takes a quarter of the time; Q = rows' R^-1.
     """
     M, n, width = network.stored.shape
-    rows = np.concatenate([network.means, np.swapaxes(network.stored, 1, 2).reshape(-1, n)])
+    rows = np.empty((M * (width + 1), n))  # filled in place: such networks are large
+    rows[:M] = network.means
+    rows[M:].reshape(M, width, n)[...] = np.swapaxes(network.stored, 1, 2)
     unit = extreme_unit(rows)
-    rows = rows / unit
+    rows /= unit
     gram = rows @ rows.T
     values = np.linalg.eigvalsh(gram)
     if values[0] > SAFE_GRAM * values[-1]:
