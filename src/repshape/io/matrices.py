@@ -28,8 +28,10 @@ from repshape.matrix.sizes import sizes_from_json, sizes_to_json
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = ("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed", "gaps")
-ARRAYS += ("draw_deviations",)
+ARRAYS = (
+    *("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed", "gaps"),
+    "draw_deviations",
+)
 SUFFIXES = (".npz", ".csv")
 
 
