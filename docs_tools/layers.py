@@ -1,4 +1,4 @@
-"""The figure of a how-to: ``python -m docs_tools.layers`` runs its page and writes it to docs/images."""
+"""The figure of a how-to: ``python -m docs_tools.layers`` runs its page and draws what it draws."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Write the page that states how all studies decide their claims.
+"""Write the page that states how all studies decide their claims, and the table of all verdicts.
 
 python -m experiments.standard
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -13,13 +14,20 @@ from typing import Annotated, Any
 import typer
 
 from experiments.brain import claims as brain
+from experiments.brain.decide import NOT_APPLICABLE
+from experiments.brain.settings import Source
 from experiments.common import verdicts
 from experiments.common.files import write_whole
+from experiments.common.pages import table_text
+from experiments.common.results import RESULTS
+from experiments.common.rounds import CONFIRMATION
+from experiments.common.summary import Round, counts, study_rows
 from experiments.common.verdicts import Claim, Criterion
 from experiments.patch_gaussian import claims as patch_gaussian
 from experiments.vae import claims as vae
 
 PAGE = Path("experiments") / "standard.md"
+VERDICTS = Path("experiments") / "verdicts.md"
 STUDIES: Mapping[str, ModuleType] = {
     "Variational autoencoders": vae,
     "Patch-Gaussian augmentation": patch_gaussian,
@@ -32,6 +40,22 @@ INTRODUCTION = """# How claims are decided
 Every statement of the paper that a study tests is a *claim* with one or more *criteria*: statistics
 with thresholds. Claims and criteria are data in the code of the study, and the pages print them.
 This page is made from them by `python -m experiments.standard`.
+
+"""
+VERDICTS_TEXT = """# All claims and their verdicts
+
+One row for each claim of the paper that the studies test. Claims of the two network studies were
+worded with the first round, the **pilot**, at hand; the **confirmation** has networks of fresh
+seeds, and its verdict is the one that counts ([how claims are decided](standard.md)). The study of
+visual cortex has one round for each cohort. The cohort is simulated, so that the truth is known;
+the macaque recordings are of four monkeys only. Nothing here is about the paper's own networks and
+mice.
+
+*What decided it* is about the last round that was measured. *Units needed*: how many seeds, pairs,
+animals or draws would decide a claim that is inconclusive, if estimate and spread stayed as they
+are; "not known" where more units would not help, or the number or its interval is not known.
+
+The table is made from stored results by `python -m experiments.standard`.
 
 """
 TOY = """The figures of the toy networks have no sampling error: their claims are checked by exact
@@ -95,13 +119,63 @@ def page_text() -> str:
     return "".join(parts).rstrip() + "\n"
 
 
+def stored_rounds(docs: Path) -> dict[str, tuple[tuple[Claim, ...], list[Round]]]:
+    """Return the claims of every study and cohort, with the rounds that are stored."""
+    root = Path(__file__).parent
+    found: dict[str, tuple[tuple[Claim, ...], list[Round]]] = {}
+    for title, module, name in (
+        ("Variational autoencoders", vae, "vae"),
+        ("Patch-Gaussian", patch_gaussian, "patch_gaussian"),
+    ):
+        folder = root / name / "results"
+        both = [_stored(folder / RESULTS), _stored(folder / CONFIRMATION / RESULTS)]
+        found[title] = module.CLAIMS, both
+    for source, words in ((Source.SIMULATED, "simulated"), (Source.MACAQUE, "macaque")):
+        claims = [c for c in brain.CLAIMS if c.name not in NOT_APPLICABLE.get(source, ())]
+        stored = _stored(docs / "images" / f"brain-{source}" / RESULTS)
+        found[f"Visual cortex, {words}"] = tuple(claims), [stored, Round({})]
+    return found
+
+
+def _stored(path: Path) -> Round:
+    return Round.of(json.loads(path.read_text(encoding="utf-8")) if path.exists() else None)
+
+
+def verdicts_text(docs: Path) -> str:
+    """Return the page of all verdicts, in Markdown."""
+    stored = stored_rounds(docs)
+    rows = [
+        row
+        for title, (claims, rounds) in stored.items()
+        for row in study_rows(title, [claim.name for claim in claims], rounds)
+    ]
+    last = {title: rounds[bool(rounds[1].claims)] for title, (_, rounds) in stored.items()}
+    headings = ["study", "claim", "pilot", "confirmation", "what decided it", "units needed"]
+    kinds = ["study", "claims", "hold", "do not hold", "inconclusive", "share inconclusive"]
+    summary = f"Of the last round that was measured:\n\n{table_text(kinds, counts(last))}"
+    every = table_text(headings, rows)
+    return f"{VERDICTS_TEXT}## In numbers\n\n{summary}\n\n## All claims\n\n{every}\n"
+
+
+def write_pages(docs: Path, stored: Path | None = None) -> list[Path]:
+    """Write both pages; return their files.
+
+    Results of visual cortex are read from the documentation in ``stored``, by default the same.
+    """
+    contents = {docs / PAGE: page_text(), docs / VERDICTS: verdicts_text(stored or docs)}
+    for path, text in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with write_whole(path) as handle:
+            handle.write(text.encode())
+    return list(contents)
+
+
 def main(
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
 ) -> None:
-    """Write the page."""
-    with write_whole(docs / PAGE) as handle:
-        handle.write(page_text().encode())
-    typer.echo(f"wrote {docs / PAGE}", err=True)
+    """Write both pages."""
+    for path in write_pages(docs):
+        typer.echo(f"wrote {path}", err=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from experiments.brain.settings import PAPER, Source
 from experiments.brain.truth import UNBOUNDED
 from experiments.common.command import reported
 from experiments.common.files import write_whole
-from experiments.common.pages import STANDARD
+from experiments.common.pages import STANDARD, table_text
 from experiments.common.rounds import CONFIRMATION
 from experiments.common.verdicts import Verdict
 
@@ -125,9 +125,7 @@ def _scale(settings: Mapping[str, Any]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([*lines, ""])
+    return table_text(headings, rows) + "\n"
 
 
 def _classes(found: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,18 @@ decided](standard.md) lists all thresholds and margins with their reasons, and w
 they were written."""
 
 
+def table_text(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown.
+
+    >>> print(table_text(["a", "b"], [["1", 2]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
 def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
     """Say how many claims hold.
 
@@ -34,16 +46,26 @@ def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
     return f"**Of {len(verdicts)} claims, {counts}.**"
 
 
-def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return the claims with numbers and verdicts."""
-    lines = ["| claim | numbers | verdict |", "|---|---|---|"]
-    for claim in claims:
-        numbers = "<br>".join(map(criterion_words, claim["criteria"]))
-        verdict = claim["verdict"]
-        verdict = verdict if verdict == Verdict.HOLDS else f"**{verdict}**"
-        note = f"<br>*{claim['note']}*" if claim["note"] else ""
-        lines.append(f"| {claim_words(claim)} | {numbers} | {verdict}{note} |")
-    return "\n".join([*lines, ""])
+def claims_table(
+    pilot: Iterable[Mapping[str, Any]], confirmation: Iterable[Mapping[str, Any]] = ()
+) -> str:
+    """Return the claims with numbers and verdicts, of one round or of both side by side."""
+    later = {claim["name"]: claim for claim in confirmation}
+    headings = ["claim", "pilot", "verdict"]
+    headings += ["confirmation", "verdict of the confirmation"] if later else []
+    rows = []
+    for claim in pilot:
+        cells = [claim_words(claim), *_round_cells(claim)]
+        rows.append(cells + (_round_cells(later[claim["name"]]) if later else []))
+    return table_text(headings, rows) + "\n"
+
+
+def _round_cells(claim: Mapping[str, Any]) -> list[str]:
+    """Return numbers and verdict of a claim in one round."""
+    verdict = claim["verdict"]
+    verdict = verdict if verdict == Verdict.HOLDS else f"**{verdict}**"
+    note = f"<br>*{claim['note']}*" if claim["note"] else ""
+    return ["<br>".join(map(criterion_words, claim["criteria"])), f"{verdict}{note}"]
 
 
 def criteria_table(claims: Iterable[Claim]) -> str:

@@ -29,6 +29,11 @@ def analysis_versions() -> dict[str, str]:
     return found | {name: version(name) for name in PACKAGES}
 
 
+def read_round(folder: Path, name: str) -> tuple[dict[str, Any], Arrays] | None:
+    """Return another round of a study, from a folder within that of the first, if it is there."""
+    return read_results(folder / name) if (folder / name / RESULTS).exists() else None
+
+
 def read_results(folder: Path) -> tuple[dict[str, Any], Arrays]:
     """Return the numbers and arrays of a study, from the two files of its results."""
     try:

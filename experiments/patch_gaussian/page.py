@@ -6,7 +6,7 @@ python -m experiments.patch_gaussian.page [--results DIR] [--docs docs]
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,29 +20,36 @@ from experiments.common.pages import (
     criterion_words,
     differences_text,
     figure_texts,
+    table_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results
+from experiments.common.results import TINY, read_results, read_round
+from experiments.common.rounds import CONFIRMATION
 from experiments.common.verdicts import Verdict
-from experiments.patch_gaussian.claims import CLAIMS
+from experiments.patch_gaussian.claims import CLAIMS, LOW_TAUS
 from experiments.patch_gaussian.cost import COST
 from experiments.patch_gaussian.draw import FIGURES
 from experiments.patch_gaussian.page_text import (
+    BOTH_ROUNDS,
     CAPTIONS,
     COST_TEXT,
     DIFFERENCES,
     INTRODUCTION,
+    JOB,
     MANIPULATION,
+    NEAREST,
     NETREP_TEXT,
     NO_EFFECT,
     NOT_YET,
     PARTIAL,
+    PILOT_ONLY,
     READING,
     REFERENCE_TEXT,
+    RUNNING,
     WIDE_TEXT,
 )
 from experiments.patch_gaussian.search import N_PAIRS
-from experiments.patch_gaussian.settings import CHOSEN
+from experiments.patch_gaussian.settings import CHOSEN, MEASURE_SCALES, TAUS
 from experiments.patch_gaussian.wide import read_wide
 
 PAGE = Path("experiments") / "patch-gaussian.md"
@@ -50,25 +57,37 @@ IMAGES = Path("images") / "patch-gaussian"
 RESULTS_FOLDER = Path(__file__).with_name("results")
 
 
-def page_text(results: Mapping[str, Any], cost: Mapping[str, Any], wide: Mapping[str, Any]) -> str:
-    """Return the page, in Markdown; the results of the tiny scale are not shown."""
+def page_text(
+    results: Mapping[str, Any],
+    cost: Mapping[str, Any],
+    wide: Mapping[str, Any],
+    confirmation: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the page, in Markdown; the results of the tiny scale are not shown.
+
+    ``confirmation`` are the results of fresh seeds, if they are stored.
+    """
     tiny = results["scale"] == TINY
-    numbers = results["numbers"]
+    shown = results if confirmation is None else confirmation
+    numbers = shown["numbers"]
+    reading = READING.format(rounds=PILOT_ONLY if confirmation is None else BOTH_ROUNDS)
     parts = [INTRODUCTION]
     if tiny:
-        parts += [NOT_YET, READING, "## Claims\n", criteria_table(CLAIMS)]
+        parts += [NOT_YET, reading, "## Claims\n", criteria_table(CLAIMS)]
     else:
         verdict = numbers["manipulation"]["verdict"]
         if verdict != Verdict.HOLDS:
             parts.append(NO_EFFECT.format(verdict=verdict))
-        parts += [measured_text(results), manipulation_text(numbers["manipulation"])]
-        parts += [accuracy_text(numbers["accuracy"]), READING]
-        parts += ["## Claims\n", claims_table(results["claims"])]
-        parts += figure_texts(FIGURES, results, CAPTIONS, IMAGES)
-        parts += [wide_text(wide), reference_text(results)]
+        later = confirmation["claims"] if confirmation else ()
+        parts += [measured_text(shown), reading]
+        parts += ["## Claims\n", claims_table(results["claims"], later)]
+        parts += [manipulation_text(numbers["manipulation"]), accuracy_text(numbers["accuracy"])]
+        parts.append(nearest_text(numbers.get("nearest", {})))
+        parts += figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        parts += [wide_text(wide), reference_text(shown)]
     size = results["measure"]
     own = {k: (a, b.format(**size)) for k, (a, b) in DIFFERENCES.items()}
-    parts += [differences_text(own, CHOSEN), cost_text(cost)]
+    parts += [differences_text(own, CHOSEN), cost_text(cost), RUNNING]
     return "\n".join(part for part in parts if part)
 
 
@@ -88,16 +107,24 @@ def measured_text(results: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table.
-
-    >>> print(markdown_table(["a", "b"], [["1", "2"]]))
-    | a | b |
-    |---|---|
-    | 1 | 2 |
-    """
-    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+def nearest_text(found: Mapping[str, Any]) -> str:
+    """Say what the nearest network shares; empty if that is not stored."""
+    if not found:
+        return ""
+    low = [row for tau, one in found.items() if float(tau) <= max(LOW_TAUS) for row in one.values()]
+    alphas = list(next(iter(found.values())))
+    rows = [
+        [tau, *(f"{one[a]['cell']:.0%} / {one[a]['seed']:.0%}" for a in alphas)]
+        for tau, one in found.items()
+    ]
+    ranges = {}
+    for name in ("cell", "seed"):
+        values = [row[name] for row in low]
+        ranges[name] = f"{min(values):.0%} to {max(values):.0%}"
+    first = next(iter(found.values()))[alphas[0]]
+    chance = f"{first['cell, chance']:.0%} / {first['seed, chance']:.0%}"
+    table = table_text(["tau", *(f"alpha = {a}" for a in alphas)], rows)
+    return NEAREST.format(tau=max(LOW_TAUS), table=table, chance=chance, **ranges)
 
 
 def manipulation_table(found: Mapping[str, Any]) -> str:
@@ -112,7 +139,7 @@ def manipulation_table(found: Mapping[str, Any]) -> str:
         ]
         for row in found["criteria"]
     ]
-    return markdown_table(["criterion", "by seed", "mean", "must exceed", "verdict"], rows)
+    return table_text(["criterion", "by seed", "mean", "must exceed", "verdict"], rows)
 
 
 def manipulation_text(found: Mapping[str, Any]) -> str:
@@ -123,7 +150,7 @@ def manipulation_text(found: Mapping[str, Any]) -> str:
         table=manipulation_table(found),
         notes="\n".join(notes),
         first="holds" if found["clean loss within 0.05"] else "does not hold",
-        gains=markdown_table(list(gains), [[number(np.mean(one)) for one in gains.values()]]),
+        gains=table_text(list(gains), [[number(np.mean(one)) for one in gains.values()]]),
     )
 
 
@@ -136,7 +163,7 @@ def accuracy_text(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     words = "Accuracy by cell (mean over seeds), clean and at each tau:"
-    return "\n".join([words, "", markdown_table(headings, body), ""])
+    return "\n".join([words, "", table_text(headings, body), ""])
 
 
 def wide_text(found: Mapping[str, Any]) -> str:
@@ -159,10 +186,10 @@ def wide_text(found: Mapping[str, Any]) -> str:
     alphas = list(next(iter(cells.values())))
     return WIDE_TEXT.format(
         count=len(found["networks"]),
-        table=markdown_table(headings, rows),
+        table=table_text(headings, rows),
         verdict=found["manipulation"]["verdict"],
         manipulation=manipulation_table(found["manipulation"]),
-        cells=markdown_table(
+        cells=table_text(
             ["tau", *(name.replace("-", " = ") for name in alphas)],
             [[tau, *(number(row[name]) for name in alphas)] for tau, row in cells.items()],
         ),
@@ -190,14 +217,14 @@ def reference_text(results: Mapping[str, Any]) -> str:
         ]
         headings = ["pair", "alpha", "netrep, s", "repshape, s", "ratio"]
         headings += ["distance, netrep", "distance, repshape"]
-        netrep = NETREP_TEXT.format(tau=found["tau"], table=markdown_table(headings, rows))
+        netrep = NETREP_TEXT.format(tau=found["tau"], table=table_text(headings, rows))
     rows = [
         [name.replace("/", ", ").replace("-", " = "), *map(percent, row.values())]
         for name, row in results["numbers"]["search"].items()
     ]
     return REFERENCE_TEXT.format(
         n_pairs=N_PAIRS,
-        search=markdown_table(["", "mean", "largest", "between pairs"], rows),
+        search=table_text(["", "mean", "largest", "between pairs"], rows),
         hours=seconds / 3600,
         pairs=count * (count - 1) // 2,
         images=size["n_images"],
@@ -224,11 +251,28 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     headings += [f"s, {cost['paper_images']} images (expected)", "core hours"]
     total = sum(cost["core_hours"].values())
     return COST_TEXT.format(
+        job=job_text(cost.get("job", {})),
         pairs=f"{cost['pairs']:,}".replace(",", " "),
         passes=cost["passes"],
-        table=markdown_table(headings, rows),
+        table=table_text(headings, rows),
         total=f"{total:.0f}",
         days=f"{total / 2400:.1f}",
+    )
+
+
+def job_text(job: Mapping[str, Any]) -> str:
+    """Return the price of training and collecting; empty if it was not measured."""
+    if not job:
+        return ""
+    size = MEASURE_SCALES["paper"]
+    return JOB.format(
+        networks=job["networks"],
+        training=job["training_core_hours"],
+        step=job["seconds_per_step"],
+        steps=job["steps"],
+        collection=job["collection_core_hours"],
+        passes=f"{size.n_images * size.n_passes * len(TAUS) / 1e6:g} million",
+        covariances=job["covariances_gigabytes"],
     )
 
 
@@ -250,12 +294,14 @@ def stored_page(results_folder: Path) -> str:
     """Return the page of the results in a folder."""
     path = results_folder / COST
     cost = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return page_text(read_results(results_folder)[0], cost, read_wide(results_folder))
+    later = read_round(results_folder, CONFIRMATION)
+    first = read_results(results_folder)[0]
+    return page_text(first, cost, read_wide(results_folder), later[0] if later else None)
 
 
 def write_study_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_results(results_folder)
+    results, arrays = read_round(results_folder, CONFIRMATION) or read_results(results_folder)
     text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 

@@ -7,9 +7,13 @@ INTRODUCTION = """# Patch-Gaussian augmentation: a small replication
 Duong et al. (2023) train 339 ResNet-18 networks on CIFAR-10, with patches of Gaussian noise of
 width W and standard deviation sigma in the training images, and compare them in stochastic shape
 space under noise of standard deviation tau in the test images (section 3.4, Figure 5,
-Supplementary Figures 10 and 11, Appendix B.4). This is a small replication: 48 networks of eight
-layers on images of 16 x 16 pixels, with the same layer of 100 units. Nothing on this page is
-about the networks of the paper.
+Supplementary Figures 10 and 11, Appendix B.4). They ask whether the place of a network in that
+space reflects how it was trained. This is a small replication: networks of eight layers on images
+of 16 x 16 pixels, with the same layer of 100 units. Nothing on this page is about the networks of
+the paper.
+"""
+
+RUNNING = """## Running it
 
 ```sh
 python -m experiments.patch_gaussian all --scale small --images DIR --out patch-output
@@ -17,10 +21,10 @@ python -m experiments.patch_gaussian all --scale small --images DIR --out patch-
 
 trains, measures and draws. An interrupted run resumes when you repeat the command, and each step
 can be run alone: `train`, `collect`, `measure` and `figures`. `--images` names the folder of
-CIFAR-10.
-Training and collecting responses need PyTorch; drawing does not. `--scale paper` has the settings
-of the paper. The results of a study are two files, `results.json` and `arrays.npz`; those of this
-page are in `experiments/patch_gaussian/results`, and
+CIFAR-10. Training and collecting responses need PyTorch. `--scale paper` has the settings of the
+paper, and `--round confirmation` the networks of fresh seeds. The results of a study are two
+files, `results.json` and `arrays.npz`; those of this page are in
+`experiments/patch_gaussian/results`, and
 
 ```sh
 python -m experiments.patch_gaussian figures --out figures \\
@@ -29,7 +33,21 @@ python -m experiments.patch_gaussian figures --out figures \\
 
 draws all figures from them and writes an interactive report. The trained networks are in
 archives in `experiments/patch_gaussian/trained`: with the option `--kept` the commands read them
-from there, and nothing is trained.
+from there, and nothing is trained. [How these studies were run](running.md) has the rest.
+"""
+
+NEAREST = """## Same hyper-parameters, or same seed?
+
+The claim *seeds* compares networks of different seeds only: those with the same hyper-parameters
+are then close together. Among all networks it is the other way round, where there is little noise.
+At tau of at most {tau:g}, the nearest other network has the same seed in {seed} of cases, and the
+same hyper-parameters in {cell} (all alphas). Networks of one seed share initial weights and the
+order of the images, and this shows more than how they were trained.
+
+Share of networks whose nearest other network has the same hyper-parameters / the same seed (a
+random other network: {chance}):
+
+{table}
 """
 
 NOT_YET = """!!! note "Not measured yet"
@@ -49,9 +67,14 @@ PARTIAL = """!!! note "Incomplete"
 UNITS = "seeds, because networks of one seed share initial weights and the order of the data"
 READING = f"""{STANDARD.format(units=UNITS)}
 
-The results on this page are those of the first round, the pilot, with three seeds. Student's t then
-has two degrees of freedom, so intervals are wide.
+{{rounds}}
 """
+PILOT_ONLY = """The results on this page are those of the first round, the pilot, with three seeds.
+Student's t then has two degrees of freedom, so intervals are wide. Claims were worded with these
+results at hand, so that the pilot cannot confirm them."""
+BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 2), at hand. The
+confirmation has six fresh seeds, and its verdict is the one that counts. Figures and tables below
+are those of the confirmation, unless they say otherwise."""
 
 MANIPULATION = """## Does Patch-Gaussian work here?
 
@@ -154,6 +177,14 @@ where we search for better ones.
 {table}
 """
 
+JOB = """Before that, by the time of a few steps of the paper's network on random images,
+{networks} networks take {training} core hours to train ({step:.2g} s a step of 128 images,
+{steps} steps each) and {collection} core hours to respond to {passes} noisy images each, on one
+core of the same machine. Their covariances take {covariances:g} GB, so that they are kept on disk.
+A graphics card (`--device cuda`) is what both steps are for.
+
+"""
+
 COST_TEXT = """## The paper's 339 networks
 
 339 networks have 57 291 pairs, at six taus {pairs} for each alpha. On one core of a machine that
@@ -165,9 +196,10 @@ took
 of processor time, {total} core hours in all, or {days} days on 100 cores, if the time is
 proportional to the number of images from the larger number on (`python -m
 experiments.patch_gaussian.cost patch-output --images DIR`, one pair each, with the preparation of
-both networks, which is done only once for a whole matrix). `collect --scale paper` writes the
-responses at each tau into a cohort on disk, in `patch-output/responses`. Let any number of machines
-share its pairs. With a queue, an array job of 100 shards and one last run, which polishes:
+both networks, which is done only once for a whole matrix). {job}`collect --scale paper
+--workers 6` writes the responses at each tau into a cohort on disk, in `patch-output/responses`.
+Let any number of machines share its pairs. With a queue, an array job of 100 shards and one last
+run, which polishes:
 
 ```text
 #!/bin/bash

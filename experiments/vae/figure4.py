@@ -21,6 +21,7 @@ MATRICES = tuple(map(alpha_name, ALPHAS))
 STATES = (
     ("untrained,\nKaiming", Group("dsprites", "kaiming", False)),
     ("untrained,\nPyTorch", Group("dsprites", "pytorch", False)),
+    ("untrained,\nGlorot", Group("dsprites", "glorot", False)),
     ("trained", SPRITES),
 )
 
@@ -55,7 +56,7 @@ def draw_matrices(
     """Draw matrices above their embeddings (panel A, or A and B of the supplement)."""
     rgb = panels.colours(sample)
     points = {name: arrays[f"{kind}/{name}"] for name in matrices}
-    reach = 1.05 * max(float(np.abs(one).max()) for one in points.values())
+    reach = 1.12 * max(float(np.abs(one).max()) for one in points.values())
     for name, above, below in zip(matrices, axes[0], axes[1], strict=True):
         panels.heat_map(above, sample.distances[name], rgb, panels.LABELS[name])
         panels.plane(below, points[name], rgb, reach)
@@ -72,8 +73,10 @@ def draw_states(axis: Axes, arrays: Arrays) -> None:
         if f"{group.name}/labels" in arrays
     ]
     panels.before_after(axis, found)
-    panels.alpha_key(axis, ("alpha-0", "alpha-2"), loc="upper left")
-    panels.title(axis, "B", "Before and after training")
+    panels.alpha_key(
+        axis, ("alpha-0", "alpha-2"), loc="lower right", ncols=2, bbox_to_anchor=(1.02, 0.98)
+    )
+    panels.title(axis, "B", "Before and after")
 
 
 def draw_objectives(
@@ -102,8 +105,7 @@ def draw_scores(
     if all(table[name][matrix]["estimate"] is None for name in NAMES for matrix in matrices):
         axis.text(0.5, 0.5, "not computed yet", transform=axis.transAxes, ha="center")
     axis.set_ylabel("k-NN R\N{SUPERSCRIPT TWO}")
-    lowest = axis.get_ylim()[0]
-    axis.set_ylim(max(lowest, -0.5), 1)
+    axis.set_ylim(top=1)
     panels.alpha_key(
         axis, matrices, loc="upper center", ncols=len(matrices), bbox_to_anchor=(0.5, -0.1)
     )

@@ -18,23 +18,33 @@ from experiments.common.pages import (
     criteria_table,
     differences_text,
     figure_texts,
+    table_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results
+from experiments.common.results import TINY, read_results, read_round
+from experiments.common.rounds import CONFIRMATION
+from experiments.vae.analysis import MATRICES
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
 from experiments.vae.draw import FIGURES
 from experiments.vae.page_text import (
+    ARCHITECTURE,
+    BOTH_ROUNDS,
     CAPTIONS,
     COST_TEXT,
     DIFFERENCES,
     INTRODUCTION,
+    JOB,
     NO_OTHERS,
     NO_SCORES,
     NOT_YET,
     PARTIAL,
+    PILOT_ONLY,
+    PROTOCOLS,
+    RATIOS,
     READING,
-    TAKEN,
+    RUNNING,
+    TIMES,
 )
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN
@@ -43,25 +53,46 @@ from experiments.vae.supplements import OTHERS
 PAGE = Path("experiments") / "vae.md"
 IMAGES = Path("images") / "vae"
 RESULTS_FOLDER = Path(__file__).with_name("results")
+ARCHITECTURES = "paper"  # folder of the untrained networks at the paper's scale
 
 
-def page_text(results: Mapping[str, Any], cost: Mapping[str, Any]) -> str:
-    """Return the page, in Markdown; the results of the tiny scale are not shown."""
+Results = Mapping[str, Any]
+
+
+def page_text(
+    results: Results,
+    cost: Mapping[str, Any],
+    confirmation: Results | None = None,
+    architecture: Results | None = None,
+) -> str:
+    """Return the page, in Markdown; the results of the tiny scale are not shown.
+
+    ``confirmation`` are the results of fresh seeds, and ``architecture`` those of untrained
+    networks at the paper's scale, as far as they are stored.
+    """
     tiny = results["scale"] == TINY
-    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(results), READING]
-    parts.append("## Claims\n")
-    parts.append(criteria_table(CLAIMS) if tiny else claims_table(results["claims"]))
-    if not tiny:
-        parts.append(training_text(results["numbers"].get("training", [])))
-        parts += figure_texts(FIGURES, results, CAPTIONS, IMAGES)
-        parts.append(sweep_text(results["numbers"].get("sweep", {})))
-        parts.append(full_scores_text(results["numbers"].get("full_scores", {})))
-    parts.append(differences_text(DIFFERENCES, CHOSEN))
-    parts.append(cost_text(cost))
-    return "\n".join(parts)
+    shown = results if confirmation is None else confirmation
+    rounds = PILOT_ONLY if confirmation is None else BOTH_ROUNDS
+    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown)]
+    parts += [READING.format(rounds=rounds), "## Claims\n"]
+    if tiny:
+        parts.append(criteria_table(CLAIMS))
+    else:
+        later = confirmation["claims"] if confirmation else ()
+        parts.append(claims_table(results["claims"], later))
+        numbers = shown["numbers"]
+        parts.append(ratios_text(numbers["distances"], architecture))
+        parts += figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        parts.append(protocols_text(numbers))
+        parts.append(training_text(numbers.get("training", [])))
+        parts.append(sweep_text(numbers.get("sweep", {})))
+        parts.append(full_scores_text(numbers.get("full_scores", {})))
+    parts += [differences_text(DIFFERENCES, CHOSEN), cost_text(cost)]
+    parts.append(RUNNING.format(times="" if tiny else times_text(shown)))
+    return "\n".join(part for part in parts if part)
 
 
-def measured_text(results: Mapping[str, Any]) -> str:
+def measured_text(results: Results) -> str:
     """Say what was measured, and how many claims hold."""
     networks = results["networks"]
     measured = sum(one["measured"] for one in networks.values())
@@ -69,23 +100,11 @@ def measured_text(results: Mapping[str, Any]) -> str:
     failed = sum(one["failed"] for one in networks.values())
     groups = [f"{one['failed']} of {name}" for name, one in networks.items() if one["failed"]]
     which = f" ({', '.join(groups)})" if groups else ""
-    training = sum(one["seconds"] for one in networks.values()) / 3600
-    scoring = sum(one["score_seconds"] for one in networks.values()) / 3600
-    hours = sum(results["seconds"].values()) / 3600
     lines = [
         f"{measured} networks are compared here, of which {failed} failed to train{which}. "
-        f"Training took {training:.1f} hours of a core, scoring {scoring:.1f} (without encoding "
-        f"the images), and measuring and deciding {hours:.1f} hours by the clock, on one or two "
-        "cores that other jobs shared. "
         f"{count_verdicts(results['claims'])}",
         "",
     ]
-    if results.get("taken"):
-        taken: dict[str, list[str]] = {}
-        for group, matrix in (name.split("/") for name in results["taken"]):
-            taken.setdefault(group, []).append(matrix)
-        groups = [f"{group} ({', '.join(matrices)})" for group, matrices in taken.items()]
-        lines += [TAKEN.format(groups=", ".join(groups)), ""]
     if measured < planned:
         lines += [PARTIAL.format(missing=planned - measured), ""]
     compared = results["numbers"].get("other_distances", {})
@@ -97,6 +116,76 @@ def measured_text(results: Mapping[str, Any]) -> str:
     if not any(one["scored"] for one in networks.values()):
         lines += [NO_SCORES, ""]
     return "\n".join(lines)
+
+
+def times_text(results: Results) -> str:
+    """Say how long the study took."""
+    networks = results["networks"].values()
+    return TIMES.format(
+        training=sum(one["seconds"] for one in networks) / 3600,
+        scoring=sum(one["score_seconds"] for one in networks) / 3600,
+        hours=sum(results["seconds"].values()) / 3600,
+    )
+
+
+def ratios_text(distances: Mapping[str, Any], architecture: Results | None) -> str:
+    """Return the ratios of distances of raw and of centred networks."""
+    text = RATIOS.format(table=ratio_table(distances))
+    if architecture is None:
+        return text
+    table = ratio_table(architecture["numbers"]["distances"])
+    return f"{text}\n{ARCHITECTURE.format(table=table)}"
+
+
+def ratio_table(distances: Mapping[str, Any]) -> str:
+    """Return a row for each group of networks."""
+    rows = [
+        [
+            group.replace("-", ", "),
+            *(f"{row[name]:.3g}" for name in ("alpha-0", "alpha-2", "centred-alpha-2")),
+            *(interval_words(row[name]) for name in ("log_ratio", "centred_log_ratio")),
+            f"{row['units']} {row['unit']}",
+        ]
+        for group, row in distances.items()
+    ]
+    headings = ["networks", "d_0", "d_2", "d_2, centred", "log2(d_2 / d_0)", "centred", "units"]
+    return table_text(headings, rows)
+
+
+def interval_words(found: Mapping[str, float | None]) -> str:
+    """Return an estimate with its interval.
+
+    >>> interval_words({"estimate": 0.5, "lower": 0.25, "upper": 0.751})
+    '0.50 [0.25, 0.75]'
+    """
+    if found["lower"] is None:
+        return "-" if found["estimate"] is None else f"{found['estimate']:.2f}"
+    return f"{found['estimate']:.2f} [{found['lower']:.2f}, {found['upper']:.2f}]"
+
+
+def protocols_text(numbers: Mapping[str, Any]) -> str:
+    """Return predictions by the paper's protocol beside ours; empty if they are not stored."""
+    theirs, ours = numbers.get("random_test_sets"), numbers.get("neighbors")
+    if not theirs or not ours:
+        return ""
+    targets = [name for name in theirs if name not in NAMES]
+    rows = []
+    for target in targets:
+        found = [theirs[target][name] for name in MATRICES]
+        cells = [f"{one['estimate']:.2f} ± {one['spread']:.2f}" for one in found]
+        rows.append([target, "the paper's", *cells])
+        rows.append(["", "ours", *(f"{ours[target][name]['estimate']:.2f}" for name in MATRICES)])
+    for words, table in (("the paper's", theirs), ("ours", ours)):
+        means = [_mean_score(table, name) for name in MATRICES]
+        first = "mean R^2 of scores A to O" if words == "the paper's" else ""
+        rows.append([first, words, *means])
+    headings = ["target", "protocol", *map(matrix_words, MATRICES)]
+    return PROTOCOLS.format(table=table_text(headings, rows))
+
+
+def _mean_score(table: Mapping[str, Any], matrix: str) -> str:
+    found = [table[letter][matrix]["estimate"] for letter in NAMES]
+    return "-" if None in found else f"{sum(found) / len(found):.2f}"
 
 
 def training_text(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -186,6 +275,7 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     total = sum(cost["core_hours"].values())
     return COST_TEXT.format(
         table=table,
+        job=job_text(cost.get("job", {})),
         images=cost["images"],
         trials=cost["trials"],
         pairs=f"{cost['pairs']:,}".replace(",", " "),
@@ -194,11 +284,39 @@ def cost_text(cost: Mapping[str, Any]) -> str:
     )
 
 
+def job_text(job: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the price of training and encoding all networks; empty if it was not measured."""
+    if not job:
+        return ""
+    rows = [
+        [
+            name,
+            one["networks"],
+            f"{one['seconds_per_step']:.3g}",
+            one["training_core_hours"],
+            f"{one['collection_core_hours']:g}",
+            one["latents_megabytes"],
+        ]
+        for name, one in job.items()
+    ]
+    headings = ["data set", "networks", "s a step", "training, core hours"]
+    headings += ["encoding, core hours", "latents, MB"]
+    return JOB.format(table=table_text(headings, rows))
+
+
+def stored_page(results_folder: Path) -> str:
+    """Return the page of the results in a folder, with the other rounds that are there."""
+    cost = json.loads((results_folder / COST).read_text(encoding="utf-8"))
+    others = [read_round(results_folder, name) for name in (CONFIRMATION, ARCHITECTURES)]
+    return page_text(
+        read_results(results_folder)[0], cost, *(one[0] if one else None for one in others)
+    )
+
+
 def write_vae_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_results(results_folder)
-    cost = json.loads((results_folder / COST).read_text(encoding="utf-8"))
-    text = page_text(results, cost)
+    results, arrays = read_round(results_folder, CONFIRMATION) or read_results(results_folder)
+    text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 
 

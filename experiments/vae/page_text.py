@@ -4,12 +4,16 @@ from experiments.common.pages import STANDARD
 
 INTRODUCTION = """# Variational autoencoders: a small replication
 
-The largest study of Duong et al. (2023) compares 1800 variational autoencoders (VAEs) that
-Locatello et al. (2019) trained on dSprites, and 350 more on MNIST and CIFAR-10 (section 3.3,
-Figure 4, Supplementary Figures 7 to 9). This is a small replication: 180 networks on sprites that
+Duong et al. (2023) compare 1800 variational autoencoders (VAEs) that Locatello et al. (2019)
+trained on dSprites, and 350 more on MNIST and CIFAR-10 (section 3.3, Figure 4, Supplementary
+Figures 7 to 9). They ask what distances between such networks tell of how they were trained, and
+whether covariances tell more than means. This is a small replication: 180 networks on sprites that
 we render ourselves, 32 x 32 pixels, with the same six objectives at three strengths and ten seeds
 each, and 40 networks each on MNIST and CIFAR-10. Nothing on this page is about the networks of the
 paper, which we do not have.
+"""
+
+RUNNING = """## Running it
 
 ```sh
 python -m experiments.vae all --scale small --images DIR --out vae-output
@@ -18,20 +22,21 @@ python -m experiments.vae all --scale small --images DIR --out vae-output
 trains, scores, measures and draws. An interrupted run resumes when you repeat the command, and each
 step can be run alone: `train`, `score`, `measure` and `figures`. `--images` names the folder of
 MNIST and CIFAR-10. Training needs PyTorch; the other steps, apart from `score`, do not.
-`--scale paper` has the sizes of the paper. The results of a study are two files, `results.json` and
-`arrays.npz`; those of this page are in `experiments/vae/results`, and
+`--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds.
+The results of a study are two files, `results.json` and `arrays.npz`; those of this page are in
+`experiments/vae/results`, and
 
 ```sh
 python -m experiments.vae figures --results experiments/vae/results --out figures
 ```
 
-draws all figures from them and writes an interactive report.
+draws all figures from them and writes an interactive report. `python -m experiments.vae.page`
+writes this page.
 
 Our networks are in archives in `experiments/vae/trained`. With the option `--kept` the commands
 read them from there. Those on sprites have all latents, their scores, and the weights of twelve
 networks. Those on MNIST and CIFAR-10 have no weights, and only the latents of the 256 images that
-are measured, in half precision (`python -m experiments.vae.keep`); distances were computed from
-these rounded latents.
+are measured, in half precision (`python -m experiments.vae.keep`).
 
 ```sh
 python -m experiments.vae measure --kept --known experiments/vae/results --out vae-output
@@ -39,7 +44,12 @@ python -m experiments.vae measure --kept --known experiments/vae/results --out v
 
 repeats the verdicts, and computes only those distances that the stored results do not have. Without
 `--known`, all distances are computed again.
+
+{times} [How these studies were run](running.md) has the rest.
 """
+
+TIMES = """Training took {training:.1f} hours of a core, scoring {scoring:.1f} (without encoding the
+images), and measuring and deciding {hours:.1f} hours by the clock."""
 
 NOT_YET = """!!! note "Not measured yet"
     The networks of the small scale are still being trained. Until they are finished, the stored
@@ -51,10 +61,6 @@ NOT_YET = """!!! note "Not measured yet"
 PARTIAL = """!!! note "Incomplete"
     {missing} networks are not finished yet. Only complete seeds are compared: those of which every
     objective and strength is finished."""
-
-TAKEN = """These matrices were taken from earlier results of the same networks: {groups}.
-The option `--known` of `measure` does this; it compares the records, and computes some distances
-again to check that the latents are the same. The hours of measuring include theirs."""
 
 NO_OTHERS = """!!! note "Without {datasets}"
     Distances between the networks on {datasets} have not been computed yet. Claims about them
@@ -68,15 +74,46 @@ UNITS = "seeds, because networks of one seed share initial weights and the order
 READING = f"""{STANDARD.format(units=UNITS)}
 
 Predictions are for seeds that were left out. Networks that failed to train stay in every number; a
-claim whose verdict changes without them is inconclusive. The results on this page are those of the
-first round, the pilot.
+claim whose verdict changes without them is inconclusive. {{rounds}}
+"""
+PILOT_ONLY = """The results on this page are those of the first round, the pilot (seeds 0 to 9).
+Claims were worded with its results at hand, so that it cannot confirm them."""
+BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 9), at hand. The
+confirmation has fresh seeds, and its verdict is the one that counts. Figures and tables below are
+those of the confirmation."""
+
+RATIOS = """## Are networks farther apart in means or in covariances?
+
+log2(mean d_2 / mean d_0) over networks with different seeds, with 95 % intervals over the units:
+above 0, means differ more than covariances. *Centred* networks have a mean of zero over all images;
+the paper does not centre. Untrained networks of PyTorch's initialisation differ in little else
+than this mean, so that centring decides their ratio.
+
+{table}
+"""
+
+ARCHITECTURE = """Untrained networks with the paper's architectures, compared in disjoint pairs:
+
+{table}
+"""
+
+PROTOCOLS = """## The paper's own protocol of predictions
+
+The paper holds out random networks and chooses k by six-fold cross-validation. Networks of the same
+seed, or of the same objective and strength, are then among the neighbours. Here are the same scores
+by that protocol (20 random test sets of a fifth of the networks; *±* is the standard deviation over
+test sets, which is not a standard error) beside ours, which leaves out whole seeds (95 % intervals
+are in Figure 4).
+
+{table}
 """
 
 CAPTIONS = {
     "fig4": "A: distances between all trained networks, and two principal components of "
     "embeddings in 15 dimensions, aligned with the first. Rows are sorted by objective, strength "
     "and seed; the strip on the left shows their colours. B: distances between networks with "
-    "different seeds, before and after training (boxes: middle half; lines: 5 to 95 %). C-F: "
+    "different seeds, before and after training, on a logarithmic axis (boxes: middle half; lines: "
+    "5 to 95 %; n: number of pairs). C-F: "
     "predictions from nearest neighbours. Lines are 95 % intervals, and dotted lines the accuracy "
     "of a guess. For C, networks with the same objective and strength are not among the "
     "neighbours; for D to F, those with the same seed are not.",
@@ -92,7 +129,9 @@ CAPTIONS = {
     "most pairs on CIFAR-10 (188 and 160 of 190 after training) was found by one start only, so "
     "these distances may be too long. Shorter ones would raise the ratio of trained networks.",
     "training": "Mean distances between networks with the same objective and strength but "
-    "different seeds, at alpha = 0 relative to alpha = 2, while they are trained.",
+    "different seeds, at alpha = 2 relative to alpha = 0, while they are trained. Bars are 95 % "
+    "intervals over seeds, where there are at least three; n is the number of networks, and each "
+    "point is the mean over all of their pairs.",
     "samples": "Energy distances from fewer or more samples an image (the paper leaves this "
     "question open), for the 54 networks of the first three seeds and 64 images; distances are not "
     "repaired. Lines show Gaussian distances of the same networks and images, which need no "
@@ -141,6 +180,13 @@ DIFFERENCES = {
     "verdicts": ("by eye", "by thresholds that were fixed beforehand"),
 }
 
+JOB = """Training is what takes longest: by the time of a few steps on random images, with the
+plain objective and without scores,
+
+{table}
+
+"""
+
 COST_TEXT = """## The paper's 1800 networks
 
 1800 networks have {pairs} pairs. On one core of a machine that was shared with other jobs, a pair
@@ -149,7 +195,7 @@ of trained networks with {images} images ({trials} samples an image for energy d
 {table}
 
 of processor time, {total} core hours in all, or {days} hours on 100 cores
-(`python -m experiments.vae.cost vae-output`, six pairs each; the other steps take less). Trained
+(`python -m experiments.vae.cost vae-output`, six pairs each). {job} Trained
 networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the
 search needs more starts. For such a job, keep the networks in a cohort on disk and let any number

@@ -24,6 +24,7 @@ from experiments.common.panels import (
     title,
 )
 from experiments.common.samples import FloatArray, Sample
+from repshape.plots.style import SMALL_SIZE
 
 __all__ = [
     "ALPHA_COLOURS",
@@ -88,8 +89,13 @@ def key(axis: Axes) -> None:
 
 
 def before_after(axis: Axes, groups: Sequence[tuple[str, Sample]]) -> None:
-    """Draw the distributions of distances at alpha 0 and 2 for several groups of networks."""
-    for place, (_, sample) in enumerate(groups):
+    """Draw the distributions of distances at alpha 0 and 2 for several groups of networks.
+
+    The axis is logarithmic: distances between untrained networks are much smaller.
+    """
+    names = []
+    for place, (name, sample) in enumerate(groups):
+        names.append(f"{name}\nn = {len(sample.between_seeds('alpha-0'))}")
         for shift, matrix in ((-0.18, "alpha-0"), (0.18, "alpha-2")):
             values = sample.between_seeds(matrix)
             if not len(values):
@@ -106,7 +112,7 @@ def before_after(axis: Axes, groups: Sequence[tuple[str, Sample]]) -> None:
                 showcaps=False,
             )
             parts["boxes"][0].set(facecolor=ALPHA_COLOURS[matrix], linewidth=0)
-    axis.set_xticks(range(len(groups)), [name for name, _ in groups])
-    axis.set_ylim(bottom=0)
+    axis.set_xticks(range(len(groups)), names, fontsize=SMALL_SIZE)
+    axis.set_yscale("log")
     axis.set_ylabel("distance")
     tidy(axis)

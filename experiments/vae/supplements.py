@@ -19,10 +19,11 @@ from experiments.vae.figure4 import draw_matrices, draw_objectives, draw_scores
 from experiments.vae.statistics import upper
 
 OTHERS = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
+INITIALISATIONS = (("kaiming", "Kaiming"), ("pytorch", "PyTorch"), ("glorot", "Glorot"))
 STATES = [
     (f"{state},\n{words}", initialisation, state == "trained")
     for state in ("untrained", "trained")
-    for initialisation, words in (("kaiming", "Kaiming"), ("pytorch", "PyTorch"))
+    for initialisation, words in INITIALISATIONS
 ]
 MOST_POINTS = 4000  # pairs in a scatter plot
 
@@ -87,7 +88,7 @@ def draw_distortion(results: Mapping[str, Any], arrays: Arrays) -> Figure:
 
 def draw_others(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     """Draw Supplementary Figure 9: MNIST and CIFAR-10 before and after training."""
-    figure = Figure(figsize=(panels.WIDTH, 2.4), layout="constrained")
+    figure = Figure(figsize=(panels.WIDTH, 2.7), layout="constrained")
     axes = figure.subplots(1, len(OTHERS))
     for axis, (dataset, words) in zip(axes, OTHERS.items(), strict=True):
         groups = [
@@ -100,22 +101,30 @@ def draw_others(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         if not known:
             axis.text(0.5, 0.5, "not measured", transform=axis.transAxes, ha="center")
             axis.set(xticks=[], yticks=[])
-    panels.alpha_key(axes[0], ("alpha-0", "alpha-2"), loc="upper left")
+    panels.alpha_key(
+        axes[0], ("alpha-0", "alpha-2"), loc="lower left", ncols=2, bbox_to_anchor=(-0.02, 0.98)
+    )
     return figure
 
 
 def draw_along_training(results: Mapping[str, Any], arrays: Arrays) -> Figure:
-    """Draw the ratio of mean distances at alpha 0 and 2 along the training."""
-    figure = Figure(figsize=(5.2, 2.4), layout="constrained")
+    """Draw the ratio of mean distances at alpha 2 and 0 along the training, with intervals."""
+    figure = Figure(figsize=(panels.WIDTH, 2.6), layout="constrained")
     axis = figure.subplots()
     for k, (name, found) in enumerate(results["numbers"]["along_training"].items()):
-        ratio = np.array(found["alpha-0"]) / np.array(found["alpha-2"])
         steps = np.array(found["steps"], dtype=np.float64)
         steps[0] = steps[1] / 2  # the start, which a logarithmic axis cannot show
-        axis.plot(steps, ratio, marker="o", markersize=3, color=panels.PALETTE[k % 7], label=name)
-    axis.axhline(1, color=panels.FAINT, linewidth=0.8, zorder=0)
-    axis.set(xscale="log", yscale="log", xlabel="steps (the first point: before training)")
-    axis.set_ylabel("mean d\N{SUBSCRIPT ZERO} / mean d\N{SUBSCRIPT TWO}")
+        steps *= 1 + 0.04 * (k - 2)  # side by side
+        count = f" (n = {found['seeds']})" if "seeds" in found else ""
+        colour = panels.PALETTE[k % 7]
+        ratio = np.log2(np.array(found["alpha-2"]) / np.array(found["alpha-0"]))
+        axis.plot(steps, ratio, marker="o", markersize=3, color=colour, label=f"{name}{count}")
+        for step, one in zip(steps, found.get("log_ratio", ()), strict=False):
+            if one["lower"] is not None:
+                axis.plot([step] * 2, [one["lower"], one["upper"]], color=colour, linewidth=0.8)
+    axis.axhline(0, color=panels.FAINT, linewidth=0.8, zorder=0)
+    axis.set(xscale="log", xlabel="steps (the first point: before training)")
+    axis.set_ylabel("log\N{SUBSCRIPT TWO}(mean d\N{SUBSCRIPT TWO} / mean d\N{SUBSCRIPT ZERO})")
     axis.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5))
     panels.tidy(axis)
     return figure
@@ -144,5 +153,5 @@ def draw_sweep(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         axis.set_xticks(counts, [str(count) for count in counts])
         axis.minorticks_off()
         panels.tidy(axis)
-    axes[1].legend()
+    axes[1].legend(loc="lower right", ncols=2, bbox_to_anchor=(1.0, 1.0), borderpad=0)
     return figure

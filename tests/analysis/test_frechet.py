@@ -182,7 +182,7 @@ def test_refusals() -> None:
         frechet_mean([])
     with pytest.raises(InputError, match="an entry for each of 1 network"):
         frechet_mean([x], weights=[1.0, 2.0])
-    with pytest.raises(InputTypeError, match="must be a GaussianShapeMetric"):
+    with pytest.raises(InputTypeError, match="whose aligned networks can be averaged: Gauss"):
         frechet_mean([x], "cosine")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="same conditions"):
         frechet_mean([x, network(0, M=5)])

@@ -75,3 +75,26 @@ def test_groups_of_a_cohort_are_tested_on_angles_and_norms(
     rs.DistanceMatrix(D.values, D.labels, D.metadata).save("other.npz")
     assert run(["groups", "other.npz", "--labels", "area", "--cohort", "mice.zarr"]) == 1
     assert "need distances of a GaussianShapeMetric" in capsys.readouterr().err
+
+
+def test_groups_says_that_numbers_of_neurons_differ_with_and_without_a_cohort(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    cohort = rs.Cohort.create("mice.zarr")
+    for k in range(10):
+        trials = rng.normal(size=(5, 24, 2 if k < 5 else 4))
+        cohort.add(f"n{k}", trials, area=["V1", "V4"][k >= 5])
+    rs.pairwise(cohort, rs.GaussianShapeMetric(n_starts=2), progress=False).save("d.npz")
+    assert run(["groups", "d.npz", "--labels", "area", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "their number of neurons (median V1 2, V4 4)" in captured.err
+    assert "confounds(cohort, metric, labels='area', match='neurons')" in captured.err
+    assert json.loads(captured.out)["factors"][0]["name"] == "neurons"
+    assert run(["groups", "d.npz", "--labels", "area", "--cohort", "mice.zarr", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "With 2 neurons drawn from each (10 draws), p = " in captured.err
+    assert captured.err.count("their number of neurons") == 1
+    found = json.loads(captured.out)
+    assert found["factors"][0]["repeated_p_value"] == found["p_values"]["matched"]

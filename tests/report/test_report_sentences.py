@@ -75,7 +75,42 @@ class TestSentences:
 
     def test_unequal_trials_of_groups_are_said(self) -> None:
         cohort = trials([5] * 5 + [40] * 5, apart=0.0, area=list("aaaaabbbbb"))
-        assert "they have different numbers of trials" in studied(cohort).sentences[0]
+        found = studied(cohort)
+        words = "they also differ in their number of trials (median a 5, b 40), which "
+        assert words in found.sentences[0]
+        assert "5 trials drawn from each (10 draws), p = 0." in found.sentences[0]
+        assert verdict(found, "Groups") == "bad"
+
+    def test_unequal_neurons_of_groups_are_said_with_and_without_responses(self) -> None:
+        rng = np.random.default_rng(0)
+        shape = rng.normal(size=(4, 1, 2))
+        networks = [
+            np.concatenate([shape, shape], axis=2)[..., : 4 - 2 * (k % 2)]
+            + 0.5 * rng.normal(size=(4, 20, 4 - 2 * (k % 2)))
+            for k in range(10)
+        ]
+        table = pd.DataFrame({"area": ["V1", "V4"] * 5})
+        cohort = rs.Cohort.from_networks(networks, metadata=table)
+        found = studied(cohort)
+        words = "they also differ in their number of neurons (median V1 4, V4 2), which "
+        assert words in found.sentences[0]
+        assert "with 2 neurons drawn from each" in found.sentences[0]
+        alone = study(read_inputs(found.source.matrix), Plan(found.evidence.grouping))[0]
+        assert f"{words}alone can make them differ" in alone.sentences[0]
+        groups = next(words for topic, _, words in alone.checks if topic == "Groups")
+        assert "rs.inference.confounds(cohort, metric, labels='area', match='neurons')" in groups
+
+    def test_unstable_components_are_said_and_stable_ones_are_good(self) -> None:
+        rng = np.random.default_rng(0)
+        scales = np.array([3.0, 3.0, 1.0, 1.0, 1.0, 1.0])
+        networks = [rng.normal(size=(5, 8, 6)) * scales for _ in range(4)]
+        for components, stable in ((2, True), (3, False)):
+            phi = rs.Preprocess(n_components=components)
+            metric = rs.GaussianShapeMetric(n_starts=2, preprocess=phi)
+            cohort = rs.Cohort.from_networks(networks)
+            found = studied(cohort, D=rs.pairwise(cohort, metric))
+            assert verdict(found, "Components") == ("good" if stable else "bad")
+            assert ("are unstable (two halves" in found.sentences[1]) != stable
 
     def test_one_trial(self) -> None:
         cohort = trials([1] * 4)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from repshape._compact import compact_repr
-from repshape.analysis.frechet import MeanProblem, network_shares, warn_unconverged
+from repshape.analysis.frechet import network_shares, warn_unconverged
+from repshape.analysis.mean_problem import MeanProblem, PositionMeanProblem, mean_problem
 from repshape.errors import InputError, check_integer
-from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
-from repshape.responses import Gaussians, NetworkLike
+from repshape.metrics.base import ShapeMetric
+from repshape.responses import NetworkLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+Problem = MeanProblem | PositionMeanProblem
 
 
 @compact_repr
@@ -46,7 +49,7 @@ class Ceiling:
 
 def frechet_ceiling(
     networks: Iterable[NetworkLike],
-    metric: GaussianShapeMetric | None = None,
+    metric: ShapeMetric[Any] | None = None,
     *,
     labels: Sequence[str] | None = None,
     workers: int | None = None,
@@ -65,12 +68,13 @@ def frechet_ceiling(
 
     Examples
     --------
+    >>> from repshape import Gaussians, GaussianShapeMetric
     >>> networks = [Gaussians([[0.0], [s]], [[1.0], [1.0]]) for s in (1.0, 2.0, 6.0)]
     >>> frechet_ceiling(networks, GaussianShapeMetric(alpha=2.0)).to_others.round(3)
     array([3. , 1.5, 4.5])
     """
-    problem = MeanProblem(networks, check_gaussian(metric), workers)
-    count = len(problem.moments)
+    problem = mean_problem(networks, metric, workers)
+    count = len(problem.networks)
     if count < 2:
         raise InputError("A ceiling needs at least two networks. Got one.")
     names = tuple(f"network{k}" for k in range(count)) if labels is None else tuple(labels)
@@ -91,7 +95,7 @@ class ShapeClusters:
     ----------
     groups : ndarray of int, shape (K,)
         Cluster of each network, from 0 to ``n_clusters - 1``.
-    centers : tuple of Gaussians
+    centers : tuple of networks
         The Frechet mean of each cluster.
     distances : ndarray, shape (K, n_clusters)
         Distance of each network to each mean.
@@ -104,7 +108,7 @@ class ShapeClusters:
     """
 
     groups: IntArray
-    centers: tuple[Gaussians, ...]
+    centers: tuple[Any, ...]
     distances: FloatArray
     inertia: float
     converged: bool
@@ -115,7 +119,7 @@ class ShapeClusters:
 def cluster_shapes(
     networks: Iterable[NetworkLike],
     n_clusters: int,
-    metric: GaussianShapeMetric | None = None,
+    metric: ShapeMetric[Any] | None = None,
     *,
     n_init: int = 3,
     max_iter: int = 20,
@@ -143,12 +147,13 @@ def cluster_shapes(
 
     Examples
     --------
+    >>> from repshape import Gaussians, GaussianShapeMetric
     >>> networks = [Gaussians([[0.0], [s]], [[1.0], [1.0]]) for s in (1.0, 9.0, 1.2, 9.1)]
     >>> cluster_shapes(networks, 2).groups
     array([0, 1, 0, 1])
     """
-    problem = MeanProblem(networks, check_gaussian(metric), workers)
-    count = len(problem.moments)
+    problem = mean_problem(networks, metric, workers)
+    count = len(problem.networks)
     check_integer("n_init", n_init, 1)
     check_integer("max_iter", max_iter, 1)
     if check_integer("n_clusters", n_clusters, 1) > count:
@@ -178,24 +183,24 @@ def _inertia(distances: FloatArray) -> float:
     return float((distances.min(axis=1) ** 2).sum())
 
 
-def _plus_plus(problem: MeanProblem, count: int, rng: np.random.Generator) -> FloatArray:
+def _plus_plus(problem: Problem, count: int, rng: np.random.Generator) -> FloatArray:
     """Return distances (K, count) to initial means, drawn with k-means++."""
-    chosen = [int(rng.integers(len(problem.moments)))]
-    columns = [problem.distances_to(problem.moments[chosen[0]])]
+    chosen = [int(rng.integers(len(problem.networks)))]
+    columns = [problem.distances_to(problem.networks[chosen[0]])]
     while len(chosen) < count:
         share = np.min(columns, axis=0) ** 2
         share[chosen] = 0.0
         if share.sum() == 0.0:  # only copies of the chosen networks are left
             share[[k for k in range(len(share)) if k not in chosen]] = 1.0
         chosen.append(int(rng.choice(len(share), p=share / share.sum())))
-        columns.append(problem.distances_to(problem.moments[chosen[-1]]))
+        columns.append(problem.distances_to(problem.networks[chosen[-1]]))
         columns[-1][chosen[-1]] = 0.0
     return np.column_stack(columns)
 
 
 def _lloyd(
-    problem: MeanProblem, distances: FloatArray, max_iter: int
-) -> tuple[IntArray, list[Gaussians], FloatArray, bool]:
+    problem: Problem, distances: FloatArray, max_iter: int
+) -> tuple[IntArray, list[Any], FloatArray, bool]:
     groups = _assign(distances)
     for _ in range(max_iter):
         centers, distances = _centers(problem, groups)
@@ -206,7 +211,7 @@ def _lloyd(
     return groups, *_centers(problem, groups), False
 
 
-def _centers(problem: MeanProblem, groups: IntArray) -> tuple[list[Gaussians], FloatArray]:
+def _centers(problem: Problem, groups: IntArray) -> tuple[list[Any], FloatArray]:
     """Return the mean of each cluster, and the distances of all networks to the means."""
     found = [
         problem.solve(network_shares(groups == c, len(groups))) for c in range(groups.max() + 1)

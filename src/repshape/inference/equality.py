@@ -144,8 +144,9 @@ def equality(
     check_integer("random_state", random_state, 0)
     check_integer("n_permutations", n_permutations, 1)
     if match is not None:
-        options = {"n_blocks": n_blocks, "n_permutations": n_permutations, "workers": workers}
-        test = partial(equality, metric=metric, progress=progress, **options)
+        options: dict[str, Any] = {"n_blocks": n_blocks, "n_permutations": n_permutations}
+        options |= {"workers": workers, "progress": progress}
+        test = partial(equality, metric=metric, **options)
         return _combine(x, y, Matching.checked(match, n_draws, random_state), test)
     terms = make_terms([(x, y)], [metric])
     first, second = terms.networks[0], terms.networks[-1]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from repshape.engine.run import pairwise
 from repshape.errors import FewTrialsWarning, InputError, SearchWarning
-from repshape.inference.factors import SLOW_PERMUTATIONS, Factor, find_factor, name_call, without
+from repshape.inference.factors import SLOW_PERMUTATIONS, Factor, find_factors, name_call, without
 from repshape.inference.groups import GroupTest, compare_groups
 from repshape.inference.permutations import make_design
 from repshape.inference.subspaces import subspace_overlap
@@ -46,12 +46,9 @@ class Grouped:
             random_state=self.random_state,
         )
 
-    def factors(self, columns: Mapping[str, npt.ArrayLike]) -> list[Factor]:
+    def factors(self, columns: Mapping[str, npt.ArrayLike]) -> tuple[Factor, ...]:
         """Return the columns in which the groups differ."""
-        design = make_design(self.labels, self.blocks)
-        allowed = design.arrange(self.n_permutations, self.random_state)
-        found = (find_factor(name, one, design, allowed) for name, one in columns.items())
-        return [one for one in found if one is not None]
+        return find_factors(columns, make_design(self.labels, self.blocks))
 
     def test_without(self, D: DistanceMatrix, covariate: npt.ArrayLike) -> float:
         """Return the p-value of the groups after regression on a covariate."""
@@ -119,7 +116,7 @@ def explain(
     columns = {name: table[column].to_numpy() for name, column in names.items()}
     if "angles" not in sides:
         del columns["gain"]
-    factors = [] if grouped is None else grouped.factors(columns)
+    factors = () if grouped is None else grouped.factors(columns)
     by, D = draws.wanted(factors), sides["distances"]
     matched, reason = None, ""
     if by:

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from repshape._compact import compact_repr
 from repshape.errors import InputError, warn_user
-from repshape.inference.permutations import Arrangements, Design, make_design
+from repshape.inference.permutations import ROUNDING, Arrangements, Design, make_design
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.sizes import SIZES
@@ -28,13 +28,15 @@ LEVEL = 0.05
 FACTOR_LEVEL = 0.01
 # A smaller ratio of medians is not reported, however sure it is.
 LEAST_RATIO = 1.05
+# Permutations of a test of a factor, which are cheap: few would not reach that level.
+FACTOR_PERMUTATIONS = 9999
 # Permutations where each takes a tenth of a millisecond or more.
 SLOW_PERMUTATIONS = 999
 NOUNS = {
     "neurons": "their number of neurons",
     "trials": "their number of trials",
-    "gain": "their overall response strength (norm)",
-    "components": "how reproducible their principal components are (overlap of two halves)",
+    "gain": "their overall response strength",
+    "components": "how well two halves of the trials agree about principal components",
 }
 
 
@@ -134,12 +136,18 @@ def rank_variance(values: FloatArray, rows: npt.NDArray[np.intp], n_groups: int)
     return found
 
 
-def size_factors(D: DistanceMatrix, design: Design, allowed: Arrangements) -> tuple[Factor, ...]:
+def find_factors(columns: Mapping[str, npt.ArrayLike], design: Design) -> tuple[Factor, ...]:
+    """Return the columns in which groups differ, as factors."""
+    allowed = design.arrange(FACTOR_PERMUTATIONS, 0)
+    found = (find_factor(name, one, design, allowed) for name, one in columns.items())
+    return tuple(one for one in found if one is not None)
+
+
+def size_factors(D: DistanceMatrix, design: Design) -> tuple[Factor, ...]:
     """Return the sizes that a matrix records and groups differ in."""
     if D.sizes is None:
         return ()
-    found = (find_factor(name, D.sizes[name], design, allowed) for name in SIZES)
-    return tuple(one for one in found if one is not None)
+    return find_factors({name: D.sizes[name].to_numpy() for name in SIZES}, design)
 
 
 def name_call(factors: Sequence[Factor], labels: Any, blocks: Any) -> tuple[Factor, ...]:
@@ -171,12 +179,9 @@ def size_sentences(D: DistanceMatrix) -> Iterator[str]:
     """
     designs = dict(_designs(D.metadata))
     for column, design in designs.items():
-        allowed = design.arrange(SLOW_PERMUTATIONS, 0)
-        found = [
-            one
-            for one in size_factors(D, design, allowed)
-            if one.p_value <= max(FACTOR_LEVEL / len(designs), allowed.smallest_p_value)
-        ]
+        least = design.arrange(FACTOR_PERMUTATIONS, 0).smallest_p_value
+        level = max(FACTOR_LEVEL / len(designs), least)
+        found = [one for one in size_factors(D, design) if one.p_value <= level]
         for one in name_call(found, column, None):
             yield f"By {column!r}: {one.words(differ=False)}"
 
@@ -207,7 +212,8 @@ def without(
     centring = np.eye(K) - 1.0 / K
     gower = -0.5 * centring @ squared @ centring
     z = centring @ np.asarray(covariate, dtype=np.float64)
-    rest = centring - np.outer(z, z) / (z @ z) if z @ z > 0.0 else centring
+    constant = np.abs(z).max() <= ROUNDING * np.abs(covariate).max()
+    rest = centring if constant else centring - np.outer(z, z) / (z @ z)
     left = float(np.trace(rest @ gower))
     found = np.empty(len(allowed.rows))
     for b, row in enumerate(allowed.rows):

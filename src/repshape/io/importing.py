@@ -46,10 +46,10 @@ def read_network(path: PathLike, *, max_bytes: int | str | None = None) -> AnyNe
         ``.npz``, HDF5 and ``.mat`` hold an array ``trials``, and ``n_trials`` if these are pooled
         (all trials, neurons); or ``means`` and one of ``covariances``, ``variances``, ``factors``
         and ``log_variances``, which is what an encoder of a VAE returns; or one array of any name,
-        as ``.npy``. Optional arrays ``conditions`` and ``neurons`` hold labels.
-        Arrays in ``.mat`` have the shape that MATLAB shows; ``trials``
-        may be a cell array with a matrix (trials, neurons) for each condition. What follows ``#``
-        names an array, a group or a struct inside the file, as in ``mice.h5#mouse3``.
+        as ``.npy``. Optional arrays ``conditions`` and ``neurons`` hold labels. Arrays in ``.mat``
+        have the shape that MATLAB shows; ``trials`` may be a cell array with a matrix (trials,
+        neurons) for each condition. What follows ``#`` names an array, a group or a struct inside
+        the file, as in ``mice.h5#mouse3``.
 
         Time series and maps have the same names: ``trials`` of shape (conditions, trials, time,
         neurons) or (conditions, trials, height, width, channels), or ``means`` without the axis of

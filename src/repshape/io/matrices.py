@@ -21,6 +21,7 @@ from repshape.io.npz import read_arrays
 from repshape.io.paths import check_output_file, check_suffix, read_text
 from repshape.io.tables import column_cells
 from repshape.io.writing import open_output
+from repshape.matrix.distances import PAIR_FIELDS
 from repshape.matrix.error_bars import ARRAYS as BARS
 from repshape.matrix.error_bars import ErrorBars
 from repshape.matrix.sizes import sizes_from_json, sizes_to_json
@@ -28,10 +29,7 @@ from repshape.matrix.sizes import sizes_from_json, sizes_to_json
 FloatArray = npt.NDArray[np.float64]
 FORMAT = "repshape-distances"
 FORMAT_VERSION = 1
-ARRAYS = (
-    *("values", "lower_bounds", "converged", "n_starts", "n_agreeing", "n_composed", "gaps"),
-    "draw_deviations",
-)
+ARRAYS = ("values", *PAIR_FIELDS)
 SUFFIXES = (".npz", ".csv")
 
 

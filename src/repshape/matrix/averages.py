@@ -27,25 +27,30 @@ def average_draws(draws: Sequence[DistanceMatrix], about: dict[str, Any]) -> Dis
     >>> D.values[0, 1].item(), D.draw_deviations[0, 1].round(3).item()
     (5.0, 4.243)
     """
-    first, values = draws[0], np.array([one.values for one in draws])
+    first, values = draws[0], _stack(draws, "values")
     known: dict[str, Any] = {"draw_deviations": np.zeros(first.shape)}
     if len(draws) > 1:
         known["draw_deviations"] = values.std(axis=0, ddof=1)
     if first.lower_bounds is not None:
-        known["lower_bounds"] = mean_square([one.lower_bounds for one in draws])
+        known["lower_bounds"] = mean_square(_stack(draws, "lower_bounds"))
     if first.converged is not None:
-        known["converged"] = np.all([one.converged for one in draws], axis=0)
+        known["converged"] = _stack(draws, "converged").all(axis=0)
     if first.agreement is not None:
-        worst = np.argmin([one.agreement for one in draws], axis=0)[None]
+        worst = _stack(draws, "agreement").argmin(axis=0)[None]
         for name in COUNTS:
-            counts = np.array([getattr(one, name) for one in draws])
-            known[name] = np.take_along_axis(counts, worst, axis=0)[0]
+            if getattr(first, name) is not None:
+                known[name] = np.take_along_axis(_stack(draws, name), worst, axis=0)[0]
     if first.error_bars is not None:
         known["error_bars"] = _average_bars([one.error_bars for one in draws])
     description = {key: value for key, value in first.description.items() if key != "polish"}
     return first.replace(
         values=mean_square(values), description=description | {"match": about}, **known
     )
+
+
+def _stack(draws: Sequence[Any], name: str) -> npt.NDArray[Any]:
+    """Return a field of every draw, (n_draws, K, K)."""
+    return np.array([getattr(one, name) for one in draws])
 
 
 def mean_square(values: Iterable[Any]) -> FloatArray:
@@ -65,5 +70,5 @@ def _average_bars(bars: Sequence[Any]) -> ErrorBars:
     The ends of the intervals are averaged like the distances. The draws share trials, so the
     average has at most the mean of their errors, and the interval is at least as wide as needed.
     """
-    arrays = {name: mean_square([getattr(one, name) for one in bars]) for name in ARRAYS}
-    return ErrorBars(**arrays, **bars[0].header())
+    fields: dict[str, Any] = {name: mean_square(_stack(bars, name)) for name in ARRAYS}
+    return ErrorBars(**fields, **bars[0].header())

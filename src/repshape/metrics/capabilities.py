@@ -52,9 +52,13 @@ class Capabilities:
     takes_starts : bool
         Whether ``solve_pairs`` has the options ``starts``, ``keep`` and ``brief``, so that a cohort
         can be polished and its alignments kept.
+    takes_a_start : bool
+        Whether ``_solve_pair`` takes transforms (S, s_y, s_x) to start from, and returns one that
+        is at least as good as each of them. Otherwise it must find the best transform.
     """
 
     takes_starts: ClassVar[bool] = False
+    takes_a_start: ClassVar[bool] = False
 
     @property
     def _mean_weight(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,8 +20,7 @@ from repshape.metrics.native import PreparedNative
 from repshape.metrics.prepared import OrderedPair
 from repshape.metrics.process import PositionShapeMetric, PreparedPositions
 from repshape.metrics.rules import NAMED_GROUP_RULES
-from repshape.moments import CovarianceEstimator, check_covariance
-from repshape.preprocess import Preprocess
+from repshape.moments import check_covariance
 from repshape.responses import Trials
 from repshape.responses.positions import PositionNetwork, as_positions
 
@@ -32,7 +31,7 @@ Shift = tuple[int, int]
 # given factor of the shortest are then searched fully: four starts are rarely that far off.
 BRIEF_STARTS, PROMISING = 4, 1.05
 # A squared lower bound this close to the best squared distance, relative to the squared responses,
-# cannot be told from it.
+# is equal to it up to rounding.
 ROUNDING = 1e-12
 
 
@@ -49,6 +48,7 @@ class ShiftedAlignment(Alignment):
     shift: Shift = (0, 0)
 
 
+@dataclass(eq=False, repr=False)
 class ConvShapeMetric(PositionShapeMetric):
     r"""Distance between convolutional layers, minimised over transforms of channels and shifts.
 
@@ -106,7 +106,6 @@ class ConvShapeMetric(PositionShapeMetric):
     title = "Convolutional"
     full_title = "Convolutional shape distance"
     key_parameter = ("alpha", "α")
-    order = None
     _rules: ClassVar[Mapping[str, Rule]] = {
         "alpha": partial(check_real, low=0, high=2),
         "mode": partial(check_choice, choices=("marginal", "joint")),
@@ -115,34 +114,9 @@ class ConvShapeMetric(PositionShapeMetric):
         **NAMED_GROUP_RULES,
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        mode: str = "marginal",
-        shifts: bool = False,
-        group: str = "orthogonal",
-        covariance: str | CovarianceEstimator = "mle",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        pad_to: int | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.mode = mode
-        self.shifts = shifts
-        self.group = group
-        self.covariance = covariance
-        self.preprocess = preprocess
-        self.weights = weights
-        self.pad_to = pad_to
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    _: KW_ONLY
+    mode: str = "marginal"
+    shifts: bool = False
 
     def _sentence(self) -> str:
         where = "over circular shifts and " if self.shifts else "over "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -16,16 +16,17 @@ from repshape.errors import InputError, Rule, check_choice, check_real
 from repshape.groups import GROUPS, Transform
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.capabilities import BoundFeatures, weighted_features
+from repshape.metrics.parameters import SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared
 from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess
 from repshape.reference.alternation import alternate
 from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
 from repshape.reference.ground import GROUND_METRICS, symmetric_log
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.descent import Turned, descend_group
-from repshape.solvers.policy import COVARIANCES, compare_ends
+from repshape.solvers.policy import COVARIANCES, best_of
 from repshape.solvers.starts import make_starts
 
 FloatArray = npt.NDArray[np.float64]
@@ -52,7 +53,8 @@ class PreparedCovariances(Prepared):
         return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
-class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
+@dataclass(eq=False, repr=False)
+class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
     r"""Distance between networks with Gaussian responses, by another distance of covariances.
 
     .. math:: d(x, y)^2 = \min_T \sum_m w_m \left[ a |\mu^x_m - T \mu^y_m|^2
@@ -110,8 +112,8 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
     """
 
     title = "Covariance"
+    takes_a_start = True
     full_title = "Shape distance with another ground metric"
-    group: str
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
         "alpha": partial(check_real, low=0, high=2),
@@ -120,30 +122,12 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         **{name: rule for name, rule in NAMED_GROUP_RULES.items() if name != "pad_to"},
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        ground: str = "root-frobenius",
-        group: str = "orthogonal",
-        covariance: str | CovarianceEstimator = "mle",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-9,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.ground = ground
-        self.group = group
-        self.covariance = covariance
-        self.preprocess = preprocess
-        self.weights = weights
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    ground: str = "root-frobenius"
+    group: str = "orthogonal"
+    covariance: str | CovarianceEstimator = "mle"
+    tol: float = 1e-9
 
     @property
     def is_metric(self) -> bool:
@@ -193,16 +177,25 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
                 "covariance='ledoit-wolf', or ground='root-frobenius'."
             )
 
-    def _solve_pair(self, x: PreparedCovariances, y: PreparedCovariances) -> Solution:
+    def _solve_pair(
+        self,
+        x: PreparedCovariances,
+        y: PreparedCovariances,
+        starts: FloatArray | None = None,
+    ) -> Solution:
         self._check_sizes(x, y)
         self._check_ratios(x, y)
         pair = OrderedPair(x, y)
         first, second = pair.first, pair.second
-        found = [self._solve(first, second, T) for T in self._starts(first, second)]
-        best = min(found, key=lambda one: one.cost)
+        given = self._starts(first, second) if starts is None else map(pair.inward, starts)
+        found = best_of(
+            [self._solve(first, second, T) for T in given],
+            lambda run: self._total(*self._parts(first, second, run.transform)) ** 2,
+            self.tol,
+        )
+        best = found.best
         means, noise = self._parts(first, second, best.transform)
-        distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
-        ends = compare_ends([one.cost for one in found], distance**2, self.tol)
+        distance = self._total(means, noise)
         return Solution(
             distance=distance,
             lower_bound=min(distance, self._bound(first, second)),
@@ -210,10 +203,10 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
             covariance_distance=float(np.sqrt(noise)),
             converged=best.converged,
             n_iterations=best.n_iterations,
-            n_starts=len(found),
-            n_agreeing=ends.n_agreeing,
+            n_starts=found.n_starts,
+            n_agreeing=found.n_agreeing,
             transform=pair.outward(best.transform),
-            gap=ends.gap,
+            gap=found.gap,
         )
 
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
@@ -281,6 +274,10 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         climb = alternate(objective, start, self.group, tol=self.tol**1.5, max_iter=self.max_iter)
         return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
 
+    def _total(self, means: float, noise: float) -> float:
+        """Return the distance from the squared distances of means and of covariances."""
+        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+
     def _parts(
         self, x: PreparedCovariances, y: PreparedCovariances, T: FloatArray
     ) -> tuple[float, float]:
@@ -308,7 +305,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         extra = values[0].shape[1] - values[1].shape[1]
         padded = np.sort(np.pad(values[1], ((0, 0), (0, extra))), axis=1)
         noise = float(weights @ ((values[0] - padded) ** 2).sum(axis=1))
-        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+        return self._total(means, noise)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
@@ -316,8 +313,7 @@ class CovarianceShapeMetric(ShapeMetric[PreparedCovariances]):
         self._check_ratios(first, second)
         if first.n_neurons < second.n_neurons:
             first, second, T = second, first, T.T
-        means, noise = self._parts(first, second, T)
-        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+        return self._total(*self._parts(first, second, T))
 
 
 def _convex_objective(

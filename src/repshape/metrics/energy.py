@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ from repshape.metrics.soft import (
     SOFT_RULE,
     EnergySoftProblem,
 )
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess
 from repshape.reference.energy import within_terms
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.correspondence import Moments, spread_conditions
@@ -73,6 +73,7 @@ def _in_unit(network: PreparedNative, unit: float, q: float) -> PreparedNative:
     return replace(network, native=handle, tiny=None)
 
 
+@dataclass(eq=False, repr=False)
 class EnergyShapeMetric(NativeShapeMetric):
     r"""Energy distance between networks, minimised over a group.
 
@@ -136,30 +137,9 @@ class EnergyShapeMetric(NativeShapeMetric):
         "group": SOFT_RULE,
     }
 
-    def __init__(
-        self,
-        q: float = 1.0,
-        *,
-        group: str | Group = "orthogonal",
-        estimator: str = "u",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        pad_to: int | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.q = q
-        self.group = group
-        self.estimator = estimator
-        self.preprocess = preprocess
-        self.weights = weights
-        self.pad_to = pad_to
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    q: float = 1.0
+    _: KW_ONLY
+    estimator: str = "u"
 
     @property
     def is_metric(self) -> bool:

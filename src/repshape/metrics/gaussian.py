@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -35,7 +36,7 @@ from repshape.moments import (
     CovarianceEstimator,
     check_covariance,
 )
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess
 from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.correspondence import Moments, spread_conditions
@@ -44,6 +45,7 @@ from repshape.solvers.starts import mean_gain
 FloatArray = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class GaussianShapeMetric(NativeShapeMetric):
     r"""Distance between networks with Gaussian responses, minimised over a group.
 
@@ -122,30 +124,9 @@ class GaussianShapeMetric(NativeShapeMetric):
         "group": SOFT_RULE,
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        group: str | Group = "orthogonal",
-        covariance: str | CovarianceEstimator = "mle",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        pad_to: int | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.group = group
-        self.covariance = covariance
-        self.preprocess = preprocess
-        self.weights = weights
-        self.pad_to = pad_to
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    covariance: str | CovarianceEstimator = "mle"
 
     @property
     def is_metric(self) -> bool:

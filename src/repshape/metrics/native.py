@@ -16,6 +16,7 @@ from repshape.coordinates.factors import Factors, coordinates_for
 from repshape.groups import Group, Transform
 from repshape.metrics.alternating import GroupSearch, Objective, Statistics, check_sizes
 from repshape.metrics.base import ShapeMetric, signed_root
+from repshape.metrics.parameters import SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared
 from repshape.metrics.soft import distance_at, match, refuse_padding
 from repshape.moments import estimate_moments, estimate_without_warning
@@ -95,17 +96,16 @@ def gaussian_handle(net: Factors, padded: bool) -> _native.Network:
     )
 
 
-class NativeShapeMetric(ShapeMetric[PreparedNative]):
+@dataclass(eq=False, repr=False)
+class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
     """A shape metric whose pairs are solved by the compiled core, without the interpreter lock.
 
     A group that is given as an object is searched in Python.
     """
 
     takes_starts = True
-    n_starts: int | str
-    tol: float
-    max_iter: int
-    random_state: int
+    takes_a_start = True
+    pad_to: int | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def _options(self, search: _native.Search) -> _native.Options:
@@ -233,7 +233,7 @@ class NativeShapeMetric(ShapeMetric[PreparedNative]):
         options = loose.search_options(len(weights), first.native.neurons)
         bound = _native.align(first.native, second.native, options).lower_bound
         T = found.best.transform
-        distance = signed_root(found.best.value + min(bound, 0.0) * abs(bound))
+        distance = signed_root(found.best.cost + min(bound, 0.0) * abs(bound))
         parts = objective.parts(T)
         return _native.Solution(
             distance=distance,

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Self
 
+import numpy.typing as npt
+
 from repshape.errors import InputError
+from repshape.groups import Group
+from repshape.preprocess import Preprocess
 
 
 class Parameters:
@@ -56,6 +61,19 @@ class Parameters:
         usual, given = defaults(type(self)), self.get_params()
         changed = [f"{k}={v!r}" for k, v in given.items() if repr(v) != repr(usual[k])]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SearchParameters:
+    """The parameters that every search over a group has."""
+
+    group: str | Group = "orthogonal"
+    preprocess: Preprocess | None = None
+    weights: npt.ArrayLike | None = None
+    n_starts: int | str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 500
+    random_state: int = 0
 
 
 def defaults(cls: type) -> Mapping[str, Any]:

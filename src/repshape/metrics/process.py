@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from math import prod
 from typing import Any, ClassVar
@@ -33,7 +33,6 @@ from repshape.metrics.native import (
 )
 from repshape.metrics.rules import NAMED_GROUP_RULES, check_integer_or_none
 from repshape.moments import CovarianceEstimator, check_covariance
-from repshape.preprocess import Preprocess
 from repshape.reference import process as reference
 from repshape.reference.gaussian import mean_gap
 from repshape.responses.positions import PositionNetwork, as_positions
@@ -57,14 +56,16 @@ class PreparedPositions(PreparedNative):
     net: Blocks
 
 
+@dataclass(eq=False, repr=False)
 class PositionShapeMetric(NativeShapeMetric):
     """What the metrics of time series and of maps share: one transform for all positions."""
 
-    group: str
-    alpha: float
-    mode: str
-    order: int | None
-    covariance: str | CovarianceEstimator
+    alpha: float = 1.0
+    _: KW_ONLY
+    group: str = "orthogonal"
+    mode: str = "joint"
+    order: int | None = field(default=None, init=False)
+    covariance: str | CovarianceEstimator = "mle"
 
     def _read(self, network: Any, name: str = "network") -> PositionNetwork:
         return as_positions(network, name)
@@ -170,6 +171,7 @@ def check_same_positions(x: Any, y: Any) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class ProcessShapeMetric(PositionShapeMetric):
     r"""Distance between networks whose trials are sequences, minimised over a group.
 
@@ -259,34 +261,7 @@ class ProcessShapeMetric(PositionShapeMetric):
         **NAMED_GROUP_RULES,
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        mode: str = "joint",
-        order: int | None = None,
-        group: str = "orthogonal",
-        covariance: str | CovarianceEstimator = "mle",
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        pad_to: int | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.mode = mode
-        self.order = order
-        self.group = group
-        self.covariance = covariance
-        self.preprocess = preprocess
-        self.weights = weights
-        self.pad_to = pad_to
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    order: int | None = field(default=None, kw_only=True)
 
     def _validate_parameters(self) -> None:
         super()._validate_parameters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import ClassVar
@@ -15,20 +15,21 @@ from repshape._arrays import ORDINARY_DIGITS, condition_weights, extreme_unit
 from repshape._native import Solution
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
-from repshape.groups import Group, Transform, spare_neurons
+from repshape.groups import Transform, spare_neurons
 from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.parameters import SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
 from repshape.metrics.rules import SEARCH_RULES
 from repshape.moments import estimate_without_warning
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.preprocess import FittedPreprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import Descent, Exploration, Found, suggest
+from repshape.solvers.alternation import Descent, Exploration, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.solvers.policy import TRANSPORT, Policy
+from repshape.solvers.policy import TRANSPORT, Found, Policy
 from repshape.solvers.starts import mean_gain, tie_broken
 from repshape.solvers.transport import TransportProblem
 
@@ -79,7 +80,8 @@ def _check_regularization(name: str, value: float | None, *, owner: str) -> None
         check_real(name, value, 0, closed="neither", owner=owner)
 
 
-class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
+@dataclass(eq=False, repr=False)
+class WassersteinShapeMetric(SearchParameters, ShapeMetric[PreparedTransport]):
     r"""Wasserstein distance between the trials of networks, minimised over a group.
 
     .. math:: d_p(x, y)^2 = \min_T \sum_m w_m W_p(X_m, T Y_m)^2, \qquad
@@ -143,30 +145,11 @@ class WassersteinShapeMetric(ShapeMetric[PreparedTransport]):
         **SEARCH_RULES,
     }
 
-    def __init__(
-        self,
-        p: float = 2.0,
-        *,
-        group: str | Group = "orthogonal",
-        regularization: float | None = None,
-        preprocess: Preprocess | None = None,
-        weights: npt.ArrayLike | None = None,
-        pad_to: int | None = None,
-        n_starts: int | str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        random_state: int = 0,
-    ) -> None:
-        self.p = p
-        self.group = group
-        self.regularization = regularization
-        self.preprocess = preprocess
-        self.weights = weights
-        self.pad_to = pad_to
-        self.n_starts = n_starts
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    p: float = 2.0
+    _: KW_ONLY
+    regularization: float | None = None
+    pad_to: int | None = None
+    max_iter: int = 200
 
     def _sentence(self) -> str:
         return f"Optimal transport between trials with p = {self.p:g}, after alignment."
@@ -281,11 +264,11 @@ class _Search:
         """Return a gain (s_x, s_y) with rows for the silent neurons of x."""
         return np.vstack([gain, np.full((self.spare, self.y.size), value)])
 
-    def run(self) -> Found:
+    def run(self) -> Found[Descent]:
         """Return the best descent, and how many starts agree on it."""
         if self.metric.group == "identity":
             T = self.from_means
-            return Found(Descent(T, (self.problem.at(T)[0],), True), 1, 1)
+            return Found(Descent(T, (self.problem.at(T)[0],), True))
         rng = np.random.default_rng([int(self.metric.random_state), self.x.size])
         pairs = sum(len(a) * len(b) for a, b in zip(self.x.trials, self.y.trials, strict=True))
         search = Exploration(

@@ -84,7 +84,7 @@ def _group_words(evidence: Evidence) -> str:
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
-        words += "; their spread differs too, which may be all that differs"
+        words += "; they differ in spread, and their centres may not differ"
     for one in evidence.factors:
         if one.name != "gain":  # of which the norms speak above
             words += _factor_words(one)
@@ -144,8 +144,8 @@ def _noise(source: Source, evidence: Evidence) -> str:
         return "The networks are given without noise, so the distances contain none."
     if facts is not None and facts.has_trials and int(facts.fewest.max()) == 1:
         return (
-            "There is a single trial of each condition, so noise cannot be told from signal: the "
-            "distances contain an unknown amount of it."
+            "There is a single trial of each condition, so noise and signal cannot be separated: "
+            "the distances contain an unknown amount of noise."
         )
     reason = no_floor_words(source, evidence)
     return f"How much of the distances is noise is not known, because {reason}."

@@ -1,0 +1,131 @@
+"""Claims of all studies in one table: verdicts of both rounds, and what decided them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.common.intervals import Interval, units_needed
+from experiments.common.verdicts import Criterion, Verdict
+
+# Of the two ways in which studies name an estimate and its interval.
+NAMES = (("estimate", "value"), ("lower", "low"), ("upper", "high"), ("units", "n_units"))
+
+
+class Decided(NamedTuple):
+    """What decided a claim, and how many units would decide it if it is inconclusive."""
+
+    words: str
+    units: str
+
+
+def normalised(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a criterion with the names of the network studies.
+
+    >>> found = normalised({"name": "d_2", "value": 1.0, "low": None, "high": None, "n_units": 4})
+    >>> found["estimate"], found["lower"], found["units"]
+    (1.0, None, 4)
+    """
+    return dict(row) | {name: row[name] if name in row else row.get(other) for name, other in NAMES}
+
+
+def decided(claim: Mapping[str, Any]) -> Decided:
+    """Return what decided a claim: the criterion that refutes it, or that is hardest to meet."""
+    rows = [normalised(row) for row in claim["criteria"]]
+    if claim.get("note"):
+        return Decided(claim["note"], "-")
+    chosen = [row for row in rows if row["verdict"] == claim["verdict"]]
+    if claim["verdict"] == Verdict.OPEN:
+        needed = [_units(row) for row in chosen]
+        return Decided("; ".join(map(_why_open, chosen)), _most(needed))
+    closest = min(chosen, key=_room)
+    words = _numbers(closest)
+    if claim["verdict"] == Verdict.HOLDS and len(rows) > 1:
+        words = f"each of {len(rows)} numbers; closest to its threshold: {words}"
+    return Decided(words, "-")
+
+
+def _room(row: Mapping[str, Any]) -> float:
+    """Return how far the interval is from its threshold, relative to its width."""
+    width = max(row["upper"] - row["lower"], 1e-12)
+    if row["verdict"] == Verdict.HOLDS:
+        return float((row["lower"] - row["above"]) / width)
+    return float((row["refuted_below"] - row["upper"]) / width) * -1  # the clearest refutation
+
+
+def _numbers(row: Mapping[str, Any]) -> str:
+    ends = f" [{row['lower']:.3g}, {row['upper']:.3g}]" if row["lower"] is not None else ""
+    threshold = row["above"] if row["verdict"] == Verdict.HOLDS else row["refuted_below"]
+    side = "above" if row["verdict"] == Verdict.HOLDS else "below"
+    return f"{row['name']}: {row['estimate']:.3g}{ends}, {side} {threshold:.3g}"
+
+
+def _why_open(row: Mapping[str, Any]) -> str:
+    """Return why a criterion is inconclusive."""
+    if row["estimate"] is None:
+        known = "not a number" if row["units"] else "not measured"
+        return f"{row['name']}: {row.get('why') or known}"
+    if row["lower"] is None:
+        return f"{row['name']}: {row['estimate']:.3g}, no interval"
+    words = f"{row['name']}: {row['estimate']:.3g} [{row['lower']:.3g}, {row['upper']:.3g}]"
+    if row.get("p_value") is not None and row["lower"] > row["above"]:
+        return f"{words}, p = {row['p_value']:.2g} above {row['largest_p']:g}"
+    return f"{words} around {row['above']:.3g}"
+
+
+def _units(row: Mapping[str, Any]) -> int | None:
+    if row["estimate"] is None or row["lower"] is None or not row["units"]:
+        return None
+    criterion = Criterion(row["name"], "", row["above"], row["refuted_below"])
+    interval = Interval(row["estimate"], row["lower"], row["upper"])
+    return units_needed(criterion, interval, row["units"], row["level"])
+
+
+def _most(needed: Sequence[int | None]) -> str:
+    """Return the number of units that decides all open criteria, in words.
+
+    >>> _most([14, 30]), _most([14, None]), _most([None])
+    ('30', '14 for some', 'not known')
+    """
+    known = [one for one in needed if one is not None]
+    if not known:
+        return "not known"
+    return f"{max(known)}" if len(known) == len(needed) else f"{max(known)} for some"
+
+
+class Round(NamedTuple):
+    """The claims of one round of a study, by name; empty if it has not been measured."""
+
+    claims: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, results: Mapping[str, Any] | None) -> Round:
+        """Return the claims of some results."""
+        return cls({one["name"]: one for one in results["claims"]} if results else {})
+
+    def verdict(self, name: str) -> str:
+        """Return the verdict on a claim, or a dash."""
+        return str(self.claims[name]["verdict"]) if name in self.claims else "-"
+
+
+def study_rows(title: str, names: Sequence[str], rounds: Sequence[Round]) -> list[list[str]]:
+    """Return a row for each claim: study, claim, verdicts, what decided the last one, units."""
+    rows = []
+    for name in names:
+        last = next((one for one in reversed(rounds) if name in one.claims), None)
+        found = decided(last.claims[name]) if last else Decided("not measured yet", "-")
+        rows.append([title, name, *(one.verdict(name) for one in rounds), *found])
+    return rows
+
+
+def counts(rounds: Mapping[str, Round]) -> list[list[str]]:
+    """Return how many claims of each study hold, do not hold and are inconclusive."""
+    rows = []
+    for title, one in rounds.items():
+        verdicts = [claim["verdict"] for claim in one.claims.values()]
+        share = verdicts.count(Verdict.OPEN.value) / len(verdicts) if verdicts else np.nan
+        numbers = [str(verdicts.count(kind.value)) for kind in Verdict]
+        rows.append([title, str(len(verdicts)), *numbers, f"{share:.0%}" if verdicts else "-"])
+    return rows
