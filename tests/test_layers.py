@@ -61,6 +61,9 @@ UPWARD = {
     ("repshape.matrix.distances", "repshape.io.matrices"),  # DistanceMatrix.save and load
     ("repshape.matrix.distances", "repshape.engine.store"),  # DistanceMatrix.load of a store
     ("repshape.matrix.distances", "repshape.plots.matrix"),  # DistanceMatrix.plot
+    ("repshape.matrix.cross", "repshape.io.cross"),  # CrossDistances.save and load
+    ("repshape.matrix.cross", "repshape.engine.store"),  # CrossDistances.load of a store
+    ("repshape.matrix.cross", "repshape.plots.cross"),  # CrossDistances.plot
     ("repshape.matrix.summary", "repshape.inference.factors"),  # DistanceMatrix.summary
     ("repshape.analysis.embedding", "repshape.plots.embedding"),  # Embedding.plot
 }

@@ -129,7 +129,7 @@ def test_landmarks_of_networks_share_a_store_with_neighbors(tmp_path: Path) -> N
     assert kept < graph.n_solved + found.n_solved  # some pairs were known
     assert np.allclose(found.place(networks[5]), found.points[5], atol=1e-6)
     assert repr(found).startswith("LandmarkEmbedding(points=<float64 array of shape (25, 2)>")
-    legs = rs.cross(networks, [networks[int(k)] for k in found.landmarks], metric)
+    legs = rs.cross(networks, [networks[int(k)] for k in found.landmarks], metric).values
     anchors = found.points[[int(k) for k in found.landmarks]]
     error = ((between(found.points, anchors) - legs) ** 2).sum() / (legs**2).sum()
     assert found.stress == pytest.approx(np.sqrt(error))

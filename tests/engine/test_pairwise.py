@@ -263,7 +263,7 @@ def test_cross_is_a_block_of_pairwise(workers: int) -> None:
 
 
 def test_cross_names_the_networks_that_differ() -> None:
-    with pytest.raises(InputError, match=r"Got 4 in 'xs\[0\]' and 5 in 'ys\[1\]'"):
+    with pytest.raises(InputError, match="Got 4 in 'rows/0' and 5 in 'columns/1'"):
         cross([np.zeros((4, 3))], [np.ones((4, 3)), np.ones((5, 3))], UnalignedMeans())
 
 

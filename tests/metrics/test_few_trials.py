@@ -110,7 +110,7 @@ class TestMany:
 
     def test_cross_names_the_network(self) -> None:
         (found,) = warned(lambda: rs.cross([ENOUGH], [ENOUGH, FEW], rs.GaussianShapeMetric()))
-        assert "'ys[1]' has 7 trials for 4 dimensions" in str(found.message)
+        assert "'columns/1' has 7 trials for 4 dimensions" in str(found.message)
 
     def test_inference_does_not_repeat_it(self) -> None:
         x, y = RNG.normal(size=(2, 3, 7, 4))

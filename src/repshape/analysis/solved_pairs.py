@@ -85,14 +85,14 @@ class SolvedPairs:
     @property
     def n_doubtful(self) -> int:
         """Number of pairs that may be longer than necessary, by the rule of `is_doubtful`."""
-        *found, gap = self.numbers
-        return int(is_doubtful(*found, gap=gap).sum())
+        distance, bound, starts, agreeing, gap = self.numbers
+        return int(is_doubtful(distance, bound, starts, agreeing, gap=gap).sum())
 
     @property
     def largest_excess(self) -> float | None:
         """By about what share a distance may at most be too long; None if that is not known."""
-        *found, gap = self.numbers
-        return largest(possible_excess(*found, gap=gap))
+        distance, bound, starts, agreeing, gap = self.numbers
+        return largest(possible_excess(distance, bound, starts, agreeing, gap=gap))
 
 
 @dataclass

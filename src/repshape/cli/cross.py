@@ -74,13 +74,13 @@ def cross(given: CrossOptions) -> None:
     with usage():
         metric = _metric(given)
         settings = make_settings(given, given, in_file, given.out)
-    cohorts = Cohort.open(given.rows), Cohort.open(given.columns)
+    rows, columns = Cohort.open(given.rows), Cohort.open(given.columns)
     kept = resumable(given.out, "All finished tiles")
     with kept, warnings_in_words(FewTrialsWarning, quiet=given.quiet):
         warnings.simplefilter("ignore", SearchWarning)  # the description says it in words
-        changes = {"replace": given.replace, "remove": given.remove}
         store = None if in_file else given.out
-        run = plan_cross(*cohorts, metric, None, store, settings, **changes)
+        changes = {"replace": given.replace, "remove": given.remove}
+        run = plan_cross(rows, columns, metric, None, store, settings, **changes)
         if given.estimate:
             tell_estimate(run, given.out, given)
             return

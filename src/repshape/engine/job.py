@@ -312,8 +312,10 @@ def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
     networks, fingerprints, sides = job.networks, job.fingerprints, job.sides
     if labels != job.labels:
         assert isinstance(networks, Cohort | Chain)
-        chain = isinstance(networks, Chain)
-        networks = networks.select(labels) if chain else networks[list(labels)]
+        if isinstance(networks, Chain):
+            networks = networks.select(labels)
+        else:
+            networks = networks[list(labels)]
         fingerprints = networks.fingerprints
     if sides is not None:
         named = zip(sides, split_sides(labels), strict=True)

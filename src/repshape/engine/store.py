@@ -169,7 +169,7 @@ class Store:
         """A row for each network of the two sets whose distances to each other are stored."""
         frames = []
         with readable(self.folder / "zarr.json"):
-            stored = self._header.get("sides") or ([], [])
+            stored: list[list[dict[str, Any]]] = self._header.get("sides") or [[], []]
             for columns, names in zip(stored, split_sides(self.identity.labels), strict=True):
                 frame = metadata_from_json(columns, len(names))
                 frames.append(frame.set_axis(pd.Index(list(names)), axis=0))

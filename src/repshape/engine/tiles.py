@@ -349,10 +349,10 @@ def read_block(
     )
 
 
-def _known(found: Entries) -> dict[str, npt.NDArray[Any]]:
+def _known(found: Entries) -> dict[str, Any]:
     """Return what is known of pairs besides distances, by the names that results use."""
     counts = ("n_starts", "n_agreeing", "n_composed")
-    known: dict[str, npt.NDArray[Any]] = {
+    known: dict[str, Any] = {
         "lower_bounds": found.lower_bound,
         "converged": found.converged == 1.0,
         "gaps": found.gap,

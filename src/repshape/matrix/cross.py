@@ -164,7 +164,7 @@ class CrossDistances:
     def n_doubtful(self) -> int:
         """Number of pairs that may be longer than necessary; see `possible_excess`."""
         found = self._search()
-        return 0 if found is None else int(is_doubtful(*found, gap=self._gaps()).sum())
+        return 0 if found is None else int(is_doubtful(*found).sum())
 
     @property
     def possible_excess(self) -> FloatArray | None:
@@ -173,15 +173,15 @@ class CrossDistances:
         As `DistanceMatrix.possible_excess`: 0 unless the search leaves doubt.
         """
         found = self._search()
-        return None if found is None else possible_excess(*found, gap=self._gaps())
+        return None if found is None else possible_excess(*found)
 
     def _search(self) -> tuple[Any, ...] | None:
         if self.n_starts is None or self.n_agreeing is None:
             return None
-        return self.values, self.lower_bounds, self.n_starts, self.n_agreeing
-
-    def _gaps(self) -> FloatArray:
-        return np.full(self.shape, np.nan) if self.gaps is None else self.gaps
+        gaps = np.full(self.shape, np.nan) if self.gaps is None else self.gaps
+        none_composed = np.zeros(self.shape)
+        known = self.values, self.lower_bounds, self.n_starts, self.n_agreeing
+        return *known, none_composed, gaps
 
     def doubt_words(self) -> str:
         """Say how many pairs may be longer than necessary, and by how much; nothing if none."""
@@ -222,8 +222,8 @@ class CrossDistances:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the distances as a DataFrame with the labels of rows and columns."""
-        labels = {"index": list(self.row_labels), "columns": list(self.column_labels)}
-        return pd.DataFrame(self.values.copy(), **labels)
+        rows, columns = list(self.row_labels), list(self.column_labels)
+        return pd.DataFrame(self.values.copy(), index=rows, columns=columns)
 
     def select(
         self, rows: Mapping[str, Any] | None = None, columns: Mapping[str, Any] | None = None

@@ -21,6 +21,8 @@ from repshape.plots.style import COLORMAP, COLUMN_WIDTH, FAINT, SMALL_SIZE, plai
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+# Names of columns that are longer than this are turned.
+SHORT = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,8 @@ def _counted(size: int, names: tuple[str, ...]) -> str:
 
 def _draw_names(ax: Axes, axis: Any, names: tuple[str, ...], title: str) -> None:
     size = min(SMALL_SIZE, HEIGHT_OF_NAMES / max(len(names), 1))
-    turned: dict[str, Any] = {"rotation": 90} if axis == "x" else {}
+    long = max(map(len, names), default=0) > SHORT
+    turned: dict[str, Any] = {"rotation": 90} if axis == "x" and long else {}
     places = np.arange(len(names)) + 0.5
     set_ticks, set_title = (
         (ax.set_xticks, ax.set_xlabel) if axis == "x" else (ax.set_yticks, ax.set_ylabel)
