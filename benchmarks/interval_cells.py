@@ -105,9 +105,7 @@ class Cell:
 
     def metric(self, **options: Any) -> rs.GaussianShapeMetric:
         phi = None if self.components is None else rs.Preprocess(n_components=self.components)
-        return rs.GaussianShapeMetric(
-            self.alpha, preprocess=phi, **{"tol": TOLERANCE, "n_starts": 4, **options}
-        )
+        return rs.GaussianShapeMetric(self.alpha, preprocess=phi, **{"tol": TOLERANCE, **options})
 
     @cached_property
     def pair(self) -> tuple[Population, Population]:
@@ -122,7 +120,7 @@ class Cell:
         return float(found.distance(*(one.moments for one in self.pair)) ** 2)
 
     def sample(self, seed: int) -> tuple[rs.Trials, rs.Trials]:
-        rng = np.random.default_rng([seed, 7, crc32(self.name.encode()), self.tuned])
+        rng = np.random.default_rng([seed, 8, crc32(self.name.encode()), self.tuned])
         first, second = (one.sample(self.trials, rng) for one in self.pair)
         return first, second
 

@@ -75,7 +75,7 @@ def test_parts_have_the_distances_of_a_full_search(name: str) -> None:
     found = Calibrated(plan.collect(np.array([plan.solve(task) for task in plan.tasks])))
     values = dict(zip(("F", "B_h", "B_q", "W_h", "W_q"), found._parts(), strict=True))
     for part, expected in by_hand(plan, metric, -1).items():
-        assert values[part][0, 0] == pytest.approx(expected, rel=1e-3, abs=1e-4)
+        assert values[part][0, 0] == pytest.approx(expected, rel=0.05, abs=0.005)
     for part, expected in by_hand(plan, metric, 5).items():
         assert values[part][0, 6] == pytest.approx(expected, rel=0.1, abs=0.02)
 

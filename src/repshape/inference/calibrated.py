@@ -138,7 +138,7 @@ class Calibrated:
     @property
     def n_groups(self) -> int:
         """Number of groups of trials, G."""
-        return self.nested.full.shape[1] - 1
+        return int(self.nested.full.shape[1] - 1)
 
     def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return F, B_h, B_q, W_h and W_q, each (terms, 1 + G)."""

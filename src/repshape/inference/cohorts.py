@@ -141,8 +141,8 @@ def matrix(
 
     The estimates are those of `distance` with ``method="calibrated"``. Each network is divided in
     the same way for all of its pairs: its quarters and halves are prepared once, and the distances
-    within networks are computed once. A pair needs 84 short searches, which begin at the alignment
-    of all trials, and 160 that begin at one of these.
+    within networks are computed once. A pair needs 84 brief searches, and 168 that begin where one
+    of these ended.
 
     Parameters
     ----------

@@ -16,14 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.inference.divisions import DELETED_SHARE, Division
-from repshape.inference.following import (
-    Solved,
-    carried,
-    coordinate_map,
-    follow,
-    n_coordinates,
-    search,
-)
+from repshape.inference.following import follow, search
 from repshape.inference.terms import Terms
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import Trials
@@ -33,7 +26,7 @@ IntArray = npt.NDArray[np.intp]
 Rows = list[list[IntArray]]  # trials of each group, by condition
 
 # Pairs of networks that are solved together: their parts are prepared once.
-TILE = 128
+TILE = 300
 
 
 class Task(NamedTuple):
@@ -122,34 +115,24 @@ class NestedPlan:
         pairs = [(place[term.x], place[term.y]) for term in chosen]
         alone = [(place[k], place[k]) for k in task.networks]
         out = np.full((len(pairs) + len(alone), 3, 1 + self.n_groups), np.nan)
-        whole = [metric._prepare_checked(self.part(k, range(self.n_groups))) for k in used]
-        full = search(metric, whole, np.array(pairs))
         if task.division == 0:
-            out[: len(pairs), 0] = self._full(metric, used, whole, np.array(pairs), full)
-        cores = None
-        if full.cores is not None:
-            cores = [*full.cores, *(np.eye(n_coordinates(whole[a])) for a, _ in alone)]
-        divided = _Divided(self, metric, used, task.division, pairs + alone)
-        out[:, 1:] = divided.solve(whole, cores)
+            out[: len(pairs), 0] = self._full(metric, used, np.array(pairs))
+        out[:, 1:] = _Divided(self, metric, used, task.division, pairs + alone).solve()
         row = np.full(self.width, np.nan)
         row[: out.size] = out.ravel()
         return row
 
-    def _full(
-        self,
-        metric: ShapeMetric[Any],
-        used: list[int],
-        whole: list[Any],
-        pairs: IntArray,
-        found: Solved,
-    ) -> FloatArray:
+    def _full(self, metric: ShapeMetric[Any], used: list[int], pairs: IntArray) -> FloatArray:
         """Return the squared distances of all trials, and without each group, (terms, 1 + G)."""
-        rows = [found.squared]
-        for g in range(self.n_groups):
-            parts = [self.part(k, range(self.n_groups), g) for k in used]
-            prepared = [metric._prepare_checked(part) for part in parts]
-            rows.append(follow(metric, whole, prepared, pairs, found))
-        return np.array(rows).T
+
+        def prepared(gone: int) -> list[Any]:
+            parts = [self.part(k, range(self.n_groups), gone) for k in used]
+            return [metric._prepare_checked(part) for part in parts]
+
+        whole = prepared(-1)
+        found = search(metric, whole, pairs, brief=False)
+        without = [follow(metric, whole, prepared(g), pairs, found) for g in range(self.n_groups)]
+        return np.array([found.squared, *without]).T
 
     def collect(self, rows: FloatArray) -> Nested:
         """Return what all tasks found, together."""
@@ -229,15 +212,10 @@ class _Divided:
                     out.append(self.metric._prepare_checked(self.plan.part(k, side, gone)))
         return out
 
-    def solve(self, whole: Sequence[Any], cores: Sequence[FloatArray] | None) -> FloatArray:
+    def solve(self) -> FloatArray:
         """Return means over halves and over quarters of each pair, (pairs, 2, 1 + G)."""
         parts = self.parts()
-        starts = None
-        if cores is not None:
-            maps = [coordinate_map(whole[a // len(self.sides)], p) for a, p in enumerate(parts)]
-            each = [c for c, n in zip(cores, self.counts, strict=True) for _ in range(n)]
-            starts = [carried(core, maps, p) for core, p in zip(each, self.pairs, strict=True)]
-        found = search(self.metric, parts, self.pairs, starts)
+        found = search(self.metric, parts, self.pairs)
         out = np.full((len(self.counts), 2, 1 + self.plan.n_groups), np.nan)
         out[..., 0] = self._means(found.squared)
         for g in range(self.plan.n_groups if self.r < self.plan.n_deleted else 0):
