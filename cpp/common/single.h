@@ -38,7 +38,7 @@ inline void apply_transposed(int rows, int columns, const float* a, const float*
 }
 
 inline double dot(const float* a, const float* b, std::size_t count) {
-  constexpr std::size_t stride = 4096;  // sums of so many terms lose no digit that matters
+  constexpr std::size_t stride = 4096;  // sums of this many terms keep every digit that matters
   double sum = 0;
   for (std::size_t from = 0; from < count; from += stride) {
     const std::size_t to = from + stride < count ? from + stride : count;

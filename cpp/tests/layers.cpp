@@ -9,7 +9,7 @@
 namespace repshape::tests {
 namespace {
 
-// A network of thin noise, of so many columns.
+// A network of thin noise with the given number of columns.
 Dense thin_dense(Random& random, int conditions, int neurons, int columns) {
   const std::size_t count = std::size_t(conditions) * neurons;
   return {conditions, neurons, columns, Noise::thin, normals(random, count), normals(random, count * columns)};

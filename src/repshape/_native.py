@@ -71,7 +71,7 @@ class Search:
     screen : bool
         Whether the search makes its own starts until they agree; else the given ones are finished.
     seed : int
-        Of the starts that the search makes.
+        Seed for generated starts.
     pad_to : int
         Number of neurons of the space in which permutations act; 0 for the larger network's own.
     """

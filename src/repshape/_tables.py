@@ -275,6 +275,34 @@ def read_rows(values: Any) -> Labelled:
     return Labelled(values.transpose(trial, neuron).values, None, _coordinate(values, neuron))
 
 
+def read_trials(responses: Any) -> Labelled:
+    """Return trials as `pool_trials` takes them, with the labels that they carry."""
+    if is_xarray(responses):
+        return read_dataarray(responses, points=False)
+    if is_frame(responses):
+        raise InputTypeError(
+            "A table needs to be told which column holds the conditions: call "
+            "Trials.from_frame(frame, condition=..., neurons=[...]), or "
+            "Trials.from_labels(frame, labels) if all columns are neurons."
+        )
+    if not isinstance(responses, list | tuple):
+        return Labelled(responses, None, None)
+    parts = [
+        read_frame(one, rows="trials")
+        if is_frame(one)
+        else arranged(one, ("trial", "neuron"), "trials")
+        for one in responses
+    ]
+    for m, part in enumerate(parts):
+        if part.neurons != parts[0].neurons:
+            raise InputError(
+                "Every condition must have the same neurons in the same order. "
+                f"Those of condition {m} are labelled otherwise than those of condition 0."
+            )
+    neurons = parts[0].neurons if parts else None
+    return Labelled([part.array for part in parts], None, neurons)
+
+
 def _trial_and_neuron(names: list[Any]) -> tuple[Any, Any]:
     """Return which of two dimensions holds trials: by name, or else the first.
 

@@ -29,7 +29,7 @@ struct Samples {
   // Means and roots of covariances of a few conditions.
   Roots roots() const;
 
-  // Evenly spaced trials of the given conditions, at most so many of each, for screening.
+  // Evenly spaced trials of the given conditions, at most `most_trials` of each, for screening.
   Samples thinned(const std::vector<int>& kept, int most_trials) const;
 
   // The same trials with `count` neurons that never respond after the others.

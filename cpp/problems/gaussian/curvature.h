@@ -11,7 +11,7 @@ class GaussianCurvature : public Curvature {
   // `cost` are the operations of one gradient.
   GaussianCurvature(const Objective& f, double cost) : f_(f) {
     const double n = f.n(), rank = std::max(f.pair.x->rank, f.pair.y->rank), planes = n * (n - 1) / 2;
-    const double each = 9 * planes * planes * rank * (rank - 1) / 2 + 3e6;  // as slow as so many in a gradient
+    const double each = 9 * planes * planes * rank * (rank - 1) / 2 + 3e6;  // cost in gradient-equivalent operations
     const double ratio = std::min(f.pair.x->blocks, kBlocks) * each / cost;
     patience_ = int(std::min(std::max(ratio, kLeastPatience), kMostPatience));
   }

@@ -14,7 +14,7 @@ namespace {
 // Lanes are padded to eight conditions. For fewer conditions than that, larger networks than this would waste memory.
 constexpr int kMaxPaddedSize = 32;
 
-// Truncation: from so many neurons on, to this share of the columns at most, without this share of the noise.
+// Truncation: minimum neuron count, maximum share of columns kept, share of noise that may be dropped.
 constexpr int kWorthTruncating = 48;
 constexpr double kMostKept = 0.75, kNoiseLost = 0.01;
 // Pivots are taken until this share of a condition's noise is left, or of the columns at most.
@@ -89,7 +89,7 @@ int enough_columns(const Network& net, const Matrix& power) {
   return std::max(columns, 1);
 }
 
-// Squared entries of matrices with so many columns, summed column by column.
+// Squared entries of a matrix, summed column by column.
 void add_power(const Matrix& entries, std::size_t columns, Matrix& power) {
   for (std::size_t e = 0; e < entries.size(); ++e) power[e % columns] += entries[e] * entries[e];
 }

@@ -76,7 +76,7 @@ def neighbor_graph(
         fingerprint of their responses, are not solved again.
     replace : iterable of str, optional
         Names of networks whose responses have changed since they were saved in the store. Their
-        pairs are solved anew. Without it, such a network is an error.
+        pairs are solved again. Without it, such a network is an error.
     workers, engine, scheduler, memory, progress
         As in `repshape.pairwise`.
     shard : str, optional

@@ -21,7 +21,8 @@ IntArray = npt.NDArray[np.intp]
 
 # The mean of the same scores in another order differs by rounding, and counts as equal.
 ROUNDING = 1e-12
-# Permuted targets are predicted side by side, as long as so many numbers stay in the cache.
+# Permuted targets are predicted side by side, in batches of at most this many numbers, which stay
+# in the cache.
 BATCH = 200_000
 
 

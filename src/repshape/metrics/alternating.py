@@ -15,9 +15,9 @@ from repshape._arrays import check_moderate
 from repshape.errors import InputError
 from repshape.groups import Group
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import Exploration, Found, Problem, suggest
+from repshape.solvers.alternation import Descent, Exploration, Problem, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
-from repshape.solvers.policy import GROUP_OBJECTS
+from repshape.solvers.policy import GROUP_OBJECTS, Found
 from repshape.solvers.starts import mean_gain, tie_broken
 
 FloatArray = npt.NDArray[np.float64]
@@ -113,7 +113,7 @@ class GroupSearch:
     y: Statistics
     weights: FloatArray
 
-    def run(self, n_starts: int | str, tol: float, max_iter: int, seed: int) -> Found:
+    def run(self, n_starts: int | str, tol: float, max_iter: int, seed: int) -> Found[Descent]:
         """Search from the means, from matching conditions and at random."""
         gain, nearest = mean_gain(self.x.means, self.y.means, self.weights), self.group.nearest
         rng = np.random.default_rng([seed, len(gain)])
@@ -126,7 +126,7 @@ class GroupSearch:
             return search.run(starts, rng)
         return search.finish_all(islice(starts, int(n_starts)))
 
-    def improve(self, starts: Sequence[FloatArray], tol: float, max_iter: int) -> Found:
+    def improve(self, starts: Sequence[FloatArray], tol: float, max_iter: int) -> Found[Descent]:
         """Search from given starts (n_x, n_y) only."""
         search = Exploration(self.objective, self.group.nearest, tol, max_iter, GROUP_OBJECTS)
         return search.finish_all(self.group.nearest(start) for start in starts)

@@ -31,7 +31,7 @@ Shift = tuple[int, int]
 # given factor of the shortest are then searched fully: four starts are rarely that far off.
 BRIEF_STARTS, PROMISING = 4, 1.05
 # A squared lower bound this close to the best squared distance, relative to the squared responses,
-# cannot be told from it.
+# is equal to it up to rounding.
 ROUNDING = 1e-12
 
 

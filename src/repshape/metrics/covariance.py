@@ -26,7 +26,7 @@ from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
 from repshape.reference.ground import GROUND_METRICS, symmetric_log
 from repshape.responses import Gaussians, Trials
 from repshape.solvers.descent import Turned, descend_group
-from repshape.solvers.policy import COVARIANCES, compare_ends
+from repshape.solvers.policy import COVARIANCES, best_of
 from repshape.solvers.starts import make_starts
 
 FloatArray = npt.NDArray[np.float64]
@@ -188,11 +188,14 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         pair = OrderedPair(x, y)
         first, second = pair.first, pair.second
         given = self._starts(first, second) if starts is None else map(pair.inward, starts)
-        found = [self._solve(first, second, T) for T in given]
-        best = min(found, key=lambda one: one.cost)
+        found = best_of(
+            [self._solve(first, second, T) for T in given],
+            lambda run: self._total(*self._parts(first, second, run.transform)) ** 2,
+            self.tol,
+        )
+        best = found.best
         means, noise = self._parts(first, second, best.transform)
-        distance = float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
-        ends = compare_ends([one.cost for one in found], distance**2, self.tol)
+        distance = self._total(means, noise)
         return Solution(
             distance=distance,
             lower_bound=min(distance, self._bound(first, second)),
@@ -200,10 +203,10 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
             covariance_distance=float(np.sqrt(noise)),
             converged=best.converged,
             n_iterations=best.n_iterations,
-            n_starts=len(found),
-            n_agreeing=ends.n_agreeing,
+            n_starts=found.n_starts,
+            n_agreeing=found.n_agreeing,
             transform=pair.outward(best.transform),
-            gap=ends.gap,
+            gap=found.gap,
         )
 
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
@@ -271,6 +274,10 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         climb = alternate(objective, start, self.group, tol=self.tol**1.5, max_iter=self.max_iter)
         return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
 
+    def _total(self, means: float, noise: float) -> float:
+        """Return the distance from the squared distances of means and of covariances."""
+        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+
     def _parts(
         self, x: PreparedCovariances, y: PreparedCovariances, T: FloatArray
     ) -> tuple[float, float]:
@@ -298,7 +305,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         extra = values[0].shape[1] - values[1].shape[1]
         padded = np.sort(np.pad(values[1], ((0, 0), (0, extra))), axis=1)
         noise = float(weights @ ((values[0] - padded) ** 2).sum(axis=1))
-        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+        return self._total(means, noise)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
@@ -306,8 +313,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         self._check_ratios(first, second)
         if first.n_neurons < second.n_neurons:
             first, second, T = second, first, T.T
-        means, noise = self._parts(first, second, T)
-        return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
+        return self._total(*self._parts(first, second, T))
 
 
 def _convex_objective(

@@ -233,7 +233,7 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         options = loose.search_options(len(weights), first.native.neurons)
         bound = _native.align(first.native, second.native, options).lower_bound
         T = found.best.transform
-        distance = signed_root(found.best.value + min(bound, 0.0) * abs(bound))
+        distance = signed_root(found.best.cost + min(bound, 0.0) * abs(bound))
         parts = objective.parts(T)
         return _native.Solution(
             distance=distance,

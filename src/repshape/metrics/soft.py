@@ -51,18 +51,19 @@ def match(
     """Solve a pair of networks of unequal size; the transform is the plan (n_x, n_y)."""
     count = PLANS.most if n_starts == "auto" else int(n_starts)
     found = search(problem, plans, count, tol=tol, max_iter=max_iter, seed=seed)
-    parts, gain = problem.parts(found.plan), problem.gain
+    best, gain = found.best, problem.gain
+    parts = problem.parts(best.transform)
     distance = gain * signed_root(parts.squared)
     return _native.Solution(
         distance=distance,
         lower_bound=min(gain * signed_root(problem.bound), distance),
         mean_distance=gain * float(np.sqrt(parts.means)),
         covariance_distance=gain * float(np.sqrt(parts.covariances)),
-        converged=found.converged,
-        n_iterations=found.n_iterations,
-        n_starts=count if plans is None else len(plans),
+        converged=best.converged,
+        n_iterations=best.n_iterations,
+        n_starts=found.n_starts,
         n_agreeing=found.n_agreeing if plans is None else 0,
-        transform=found.plan,
+        transform=best.transform,
         gap=found.gap if plans is None else float("nan"),
     )
 

@@ -26,10 +26,10 @@ from repshape.metrics.rules import SEARCH_RULES
 from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import Descent, Exploration, Found, suggest
+from repshape.solvers.alternation import Descent, Exploration, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.solvers.policy import TRANSPORT, Policy
+from repshape.solvers.policy import TRANSPORT, Found, Policy
 from repshape.solvers.starts import mean_gain, tie_broken
 from repshape.solvers.transport import TransportProblem
 
@@ -264,11 +264,11 @@ class _Search:
         """Return a gain (s_x, s_y) with rows for the silent neurons of x."""
         return np.vstack([gain, np.full((self.spare, self.y.size), value)])
 
-    def run(self) -> Found:
+    def run(self) -> Found[Descent]:
         """Return the best descent, and how many starts agree on it."""
         if self.metric.group == "identity":
             T = self.from_means
-            return Found(Descent(T, (self.problem.at(T)[0],), True), 1, 1)
+            return Found(Descent(T, (self.problem.at(T)[0],), True))
         rng = np.random.default_rng([int(self.metric.random_state), self.x.size])
         pairs = sum(len(a) * len(b) for a, b in zip(self.x.trials, self.y.trials, strict=True))
         search = Exploration(

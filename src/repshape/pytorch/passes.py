@@ -19,7 +19,8 @@ from repshape.pytorch.inputs import Inputs, Place
 from repshape.pytorch.layers import Capture, FloatArray, Layer, OutputCapture
 from repshape.pytorch.noise import Dropout, Noise, private_randomness, seed_batch, trial_stream
 
-# Weights and inputs are hashed in parts of this many bytes; of a hash, so many digits are kept.
+# Weights and inputs are hashed in parts of this many bytes, and hashes are truncated to this many
+# digits.
 HASHED_BYTES, HASH_DIGITS = 2**24, 16
 # With one trial in each pass, responses of at most this many bytes wait for their other trials.
 HELD_BYTES = 2**28

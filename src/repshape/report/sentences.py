@@ -151,8 +151,8 @@ def _noise(source: Source, evidence: Evidence) -> str:
         return "The networks are given without noise, so the distances contain none."
     if facts is not None and facts.has_trials and int(facts.fewest.max()) == 1:
         return (
-            "There is a single trial of each condition, so noise cannot be told from signal: the "
-            "distances contain an unknown amount of it."
+            "There is a single trial of each condition, so noise and signal cannot be separated: "
+            "the distances contain an unknown amount of noise."
         )
     reason = no_floor_words(source, evidence)
     words = f"How much of the distances is noise is not known, because {reason}"

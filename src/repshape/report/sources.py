@@ -189,7 +189,7 @@ def _read(name: str, given: Any) -> list[_Read]:
 
 
 def stores_in(path: Path) -> list[Path] | None:
-    """Return the stores in a folder, in the order of their names; None if it is no such folder."""
+    """Return the stores in a folder, ordered by name; None unless it is a folder of stores."""
     if not path.is_dir() or (read_attributes(path) or {}).get("format") is not None:
         return None
     inside = [one for one in sorted(path.iterdir()) if _is_store(one)]

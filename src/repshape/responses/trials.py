@@ -24,16 +24,12 @@ from repshape._arrays import (
 )
 from repshape._labels import check_labels, group_labels
 from repshape._tables import (
-    Labelled,
-    arranged,
     frame_columns,
     is_frame,
-    is_xarray,
     map_dataarray,
     read_conditions,
-    read_dataarray,
-    read_frame,
     read_rows,
+    read_trials,
 )
 from repshape.errors import InputError, InputTypeError
 from repshape.responses.base import Network, is_one_label, refuse_slices
@@ -98,7 +94,7 @@ class Trials(Network):
         conditions: Sequence[Any] | None = None,
         neurons: Sequence[Any] | None = None,
     ) -> None:
-        given = _read(responses)
+        given = read_trials(responses)
         rows, counts = pool_trials(given.array)
         labels = check_labels(given.conditions if conditions is None else conditions, len(counts))
         names = check_labels(given.neurons if neurons is None else neurons, rows.shape[1], "neuron")
@@ -371,31 +367,3 @@ class Trials(Network):
         if self.window is not None:
             parts.append(f"window {window_words(self.window)}")
         return f"Trials({', '.join(parts)})"
-
-
-def _read(responses: Any) -> Labelled:
-    """Return trials as `pool_trials` takes them, with the labels that they carry."""
-    if is_xarray(responses):
-        return read_dataarray(responses, points=False)
-    if is_frame(responses):
-        raise InputTypeError(
-            "A table needs to be told which column holds the conditions: call "
-            "Trials.from_frame(frame, condition=..., neurons=[...]), or "
-            "Trials.from_labels(frame, labels) if all columns are neurons."
-        )
-    if not isinstance(responses, list | tuple):
-        return Labelled(responses, None, None)
-    parts = [
-        read_frame(one, rows="trials")
-        if is_frame(one)
-        else arranged(one, ("trial", "neuron"), "trials")
-        for one in responses
-    ]
-    for m, part in enumerate(parts):
-        if part.neurons != parts[0].neurons:
-            raise InputError(
-                "Every condition must have the same neurons in the same order. "
-                f"Those of condition {m} are labelled otherwise than those of condition 0."
-            )
-    neurons = parts[0].neurons if parts else None
-    return Labelled([part.array for part in parts], None, neurons)

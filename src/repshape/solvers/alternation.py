@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.groups import Oracle
-from repshape.solvers.policy import Agreement, Policy, compare_ends
+from repshape.solvers.policy import Agreement, Found, Policy, best_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,8 +26,8 @@ DAMPING = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0)
 COARSE = 1e-5
 # Norms of the random matrices that perturb the best transform, in units of its own.
 MOVE_SIZES = (0.5, 1.0, 2.0, 4.0)
-# An alternation is abandoned if it would not reach the best even if its last gain were repeated so
-# many times, after so many steps.
+# From STEPS_BEFORE_JUDGEMENT steps on, an alternation is abandoned if it would not reach the best
+# even if its last gain were repeated HOPE times.
 HOPE, STEPS_BEFORE_JUDGEMENT = 20.0, 4
 
 
@@ -51,22 +51,9 @@ class Descent:
     converged: bool
 
     @property
-    def value(self) -> float:
+    def cost(self) -> float:
         """F at the transform."""
         return self.values[-1]
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best descent, the number of independent starts, and how many of them agree with it.
-
-    ``gap`` is the share by which the second-best optimum is longer; 0 if there is none.
-    """
-
-    best: Descent
-    n_starts: int
-    n_agreeing: int
-    gap: float
 
 
 def descend(
@@ -144,7 +131,7 @@ class Exploration:
     max_iter: int
     policy: Policy
 
-    def run(self, starts: Iterable[FloatArray], rng: np.random.Generator) -> Found:
+    def run(self, starts: Iterable[FloatArray], rng: np.random.Generator) -> Found[Descent]:
         """Explore starts until enough of them agree, move the best one, and finish it."""
         self._best: Descent | None = None
         self._agreement = Agreement()
@@ -161,12 +148,10 @@ class Exploration:
         gap = self._agreement.gap
         return Found(self._finish(self._known), n_starts, max(agreeing, 1), gap)
 
-    def finish_all(self, starts: Iterable[FloatArray]) -> Found:
+    def finish_all(self, starts: Iterable[FloatArray]) -> Found[Descent]:
         """Finish every start, and return the best."""
         runs = [self._descend(start, self.tol) for start in starts]
-        best = min(runs, key=lambda run: run.value)
-        ends = compare_ends([run.value for run in runs], best.value)
-        return Found(best, len(runs), ends.n_agreeing, ends.gap)
+        return best_of(runs, lambda run: run.cost)
 
     @property
     def _known(self) -> Descent:
@@ -177,9 +162,9 @@ class Exploration:
     def _consider(self, start: FloatArray) -> bool:
         """Explore another start, and return whether it leads to a better optimum."""
         run = self._descend(start, COARSE, self._agreement.best)
-        if self._best is None or run.value < self._best.value:
+        if self._best is None or run.cost < self._best.cost:
             self._best = run
-        return self._agreement.see(run.value)
+        return self._agreement.see(run.cost)
 
     def _descend(self, start: FloatArray, tol: float, limit: float = np.inf) -> Descent:
         return descend(

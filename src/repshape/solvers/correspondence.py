@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-# So many conditions, evenly spaced, are enough.
+# Use at most this many evenly spaced conditions.
 MOST_CONDITIONS = 24
 # Shapes of the gamma distribution of the weights: few conditions, or many.
 SHAPES = (0.1, 0.3, 1.0)

@@ -5,8 +5,9 @@ The compiled search has the same rules, with other numbers, in cpp/search/stoppi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -92,6 +93,41 @@ class Agreement:
         1.0
         """
         return compare_ends(self._ends, self.best).gap
+
+
+class Run(Protocol):
+    """A start that was followed to its end; ``cost`` is a squared distance, up to a constant."""
+
+    @property
+    def cost(self) -> float:
+        """What the search minimises."""
+
+
+R = TypeVar("R", bound=Run)
+
+
+@dataclass(frozen=True)
+class Found(Generic[R]):
+    """The best run, the number of independent starts, and how many of them agree with it.
+
+    ``gap`` is the share by which the second-best optimum is longer; 0 if there is none.
+    """
+
+    best: R
+    n_starts: int = 1
+    n_agreeing: int = 1
+    gap: float = 0.0
+
+
+def best_of(runs: Sequence[R], squared: Callable[[R], float], tol: float = 0.0) -> Found[R]:
+    """Return the best of several runs, and how many of them agree with it.
+
+    ``squared`` returns the squared distance at the end of a run, and ``tol`` is the precision of
+    the costs.
+    """
+    best = min(runs, key=lambda run: run.cost)
+    ends = compare_ends([run.cost for run in runs], squared(best), tol)
+    return Found(best, len(runs), ends.n_agreeing, ends.gap)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape.solvers.descent import Turned
 from repshape.solvers.plans import exact_plan
-from repshape.solvers.policy import FINALISTS, TRIAL_STEPS, compare_ends
+from repshape.solvers.policy import FINALISTS, TRIAL_STEPS, Found, best_of
 
 FloatArray = npt.NDArray[np.float64]
 # Masses below this fraction of that of a neuron are rounding of the simplex.
@@ -46,18 +47,6 @@ class SoftProblem(Protocol):
         """A squared distance that no plan undercuts."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """Result of a search over plans."""
-
-    plan: FloatArray
-    value: float
-    converged: bool
-    n_iterations: int
-    n_agreeing: int = 1
-    gap: float = 0.0
-
-
 def search(
     problem: SoftProblem,
     plans: Sequence[FloatArray] | None,
@@ -66,18 +55,21 @@ def search(
     tol: float,
     max_iter: int,
     seed: int,
-) -> Found:
+) -> Found[Turned]:
     """Return the best of the alternations from several plans.
 
     The first start is the plan that is best for single neurons, without correlations. Every other
     one is best for its gradient with random changes, or random altogether. All of them get a few
     steps, and the best are finished. Given plans replace all of these, and all are finished.
     """
+
+    def squared(run: Turned) -> float:
+        return problem.parts(run.transform).squared
+
     if plans is not None:
-        finished = [climb(problem, plan, tol, max_iter) for plan in plans]
-        return _best(problem, finished, tol)
+        return best_of([climb(problem, plan, tol, max_iter) for plan in plans], squared, tol)
     first = climb(problem, best_plan(-problem.costs), tol, max_iter)
-    gradient = problem.at(first.plan)[1]
+    gradient = problem.at(first.transform)[1]
     spread = float(gradient.std())
     rng = np.random.default_rng(seed)
     tried = []
@@ -85,29 +77,21 @@ def search(
         noise = rng.standard_normal(gradient.shape)
         start = best_plan(noise if k % 2 else gradient + spread * (0.5 + k % 4) * noise)
         tried.append(climb(problem, start, tol, min(TRIAL_STEPS, max_iter)))
-    tried.sort(key=lambda one: -one.value)
-    finished = [climb(problem, one.plan, tol, max_iter) for one in tried[:FINALISTS]]
-    return _best(problem, [first, *finished, *tried[FINALISTS:]], tol)
+    tried.sort(key=lambda one: one.cost)
+    finished = [climb(problem, one.transform, tol, max_iter) for one in tried[:FINALISTS]]
+    return best_of([first, *finished, *tried[FINALISTS:]], squared, tol)
 
 
-def _best(problem: SoftProblem, runs: Sequence[Found], tol: float) -> Found:
-    """Return the best of several runs, with the number of those that reached its value."""
-    best = max(runs, key=lambda one: one.value)
-    squared = problem.parts(best.plan).squared
-    ends = compare_ends([-one.value for one in runs], squared, tol)
-    return replace(best, n_agreeing=ends.n_agreeing, gap=ends.gap)
-
-
-def climb(problem: SoftProblem, plan: FloatArray, tol: float, max_iter: int) -> Found:
+def climb(problem: SoftProblem, plan: FloatArray, tol: float, max_iter: int) -> Turned:
     """Alternate from a plan: the best plan for the gradient is never worse."""
     value, gradient = problem.at(plan)
     for step in range(max_iter):
         following = best_plan(gradient)
         next_value, next_gradient = problem.at(following)
         if next_value - value <= tol * abs(value):
-            return Found(plan, value, True, step + 1)
+            return Turned(plan, -value, True, step + 1)
         plan, value, gradient = following, next_value, next_gradient
-    return Found(plan, value, False, max_iter)
+    return Turned(plan, -value, False, max_iter)
 
 
 def best_plan(gain: FloatArray) -> FloatArray:

@@ -126,7 +126,7 @@ class Permission:
             if name not in self.replace:
                 raise InputError(
                     f"the responses of network {name!r} have changed. Name it in 'replace' "
-                    "(--replace) to compute its distances anew, or choose another output."
+                    "(--replace) to compute its distances again, or choose another output."
                 )
         absent = [name for name in stored if name not in given]
         if not added and not changed and not self.remove.intersection(absent):
