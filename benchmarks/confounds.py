@@ -6,7 +6,7 @@ Twelve recordings of Poisson counts in two groups (square roots, five principal 
 some settings, half of them are cut to 9 of 21 neurons or to 8 of 20 trials; in others, only the
 code differs, or nothing. Results are added to benchmarks/results/confounds.json after every few
 simulations, so that an interrupted run continues when it is started again, and a larger
-``--simulations`` adds to what is there.
+``--simulations`` adds to what is there. The tables of docs/confounds.md are written at the end.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks.inference_tables import load, save
+from benchmarks.inference_tables import load, replace_table, save
 
 RESULTS = Path(__file__).parent / "results" / "confounds.json"
+PAGE = Path(__file__).parents[1] / "docs" / "confounds.md"
 SAVE_SECONDS = 20.0
 CONDITIONS, LATENTS = 12, 5
 NAMES = [f"condition {m}" for m in range(CONDITIONS)]
@@ -165,6 +166,28 @@ def words(rows: list[list[float]]) -> str:
     return "; ".join(parts)
 
 
+def tables(results: dict[str, list[list[float]]]) -> str:
+    """Return the tables of docs/confounds.md."""
+    lines = [
+        "| recordings | studies | groups differ | neurons said | trials said | gain said | "
+        "components said | with the same sizes, groups differ | in angles |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in (one for one in CELLS if one in results):
+        table = dict(zip(FIELDS, np.array(results[name]).T, strict=True))
+        drawn = table["matched"][table["matched"] >= 0]
+        rates = [int((table[one] <= 0.05).sum()) for one in ("p", "angles")]
+        said = [int(table[one].sum()) for one in FIELDS[5:]]
+        matched = f"{int((drawn <= 0.05).sum())} of {drawn.size}" if drawn.size else ""
+        row = [name, len(results[name]), rates[0], *said, matched, rates[1]]
+        lines.append(f"| {' | '.join(map(str, row))} |")
+    lines += ["", "| one network recorded twice | pairs | p ≤ 0.05 |", "|---|---|---|"]
+    for name in (one for one in EQUALITY_CELLS if one in results):
+        p = np.array(results[name])[:, 0]
+        lines.append(f"| {name} | {len(p)} | {int((p <= 0.05).sum())} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=100)
@@ -173,6 +196,7 @@ def main() -> None:
     silence()
     with threadpool_limits(limits=1, user_api="blas"):
         run(options.only, options.simulations)
+    replace_table("confounds", tables(load(RESULTS)), PAGE)
 
 
 def silence() -> None:

@@ -139,6 +139,18 @@ class TestSentences:
         second = study(read_inputs(line([0, 1, 3])), Plan())[0].sentences[1]
         assert second.endswith("because the report was made without the responses.")
 
+    def test_sizes_that_the_matrix_records_are_said_without_responses(self) -> None:
+        D = line([0, 1, 3]).replace(sizes={"neurons": [9, 21, 12], "trials": [20, 20, 20]})
+        second = study(read_inputs(D), Plan())[0].sentences[1]
+        assert second.endswith("9 to 21 neurons and 20 trials of each condition or more.")
+
+    def test_numbers_of_neurons_are_said_if_they_are_quite_different(self) -> None:
+        rng = np.random.default_rng(0)
+        for sizes, said in (((2, 2, 4, 4), True), ((4, 4, 5, 5), False)):
+            networks = [rng.normal(size=(4, 20, n)) for n in sizes]
+            second = studied(rs.Cohort.from_networks(networks)).sentences[1]
+            assert ("the networks have 2 to 4 neurons, and distances grow" in second) == said
+
     def test_numbers_are_predicted_or_not(self) -> None:
         places = [0.0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]
         noise = np.random.default_rng(0).normal(size=12)

@@ -37,7 +37,7 @@ def average_draws(draws: Sequence[DistanceMatrix], about: dict[str, Any]) -> Dis
         known["converged"] = _stack(draws, "converged").all(axis=0)
     if first.agreement is not None:
         worst = _stack(draws, "agreement").argmin(axis=0)[None]
-        for name in COUNTS:
+        for name in (*COUNTS, "gaps"):
             if getattr(first, name) is not None:
                 known[name] = np.take_along_axis(_stack(draws, name), worst, axis=0)[0]
     if first.error_bars is not None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from repshape._arrays import count
 from repshape._doubt import PROVEN
 from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.factors import LEVEL, NOUNS, Factor
 from repshape.inference.groups import holm
 from repshape.inference.subspaces import STABLE_OVERLAP
+from repshape.matrix.sizes import SIZES
 from repshape.matrix.summary import doubt_words
 from repshape.report.evidence import Evidence
 from repshape.report.noise import (
@@ -21,9 +24,13 @@ from repshape.report.quality import Prediction, Quality, many, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
 from repshape.report.sources import Source
 
+FloatArray = npt.NDArray[np.float64]
+
 SCALED = "with all networks scaled to the same norm"
 # Columns that a sentence names; further ones are counted.
 MOST_NAMED = 3
+# Networks with this many times as many neurons as others are not compared without a word.
+MANY_MORE = 1.5
 
 
 def three_sentences(source: Source, quality: Quality, evidence: Evidence) -> tuple[str, str, str]:
@@ -148,7 +155,8 @@ def _noise(source: Source, evidence: Evidence) -> str:
             "the distances contain an unknown amount of noise."
         )
     reason = no_floor_words(source, evidence)
-    return f"How much of the distances is noise is not known, because {reason}."
+    words = f"How much of the distances is noise is not known, because {reason}"
+    return f"{words}{_size_words(source)}."
 
 
 def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> str:
@@ -172,7 +180,35 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
             words += f", so noise makes about {squared} of a typical squared distance"
     if found.n_below and bars is None:
         words += f", and {found.n_below} of {found.n_pairs} distances are not above their floor"
-    return f"{words}{_trial_words(evidence)}."
+    return f"{words}{_trial_words(evidence)}{_neuron_words(source)}."
+
+
+def _size_words(source: Source) -> str:
+    """Say how large the networks are, if the matrix records it."""
+    sizes = source.matrix.sizes
+    known = [] if sizes is None else [name for name in SIZES if sizes[name].notna().all()]
+    if sizes is None or not known:
+        return ""
+    spans = [_span(sizes[name].to_numpy(), name) for name in known]
+    return f"; the networks have {' and '.join(spans)}" + (
+        " of each condition or more" if "trials" in known else ""
+    )
+
+
+def _neuron_words(source: Source) -> str:
+    """Say that numbers of neurons are quite different, on which distances depend."""
+    sizes = source.matrix.sizes
+    if sizes is None or sizes["neurons"].isna().any():
+        return ""
+    neurons = sizes["neurons"].to_numpy()
+    if neurons.max() < MANY_MORE * neurons.min():
+        return ""
+    return f"; the networks have {_span(neurons, 'neurons')}, and distances grow with their number"
+
+
+def _span(numbers: FloatArray, noun: str) -> str:
+    low, high = int(numbers.min()), int(numbers.max())
+    return count(low, noun[:-1]) if low == high else f"{low} to {high} {noun}"
 
 
 def _trial_words(evidence: Evidence) -> str:
