@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.analysis.tangent_space import check_padding
 from repshape.coordinates.factors import factorise
@@ -46,7 +47,9 @@ class Average(ABC):
         The metric of that space, which preprocesses no more.
     """
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
         metric._validate_parameters()
         refuse_soft(metric, "The Frechet mean")
         given = [metric._read(one, f"network {k}") for k, one in enumerate(networks)]
@@ -54,7 +57,7 @@ class Average(ABC):
             raise InputError("The 'networks' parameter must hold at least one network. Got none.")
         for network in given[1:]:
             check_same_conditions(given[0], network)
-        self.given = metric
+        self.given, self.workers = metric, workers
         self.metric: Any = self._inside(metric)
         self.networks: list[Any] = [self._preprocessed(one) for one in given]
         self.size = max(one.n_neurons for one in self.networks)
@@ -97,8 +100,10 @@ class Average(ABC):
 class BuresAverage(Average):
     """Means, and covariances by the fixed point of Bures and Wasserstein."""
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
-        super().__init__(networks, metric)
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
+        super().__init__(networks, metric, workers)
         self._factors = [_square_factors(one, self.size) for one in self.networks]
 
     def average(self, transforms: list[FloatArray], share: FloatArray, mean: Any) -> Gaussians:
@@ -106,8 +111,15 @@ class BuresAverage(Average):
         used = np.flatnonzero(share > 0)
         n = mean.n_neurons
         A = _square_factors(mean, self.size)[:, :n]
-        moved = [transforms[k].T @ self._factors[k][:, : len(transforms[k])] for k in used]
-        A = barycentre(A, moved, share[used], max_iter=BURES_STEPS)
+
+        def one_condition(m: int) -> FloatArray:
+            moved = [
+                transforms[k].T @ self._factors[k][m : m + 1, : len(transforms[k])] for k in used
+            ]
+            return barycentre(A[m : m + 1], moved, share[used], max_iter=BURES_STEPS)
+
+        found = run_all(one_condition, range(len(A)), workers=self.workers, progress=False)
+        A = np.concatenate(found)
         means = self._mean_of_means(transforms, share)
         return Gaussians.from_factors(means, A, conditions=self.conditions)
 
@@ -192,13 +204,15 @@ class SampleAverage(Average):
     are averages (Sejdinovic et al. 2013).
     """
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
         if metric.estimator != "v":
             raise InputError(
                 "The Frechet mean of trials needs EnergyShapeMetric(estimator='v'), the distance "
                 "between samples. Got estimator='u'."
             )
-        super().__init__(networks, metric)
+        super().__init__(networks, metric, workers)
 
     def _preprocessed(self, network: Any) -> Trials:
         phi = self.given.preprocess
@@ -237,12 +251,12 @@ AVERAGES: dict[type[Any], type[Average]] = {
 }
 
 
-def average_for(networks: Iterable[NetworkLike], metric: Any) -> Average:
+def average_for(networks: Iterable[NetworkLike], metric: Any, workers: int | None) -> Average:
     """Return the networks in the space of a metric, with the average that belongs to it."""
     metric = GaussianShapeMetric() if metric is None else metric
     for cls, average in AVERAGES.items():
         if isinstance(metric, cls):
-            return average(networks, metric)
+            return average(networks, metric, workers)
     known = ", ".join(cls.__name__ for cls in AVERAGES)
     raise InputTypeError(
         f"The 'metric' parameter must be one whose aligned networks can be averaged: {known}, "
