@@ -33,7 +33,7 @@ LARGE = 48
 # Alignments are searched from all starts once, when the variance changes by less than this
 # fraction. Later, networks in a poor alignment would slow the iteration; until then, few steps of
 # each alignment are enough.
-SETTLED = 1e-2
+SETTLED = 1e-3
 FEW_STEPS = 12
 # Squared distances below this fraction of the squared responses are rounding.
 ROUNDING = 1e-14
@@ -141,7 +141,7 @@ class MeanProblem:
         pool = [int(k) for k in used if self.networks[k].n_neurons == size]
         count = min(MAX_CANDIDATES, max(1, CANDIDATE_PAIRS // len(used)))
         few = len(used) * count <= CANDIDATE_PAIRS // 2
-        quick = self._metric if few else self._limited(n_starts=1, max_iter=FEW_STEPS)
+        quick = self._metric if few else self._limited(n_starts=1)
         nothing = np.full(len(self.networks), np.inf)
         step = -(-len(pool) // count)
         tried = [(k, *self._search(quick, self.networks[k], nothing, [])) for k in pool[::step]]
