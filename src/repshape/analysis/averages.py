@@ -131,7 +131,7 @@ class GroundAverage(Average):
         """Average the means, and roots or logarithms of covariances; geodesics by one step."""
         used = np.flatnonzero(share > 0)
         means, ground = self._mean_of_means(transforms, share), self.given.ground
-        moved = [transforms[k].T @ self._matrices(k) @ transforms[k] for k in used]
+        moved = [self._moved(int(k), transforms[k]) for k in used]
         if ground == "root-frobenius":
             root = np.asarray(sum(w * one for w, one in zip(share[used], moved, strict=True)))
             return Gaussians.from_factors(means, root, conditions=self.conditions)
@@ -145,6 +145,10 @@ class GroundAverage(Average):
             step = np.asarray(sum(w * one for w, one in zip(share[used], steps, strict=True)))
             half = root @ symmetric_exp(step / 2)
         return Gaussians.from_factors(means, half, conditions=self.conditions)
+
+    def _moved(self, k: int, T: FloatArray) -> FloatArray:
+        """Return the aligned covariances of network k, or their roots or logarithms."""
+        return np.asarray(T.T @ self._matrices(k) @ T)
 
     def _matrices(self, k: int) -> FloatArray:
         S = np.asarray(self.networks[k].covariances)
@@ -218,7 +222,8 @@ class SampleAverage(Average):
         phi = self.given.preprocess
         if phi is not None:
             network = phi.fit(network, self.given.weights).apply(network)
-        return self.given._trials(network)
+        trials: Trials = self.given._trials(network)
+        return trials
 
     def scale(self, k: int) -> float:
         """Return the mean of |x|^q over trials."""

@@ -165,7 +165,8 @@ class MeanProblem:
         target = metric.prepare(mean)
 
         def improve(k: int) -> tuple[float, FloatArray]:
-            network, starts = self._prepared[k], ()
+            network = self._prepared[k]
+            starts: tuple[FloatArray, ...] = ()
             if metric.takes_a_start:
                 known = warm_start(Transform(transforms[k]), target, network, metric.group)
                 starts = (known[None],)
