@@ -1,6 +1,6 @@
 """Size of calibrated scores, and CKA of few conditions and neurons, for docs/evidence.
 
-python -m benchmarks.calibrated [--simulations 400] [--only size | few_neurons]
+python -m benchmarks.calibrated [--simulations 400] [--only size | few_neurons | page]
 """
 
 from __future__ import annotations
@@ -16,11 +16,44 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from benchmarks.tables import table
 from repshape.baselines import cka
 from repshape.baselines.calibration import calibrated
 from repshape.errors import InputError
 
 RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "baselines.md"
+PAGE_TEXT = """# Chance, few conditions and few neurons
+
+Made by `python -m benchmarks.calibrated`, which keeps its numbers in
+`benchmarks/results/calibrated.json`.
+
+## Calibrated scores of independent networks
+
+Two networks with 20 conditions and independent normal responses are compared by
+[`calibrated`][repshape.baselines.calibrated] with {permutations} permutations at level 0.05, in
+{simulations} simulations for each cell. The share of positive scores should be 0.05; the standard
+error of a cell is 0.011. Networks are reduced to 10 principal components before CCA.
+
+{shares}
+
+The median similarity before calibration (1 minus the distance; the cosine of the Procrustes angle)
+is far from 0, except for correlations of dissimilarities:
+
+{raw}
+
+## CKA of few neurons
+
+Neurons are random combinations of 30 latent responses, whose standard deviations are inversely
+proportional to the square roots of 1, 2, ..., 30. The populations have a CKA of 0.49. Medians of
+{again} simulations; "refused" counts samples whose estimated squared norm is negative.
+
+{neurons}
+
+The usual correction is for few conditions. With few neurons it makes networks look more different
+than their populations are. The correction for both is about right from some 50 conditions on; its
+estimates scatter widely if there are ten neurons.
+"""
 CONDITIONS = 20
 NEURONS = (10, 30, 100, 300, 1000)
 LEVEL = 0.05
@@ -91,7 +124,7 @@ def false_positives(name: str, n: int, *, simulations: int, n_permutations: int,
 
 def few_neurons(M: int, n: int, *, simulations: int, seed: int) -> dict[str, Any]:
     """Return median CKA without correction, with one and with both; the population has 0.49."""
-    variances = np.arange(1, POPULATION + 1) ** -0.5
+    deviations = np.arange(1, POPULATION + 1) ** -0.5
     kinds: dict[str, Callable[..., float]] = {
         "plain": cka,
         "few conditions": partial(cka, debiased=True),
@@ -103,7 +136,7 @@ def few_neurons(M: int, n: int, *, simulations: int, seed: int) -> dict[str, Any
         rng = np.random.default_rng([seed, M, n, k])
         z, other = rng.normal(size=(2, M, POPULATION))
         latent = (z, SHARED * z + np.sqrt(1 - SHARED**2) * other)
-        x, y = ((one * variances) @ rng.normal(size=(POPULATION, n)) for one in latent)
+        x, y = ((one * deviations) @ rng.normal(size=(POPULATION, n)) for one in latent)
         for kind, measure in kinds.items():
             try:
                 found[kind].append(1 - measure(x, y))
@@ -128,23 +161,58 @@ def sizes(simulations: int, n_permutations: int, seed: int) -> list[dict[str, An
     return rows
 
 
+def page(data: dict[str, Any]) -> str:
+    """Return docs/evidence/baselines.md."""
+    rows = []
+    for name in MEASURES_TESTED:
+        of = [one for one in data["size"] if one["measure"] == name]
+        row = {"measure": name} | {f"n{one['n_neurons']}": one["share"] for one in of}
+        rows.append(row | {f"raw{one['n_neurons']}": round(one["raw"], 2) for one in of})
+    shares = {"measure": "measure"} | {f"n{n}": f"{n} neurons" for n in NEURONS}
+    raw = {"measure": "measure"} | {f"raw{n}": f"{n} neurons" for n in NEURONS}
+    neurons = [
+        {key: round(value, 2) if isinstance(value, float) else value for key, value in one.items()}
+        | {"quartiles": " to ".join(f"{q:.2f}" for q in one["both, quartiles"])}
+        for one in data["few_neurons"]
+    ]
+    columns = {
+        "M": "conditions",
+        "n": "neurons",
+        "plain": "CKA",
+        "few conditions": "debiased",
+        "both": "debiased, few neurons",
+        "quartiles": "its quartiles",
+        "refused": "refused",
+    }
+    counts = data["size"][0]["simulations"], data["few_neurons"][0]["simulations"]
+    return PAGE_TEXT.format(
+        simulations=counts[0],
+        permutations=data["size"][0]["n_permutations"],
+        shares=table(rows, shares),
+        raw=table(rows, raw),
+        again=counts[1],
+        neurons=table(neurons, columns),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--permutations", type=int, default=19)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--only", choices=("size", "few_neurons"))
+    parser.add_argument("--only", choices=("size", "few_neurons", "page"))
     given = parser.parse_args()
     out = RESULTS / "calibrated.json"
     data = json.loads(out.read_text()) if out.exists() else {}
     data |= {"M": CONDITIONS, "level": LEVEL}
-    if given.only != "few_neurons":
+    if given.only in (None, "size"):
         data["size"] = sizes(given.simulations, given.permutations, given.seed)
-    if given.only != "size":
+    if given.only in (None, "few_neurons"):
         data["few_neurons"] = [
             few_neurons(*one, simulations=given.simulations, seed=given.seed) for one in DESIGNS
         ]
     out.write_text(json.dumps(data, indent=1) + "\n")
+    PAGE.write_text(page(data), encoding="utf-8")
 
 
 if __name__ == "__main__":

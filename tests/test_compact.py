@@ -98,4 +98,4 @@ def test_every_result_has_a_table_for_notebooks() -> None:
     results = public_results()
     assert len(results) > 15
     plain = {one.__name__ for one in results if not hasattr(one, "_repr_html_")}
-    assert plain <= {"Preprocess", "CovarianceEstimator", "SpikeCounts", "ToyNetworks"}
+    assert plain <= {"Preprocess", "CovarianceEstimator", "SpikeCounts", "ToyNetworks", "Measure"}

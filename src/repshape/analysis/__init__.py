@@ -3,11 +3,12 @@
 from repshape.analysis.clustering import Clustering, cluster_hierarchical, cluster_medoids
 from repshape.analysis.distortion import Distortion, DistortionCurve, distortion, distortion_curve
 from repshape.analysis.embedding import Embedding, embed
-from repshape.analysis.frechet import FrechetMean, frechet_mean
+from repshape.analysis.frechet import frechet_mean
 from repshape.analysis.geodesics import exp_map, geodesic, log_map
 from repshape.analysis.interpolation import Interpolation, interpolate
 from repshape.analysis.landmarks import LandmarkEmbedding, embed_landmarks
 from repshape.analysis.matching import NeuronMatch, match_neurons
+from repshape.analysis.mean_problem import FrechetMean
 from repshape.analysis.neighbor_graph import neighbor_graph, query
 from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.analysis.neighbors import Neighbors, knn_classify, knn_regress, nearest_neighbors

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape._parallel import run_all
 from repshape.analysis._barycentre import barycentre
 from repshape.analysis.tangent_space import check_padding
 from repshape.coordinates.factors import factorise
@@ -46,7 +47,9 @@ class Average(ABC):
         The metric of that space, which preprocesses no more.
     """
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
         metric._validate_parameters()
         refuse_soft(metric, "The Frechet mean")
         given = [metric._read(one, f"network {k}") for k, one in enumerate(networks)]
@@ -54,7 +57,7 @@ class Average(ABC):
             raise InputError("The 'networks' parameter must hold at least one network. Got none.")
         for network in given[1:]:
             check_same_conditions(given[0], network)
-        self.given = metric
+        self.given, self.workers = metric, workers
         self.metric: Any = self._inside(metric)
         self.networks: list[Any] = [self._preprocessed(one) for one in given]
         self.size = max(one.n_neurons for one in self.networks)
@@ -97,8 +100,10 @@ class Average(ABC):
 class BuresAverage(Average):
     """Means, and covariances by the fixed point of Bures and Wasserstein."""
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
-        super().__init__(networks, metric)
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
+        super().__init__(networks, metric, workers)
         self._factors = [_square_factors(one, self.size) for one in self.networks]
 
     def average(self, transforms: list[FloatArray], share: FloatArray, mean: Any) -> Gaussians:
@@ -106,8 +111,15 @@ class BuresAverage(Average):
         used = np.flatnonzero(share > 0)
         n = mean.n_neurons
         A = _square_factors(mean, self.size)[:, :n]
-        moved = [transforms[k].T @ self._factors[k][:, : len(transforms[k])] for k in used]
-        A = barycentre(A, moved, share[used], max_iter=BURES_STEPS)
+
+        def one_condition(m: int) -> FloatArray:
+            moved = [
+                transforms[k].T @ self._factors[k][m : m + 1, : len(transforms[k])] for k in used
+            ]
+            return barycentre(A[m : m + 1], moved, share[used], max_iter=BURES_STEPS)
+
+        found = run_all(one_condition, range(len(A)), workers=self.workers, progress=False)
+        A = np.concatenate(found)
         means = self._mean_of_means(transforms, share)
         return Gaussians.from_factors(means, A, conditions=self.conditions)
 
@@ -119,7 +131,7 @@ class GroundAverage(Average):
         """Average the means, and roots or logarithms of covariances; geodesics by one step."""
         used = np.flatnonzero(share > 0)
         means, ground = self._mean_of_means(transforms, share), self.given.ground
-        moved = [transforms[k].T @ self._matrices(k) @ transforms[k] for k in used]
+        moved = [self._moved(int(k), transforms[k]) for k in used]
         if ground == "root-frobenius":
             root = np.asarray(sum(w * one for w, one in zip(share[used], moved, strict=True)))
             return Gaussians.from_factors(means, root, conditions=self.conditions)
@@ -133,6 +145,10 @@ class GroundAverage(Average):
             step = np.asarray(sum(w * one for w, one in zip(share[used], steps, strict=True)))
             half = root @ symmetric_exp(step / 2)
         return Gaussians.from_factors(means, half, conditions=self.conditions)
+
+    def _moved(self, k: int, T: FloatArray) -> FloatArray:
+        """Return the aligned covariances of network k, or their roots or logarithms."""
+        return np.asarray(T.T @ self._matrices(k) @ T)
 
     def _matrices(self, k: int) -> FloatArray:
         S = np.asarray(self.networks[k].covariances)
@@ -192,19 +208,22 @@ class SampleAverage(Average):
     are averages (Sejdinovic et al. 2013).
     """
 
-    def __init__(self, networks: Iterable[NetworkLike], metric: Any) -> None:
+    def __init__(
+        self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
+    ) -> None:
         if metric.estimator != "v":
             raise InputError(
                 "The Frechet mean of trials needs EnergyShapeMetric(estimator='v'), the distance "
                 "between samples. Got estimator='u'."
             )
-        super().__init__(networks, metric)
+        super().__init__(networks, metric, workers)
 
     def _preprocessed(self, network: Any) -> Trials:
         phi = self.given.preprocess
         if phi is not None:
             network = phi.fit(network, self.given.weights).apply(network)
-        return self.given._trials(network)
+        trials: Trials = self.given._trials(network)
+        return trials
 
     def scale(self, k: int) -> float:
         """Return the mean of |x|^q over trials."""
@@ -237,12 +256,12 @@ AVERAGES: dict[type[Any], type[Average]] = {
 }
 
 
-def average_for(networks: Iterable[NetworkLike], metric: Any) -> Average:
+def average_for(networks: Iterable[NetworkLike], metric: Any, workers: int | None) -> Average:
     """Return the networks in the space of a metric, with the average that belongs to it."""
     metric = GaussianShapeMetric() if metric is None else metric
     for cls, average in AVERAGES.items():
         if isinstance(metric, cls):
-            return average(networks, metric)
+            return average(networks, metric, workers)
     known = ", ".join(cls.__name__ for cls in AVERAGES)
     raise InputTypeError(
         f"The 'metric' parameter must be one whose aligned networks can be averaged: {known}, "

@@ -93,7 +93,7 @@ class MeanProblem:
 
     def __init__(self, networks: Iterable[NetworkLike], metric: Any, workers: int | None) -> None:
         # From here on, everything is in the preprocessed space.
-        self._average = average_for(networks, metric)
+        self._average = average_for(networks, metric, workers)
         self._metric = self._average.metric
         self.networks = self._average.networks
         self._prepared = [self._metric.prepare(one) for one in self.networks]
@@ -109,7 +109,7 @@ class MeanProblem:
         while not converged and iteration < max_iter:
             iteration += 1
             mean = self._average.average(transforms, share, mean)
-            metric = self._metric if searched else self._limited("max_iter", FEW_STEPS)
+            metric = self._metric if searched else self._limited(max_iter=FEW_STEPS)
             distances, transforms = self._align(metric, mean, transforms)
             variance = float(share @ distances**2)
             gain = previous - variance
@@ -141,19 +141,22 @@ class MeanProblem:
         pool = [int(k) for k in used if self.networks[k].n_neurons == size]
         count = min(MAX_CANDIDATES, max(1, CANDIDATE_PAIRS // len(used)))
         few = len(used) * count <= CANDIDATE_PAIRS // 2
-        quick = self._metric if few else self._limited("n_starts", 1)
+        quick = self._metric if few else self._limited(n_starts=1)
         nothing = np.full(len(self.networks), np.inf)
         step = -(-len(pool) // count)
         tried = [(k, *self._search(quick, self.networks[k], nothing, [])) for k in pool[::step]]
         first, _, transforms = min(tried, key=lambda one: float(share @ one[1] ** 2))
         return first, transforms
 
-    def _limited(self, parameter: str, most: int) -> Any:
-        """Return the metric with a parameter, if it has it, lowered to a maximum."""
+    def _limited(self, **most: int) -> Any:
+        """Return the metric with its parameters of the search lowered to these maxima."""
         known = self._metric.get_params(deep=False)
-        if parameter not in known or (known[parameter] != "auto" and known[parameter] <= most):
-            return self._metric
-        return self._metric.with_parameters(**{parameter: most})
+        lower = {
+            name: value
+            for name, value in most.items()
+            if name in known and (known[name] == "auto" or known[name] > value)
+        }
+        return self._metric.with_parameters(**lower) if lower else self._metric
 
     def _align(
         self, metric: Any, mean: Any, transforms: list[FloatArray]
@@ -162,7 +165,8 @@ class MeanProblem:
         target = metric.prepare(mean)
 
         def improve(k: int) -> tuple[float, FloatArray]:
-            network, starts = self._prepared[k], ()
+            network = self._prepared[k]
+            starts: tuple[FloatArray, ...] = ()
             if metric.takes_a_start:
                 known = warm_start(Transform(transforms[k]), target, network, metric.group)
                 starts = (known[None],)

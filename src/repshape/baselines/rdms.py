@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class RDM:
     @property
     def n_conditions(self) -> int:
         """Number of conditions, M."""
-        return round((1 + np.sqrt(1 + 8 * len(self.values))) / 2)
+        return (1 + isqrt(1 + 8 * len(self.values))) // 2
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return the square matrix of dissimilarities."""
