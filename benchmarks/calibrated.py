@@ -1,13 +1,12 @@
 """Size of calibrated scores, and CKA of few conditions and neurons, for docs/evidence.
 
-python -m benchmarks.calibrated [--simulations 400] [--out benchmarks/results/calibrated.json]
+python -m benchmarks.calibrated [--simulations 400] [--only size | few_neurons]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,6 +18,7 @@ import numpy as np
 import repshape as rs
 from repshape.baselines import cka
 from repshape.baselines.calibration import calibrated
+from repshape.errors import InputError
 
 RESULTS = Path(__file__).parent / "results"
 CONDITIONS = 20
@@ -27,6 +27,8 @@ LEVEL = 0.05
 # Networks with more neurons than conditions have a canonical correlation of 1 with all others; as
 # many principal components as leave room are compared instead.
 COMPONENTS = 10
+DESIGNS = ((20, 10), (20, 500), (50, 10), (50, 50), (200, 20))
+"""Numbers of conditions and neurons in the simulation of few neurons."""
 POPULATION = 30
 """Number of latent dimensions in the simulation of few neurons."""
 SHARED = 0.7
@@ -88,24 +90,42 @@ def false_positives(name: str, n: int, *, simulations: int, n_permutations: int,
 
 
 def few_neurons(M: int, n: int, *, simulations: int, seed: int) -> dict[str, Any]:
-    """Return mean CKA without correction, with one and with both, for a population CKA of 0.49."""
-    spread = np.arange(1, POPULATION + 1) ** -0.5
+    """Return median CKA without correction, with one and with both; the population has 0.49."""
+    variances = np.arange(1, POPULATION + 1) ** -0.5
     kinds: dict[str, Callable[..., float]] = {
         "plain": cka,
         "few conditions": partial(cka, debiased=True),
         "both": partial(cka, debiased=True, few_neurons=True),
     }
     found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    refused = 0
     for k in range(simulations):
         rng = np.random.default_rng([seed, M, n, k])
         z, other = rng.normal(size=(2, M, POPULATION))
         latent = (z, SHARED * z + np.sqrt(1 - SHARED**2) * other)
-        x, y = ((one * spread) @ rng.normal(size=(POPULATION, n)) for one in latent)
+        x, y = ((one * variances) @ rng.normal(size=(POPULATION, n)) for one in latent)
         for kind, measure in kinds.items():
-            found[kind].append(1 - measure(x, y))
+            try:
+                found[kind].append(1 - measure(x, y))
+            except InputError:  # the estimate of a squared norm is negative
+                refused += 1
     row: dict[str, Any] = {"M": M, "n": n, "simulations": simulations, "truth": SHARED**2}
-    row |= {kind: float(np.mean(values)) for kind, values in found.items()}
-    return row | {"deviation of both": float(np.std(found["both"]))}
+    row |= {kind: float(np.median(values)) for kind, values in found.items()}
+    spread = np.percentile(found["both"], [25, 75]).tolist()
+    return row | {"both, quartiles": spread, "refused": refused}
+
+
+def sizes(simulations: int, n_permutations: int, seed: int) -> list[dict[str, Any]]:
+    """Return the size of the test for each measure and number of neurons."""
+    rows = []
+    for name in MEASURES_TESTED:
+        for n in NEURONS:
+            row = false_positives(
+                name, n, simulations=simulations, n_permutations=n_permutations, seed=seed
+            )
+            print(row, flush=True)
+            rows.append(asdict(row))
+    return rows
 
 
 def main() -> None:
@@ -113,26 +133,18 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--permutations", type=int, default=19)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--out", type=Path, default=RESULTS / "calibrated.json")
+    parser.add_argument("--only", choices=("size", "few_neurons"))
     given = parser.parse_args()
-    begun = time.process_time()
-    sizes = []
-    for name in MEASURES_TESTED:
-        for n in NEURONS:
-            row = false_positives(
-                name,
-                n,
-                simulations=given.simulations,
-                n_permutations=given.permutations,
-                seed=given.seed,
-            )
-            print(row, flush=True)
-            sizes.append(asdict(row))
-    designs = ((20, 10), (20, 500), (50, 10), (50, 50), (200, 20))
-    neurons = [few_neurons(*one, simulations=given.simulations, seed=given.seed) for one in designs]
-    data = {"M": CONDITIONS, "level": LEVEL, "size": sizes, "few_neurons": neurons}
-    data["cpu_seconds"] = time.process_time() - begun
-    given.out.write_text(json.dumps(data, indent=1) + "\n")
+    out = RESULTS / "calibrated.json"
+    data = json.loads(out.read_text()) if out.exists() else {}
+    data |= {"M": CONDITIONS, "level": LEVEL}
+    if given.only != "few_neurons":
+        data["size"] = sizes(given.simulations, given.permutations, given.seed)
+    if given.only != "size":
+        data["few_neurons"] = [
+            few_neurons(*one, simulations=given.simulations, seed=given.seed) for one in DESIGNS
+        ]
+    out.write_text(json.dumps(data, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ CELLS = {
 def recordings(cell: Cell, rng: np.random.Generator) -> tuple[list[rs.Trials], list[str]]:
     """Twelve recordings of neurons that respond to five latent variables of the conditions."""
     codes = [rng.normal(size=(CONDITIONS, LATENTS))]
-    codes.append(codes[0] + cell.code * rng.normal(size=codes[0].shape))
+    other = codes[0] + cell.code * rng.normal(size=codes[0].shape)
+    codes.append(other * np.linalg.norm(codes[0]) / np.linalg.norm(other))  # the same norm
     labels = rng.permutation(np.repeat(["whole", "cut"], 6)).tolist()
     networks = []
     for label in labels:
@@ -157,6 +158,10 @@ def words(rows: list[list[float]]) -> str:
         parts.append(f"matched in {share:.3f} of {drawn.size}")
     parts.append(f"angles {np.mean(table['angles'] <= 0.05):.3f}")
     parts += [f"{name} {int(table[name].sum())}" for name in FIELDS[3:]]
+    sizes = (table["neurons"] + table["trials"] > 0) & (table["matched"] > 0.05)
+    gain = (table["gain"] > 0) & (table["angles"] > 0.05)
+    could = (table["p"] <= 0.05) & (sizes | gain)
+    parts.append(f"sizes or gain could explain it in {int(could.sum())}")
     return "; ".join(parts)
 
 

@@ -78,7 +78,8 @@ def errors(metric: rs.ProcessShapeMetric, pairs: list[Any], L: int) -> dict[str,
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = [rs.inference.distance(*pair, metric, progress=False) for pair in pairs]
+            options = {"method": "halves", "progress": False}
+            made = [rs.inference.distance(*pair, metric, **options) for pair in pairs]
     except InputError:
         return found | {"corrected": None, "spread": None}
     squared = [one.estimate * abs(one.estimate) for one in made]

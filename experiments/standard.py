@@ -157,9 +157,12 @@ def verdicts_text(docs: Path) -> str:
     return f"{VERDICTS_TEXT}## In numbers\n\n{summary}\n\n## All claims\n\n{every}\n"
 
 
-def write_pages(docs: Path) -> list[Path]:
-    """Write both pages; return their files."""
-    contents = {docs / PAGE: page_text(), docs / VERDICTS: verdicts_text(docs)}
+def write_pages(docs: Path, stored: Path | None = None) -> list[Path]:
+    """Write both pages; return their files.
+
+    Results of visual cortex are read from the documentation in ``stored``, by default the same.
+    """
+    contents = {docs / PAGE: page_text(), docs / VERDICTS: verdicts_text(stored or docs)}
     for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with write_whole(path) as handle:

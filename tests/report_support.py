@@ -17,7 +17,7 @@ from repshape.report.evidence import find_groups
 from repshape.report.sources import read_inputs
 from repshape.report.study import Plan, Studied, study
 
-ARRAYS = {"Float64Array": "<f8", "Int32Array": "<i4", "Int16Array": "<i2", "Uint8Array": "u1"}
+ARRAYS = {"Float64Array": "<f8", "Float32Array": "<f4", "Int32Array": "<i4", "Uint8Array": "u1"}
 
 METRIC = rs.GaussianShapeMetric(n_starts=4)
 

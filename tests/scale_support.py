@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from repshape import Cohort, GaussianShapeMetric, pairwise
+from repshape import Cohort, GaussianShapeMetric, cross, pairwise
 from repshape._native import PairResults
 from repshape.engine import threads
 from repshape.engine.plan import Tile
@@ -115,3 +115,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return all files of a folder, by name."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def run_cross(rows: Path, columns: Path, store: Path, metric: Any, last: int | None) -> None:
+    """Run `cross` on two cohorts, and be killed as soon as ``last`` tiles are written."""
+    write = Store.write
+    written = 0
+
+    def counting(self: Store, layer: int, tile: Tile, found: PairResults) -> None:
+        nonlocal written
+        write(self, layer, tile, found)
+        written += 1
+        if written == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Store.write = counting  # type: ignore[method-assign]
+    cross(Cohort.open(rows), Cohort.open(columns), metric, store=store, tile=2, workers=1)

@@ -43,10 +43,11 @@ class Exploration {
     consider(first, few_);
     while (!stopping_.enough(starts_, agreement_.hits())) consider(others.next(), few_);
     agreeing_ = agreement_.hits();
-    if (agreeing_ >= stopping_.hits || agreeing_ == starts_) return;
-    resume();
+    const int moves = stopping_.moves_after(starts_, agreeing_);
+    if (agreeing_ < std::min(starts_, stopping_.hits)) resume();
+    if (moves == 0) return;
     const std::vector<End> elsewhere = ends_;
-    move(others);
+    move(others, moves);
     confirm(elsewhere, others);
   }
 
@@ -62,9 +63,8 @@ class Exploration {
   };
 
   // Tries moves on the best. Where they lead higher, there are more of them.
-  void move(EndlessStarts& others) {
+  void move(EndlessStarts& others, int limit) {
     const int tried = starts_;
-    int limit = stopping_.moves;
     for (int m = 0; m < limit; ++m, starts_ = tried) {
       const double before = agreement_.best(), room = agreement_.margin();
       consider(others.near(best().transform(), m % 2 == 0), few_);
@@ -82,7 +82,7 @@ class Exploration {
       Exploration chain(of_, ascent_, s_, max_iterations_);
       chain.offer(curvature_);
       chain.consider(end.transform, nullptr);
-      chain.move(others);
+      chain.move(others, stopping_.moves);
       if (rank(chain.best(), false) == Agreement::Rank::same) ++agreeing_;
     }
   }
@@ -183,7 +183,7 @@ class Exploration {
 
   static constexpr std::size_t kResumed = 3;
   static constexpr int kMoreMoves = 3;  // times as many
-  static constexpr int kSure = 3;  // ends in the best maximum, after which no further search is made
+  static constexpr int kSure = 6;  // ends in the best maximum, after which no further search is made
   static constexpr std::size_t kKept = 4;
   static constexpr double kImprecise = 0.01;  // of the margin: what may be left to gain where a maximum is handed on
 

@@ -29,6 +29,13 @@ struct Stopping {
     return agreeing >= hits && starts >= least;
   }
 
+  // How many moves to make after the starts: all where few agree, and some where most do not.
+  int moves_after(int starts, int agreeing) const {
+    if (agreeing == starts) return 0;
+    if (agreeing < hits) return moves;
+    return 2 * agreeing < starts ? moves / 4 : 0;
+  }
+
   // Over rotations of n neurons; `cost` are the operations of one gradient.
   static Stopping of_rotations(const ExplorationSettings& s, int n, double cost) {
     constexpr double typical_iterations = 30;

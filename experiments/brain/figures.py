@@ -17,16 +17,12 @@ from experiments.brain.claims import CLASSES, DRIFTING
 from experiments.brain.results import collect, read_results
 from experiments.brain.settings import Source
 from experiments.brain.study import Study
+from experiments.common import drawing
 from experiments.common.files import write_whole
 
 Draw = Callable[[Study, dict[str, Any]], Figure]
 
-REPORT = "report.html"
-# Dates and versions would make equal figures differ.
-FORMATS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 200, "metadata": {"Software": None}},
-    "pdf": {"dpi": 300, "metadata": {"CreationDate": None}},
-}
+REPORT = drawing.REPORT
 
 
 def chosen_figures(study: Study, others: Sequence[dict[str, Any]]) -> dict[str, Draw]:
@@ -75,7 +71,7 @@ def draw_all(
     for name, draw in figures.items():
         with rs.plots.style():
             figure = draw(study, results)
-            for suffix, options in FORMATS.items():
+            for suffix, options in drawing.FORMATS.items():
                 with write_whole(study.out / f"{name}.{suffix}") as handle:
                     figure.savefig(handle, format=suffix, **options)
         yield {"name": name}

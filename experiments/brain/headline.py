@@ -43,7 +43,7 @@ def rows_of(results: Mapping[str, Any]) -> list[Row]:
         label = f"{source}: {key} (n = {count} animals)"
         out.append(Row(label, value, low, high, _number(one["log_ratio, plug-in"]["value"])))
     for ratio in read_ratios(results):
-        label = f"VAEs: {ratio.networks}\n({ratio.level:.0%} interval over seeds)"
+        label = f"VAEs: {ratio.networks}\n({ratio.level:.0%} interval, n = {ratio.n_units})"
         out.append(Row(label, ratio.value, ratio.low, ratio.high, of_vaes=True))
     return out
 

@@ -42,8 +42,13 @@ def noise(study: Study, results: dict[str, Any]) -> Figure:
             name = corrected_name(study.key_of(role), alpha, study.settings.n_components)
             _draw_noise(axes[row, column], study.read(name), COLOURS[role])
             title(axes[row, column], next(letters), f"{titles(study)[role]}: {MEANING[alpha]}")
-    axes[0, 0].legend(loc="upper left", fontsize=5.5)
+    _legend_of(figure, axes[0, 0])
     return figure
+
+
+def _legend_of(figure: Figure, axis: Axes) -> None:
+    """Draw the legend of an axis below all panels."""
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _draw_noise(axis: Axes, found: Mapping[str, Any], colour: str) -> None:
@@ -78,7 +83,7 @@ def truth(study: Study, results: dict[str, Any]) -> Figure:
             title(axis, next(letters), f"{titles(study)[role]}: {MEANING[alpha]}")
         _draw_gamma(axes[row, 2], found["gamma"], COLOURS[role])
         title(axes[row, 2], next(letters), f"Shrinkage, {titles(study)[role]}")
-    axes[0, 0].legend(loc="upper left", fontsize=5.5)
+    _legend_of(figure, axes[0, 0])
     return figure
 
 
@@ -115,10 +120,10 @@ def _draw_gamma(axis: Axes, found: Mapping[str, Any], colour: str) -> None:
     )
     axis.plot([0, 1], [0, 1], color=INK, linewidth=0.6, linestyle=":")
     top = 1.1 * max(max(values) for values in found.values())
-    axis.set(xlim=(0, top), ylim=(0, top), aspect="equal")
+    axis.set(xlim=(-0.05 * top, top), ylim=(-0.05 * top, top), aspect="equal")
     axis.set_xlabel(f"best gamma (n = {len(found['best'])} sessions)")
     axis.set_ylabel("gamma by cross-validation")
-    axis.legend(loc="lower right", fontsize=5.5)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=5.5, borderpad=0)
     dress(axis)
 
 
@@ -169,7 +174,7 @@ def _draw_cells(axis: Axes, study: Study, rows: Sequence[Mapping[str, Any]]) -> 
     axis.set_ylabel("log R, 90 % interval over animals")
     axis.set_xlim(-1, len(rows))
     axis.set_xticks([])
-    axis.legend(loc="upper left", ncols=3, fontsize=5.5)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize=5.5)
     dress(axis)
 
 
@@ -211,5 +216,5 @@ def _draw_shares(axis: Axes, found: Mapping[str, Any]) -> None:
     axis.set_yticks(-np.arange(len(names)), names)
     axis.set_xlim(0, 1.12)
     axis.set_xlabel("share of combinations")
-    axis.legend(loc="lower right", fontsize=5.5)
+    axis.legend(loc="upper right", bbox_to_anchor=(1.0, -0.16), ncols=2, fontsize=5.5)
     dress(axis)

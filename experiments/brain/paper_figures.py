@@ -109,8 +109,15 @@ def draw_sweeps(axis: Axes, study: Study, roles: Sequence[str]) -> None:
     axis.set_ylim(bottom=0)
     axis.set_xlabel("alpha (0: covariances, 2: means)")
     axis.set_ylabel(f"plug-in distance ({UNIT})")
-    axis.legend(loc="best")
+    _legend_below(axis)
     dress(axis)
+
+
+def _legend_below(axis: Axes, **options: Any) -> None:
+    """Draw the legend below the axis and its label, where there are no data."""
+    axis.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.24), fontsize=SMALL_SIZE, borderpad=0, **options
+    )
 
 
 def _draw_session_means(axis: Axes, study: Study, found: dict[str, Any]) -> None:
@@ -148,7 +155,7 @@ def _draw_pairs(axis: Axes, study: Study, found: dict[str, Any]) -> None:
     axis.set_xlim(0, 1.05 * largest)
     axis.set_xlabel(f"d$_2$, means ({UNIT})")
     axis.set_ylabel(f"d$_0$, covariances ({UNIT})")
-    axis.legend(loc="upper left", fontsize=5.5)
+    _legend_below(axis)
     dress(axis)
 
 
@@ -198,7 +205,7 @@ def _draw_growth(axis: Axes, distances: FloatArray, sizes: Sequence[int]) -> Non
     axis.set_ylim(bottom=0)
     axis.set_xlabel("alpha (0: covariances, 2: means)")
     axis.set_ylabel(f"plug-in distance ({UNIT}; bars: 1 s.d.)")
-    axis.legend(loc="best", ncols=2)
+    _legend_below(axis, ncols=3)
     dress(axis)
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.common import files
 from experiments.common.results import Arrays
 
-# Dates and versions would make equal figures differ.
+# Dates would make equal figures differ. Versions tell whether two figures can be compared.
 FORMATS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 200, "metadata": {"Software": None}},
+    "png": {"dpi": 200, "metadata": {"Software": f"Matplotlib {matplotlib.__version__}"}},
     "pdf": {"dpi": 300, "metadata": {"CreationDate": None}},
 }
 REPORT = "report.html"

@@ -22,7 +22,7 @@ CHOSEN = {
     "of the matrix, and the largest violation, relative to the largest distance. At first these "
     "were two claims; they are one now, as in the paper",
     "Wasserstein distances of Supplementary Figure 4 D": "exact moments, alpha = 1",
-    "Figure 1 C-E": "the paper's panels are sketches. Here: Gaussian noise with correlations 0.8 "
+    "Figure 1": "the paper's panels are sketches. Here: Gaussian noise with correlations 0.8 "
     "and -0.8, and means two standard deviations apart along the identity line; the networks of E "
     "are our own",
     "Supplementary Figure 1": "networks of two neurons, 60 trials for each of five conditions",

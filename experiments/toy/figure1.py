@@ -1,12 +1,14 @@
-"""Figure 1 C-E: effects of noise correlations, and networks that differ by a rotation."""
+"""Figure 1: networks with and without noise, noise correlations, and a rotated network."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -27,6 +29,7 @@ SHOWN = 150
 EFFECT = 0.02
 COINCIDE = 1e-6
 TURN = 130.0
+MARGIN = 1.06  # of panels, relative to the farthest point that they show
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,7 @@ class Classes:
 
 
 def measure(data: ToyData) -> FigureResult:
-    """Measure Figure 1 C-E and decide its claims."""
+    """Measure Figure 1 and decide the claims about its panels C to E."""
     rng = data.rng(1)
     worse, better = (two_classes(sign * CORRELATION, rng) for sign in (1.0, -1.0))
     first, second = rotated_pair()
@@ -66,12 +69,14 @@ def measure(data: ToyData) -> FigureResult:
         arrays[f"{letter}_boundary"] = case.boundary
         arrays[f"{letter}_accuracy"] = np.array([case.accuracy, case.shuffled_accuracy])
     return FigureResult(
-        "Figure 1 C-E",
-        "Two classes of responses (colours) of two neurons, with noise that is correlated along "
-        "(C) or across (D) the line between the class means. The dashed line is the best linear "
-        "readout. Its accuracy on held-out trials is given with the noise as it is, and after "
-        "shuffling the trials of each neuron. E: a network, a rotated copy of it, and both after "
-        "alignment. Ellipses are one standard deviation.",
+        "Figure 1",
+        "A: a network without noise maps each of five inputs (colours, along the bar) to a point. "
+        "B: a network with noise maps each to a distribution. C, D: two classes of responses "
+        "(colours) of two neurons, with noise that is correlated along (C) or across (D) the line "
+        "between the class means. The dashed line is the best linear readout. Its accuracy on "
+        "held-out trials is given with the noise as it is, and after shuffling the trials of each "
+        "neuron. E: a network, a rotated copy of it, and both after alignment. Ellipses are one "
+        "standard deviation.",
         (impair(worse), improve(better), equivalent(first, second)),
         {"gain_C": worse.gain, "gain_D": better.gain, "E_distance_of_trials": found.distance},
         arrays,
@@ -144,19 +149,38 @@ def equivalent(first: rs.Gaussians, second: rs.Gaussians) -> Finding:
 
 def draw(stored: Arrays, settings: Settings) -> Figure:
     """Draw the panels from stored arrays."""
-    figure, axes = panels.row(5, 1.75)
-    for axis, letter, sign, words in (
-        (axes[0], "C", 1.0, "impair"),
-        (axes[1], "D", -1.0, "improve"),
-    ):
+    figure = Figure(figsize=(panels.WIDTH, 3.9), layout="constrained")
+    axes: Any = figure.subplot_mosaic("AABBCCDD\n.EEFFGG.")
+    draw_inputs(axes["A"], axes["B"], stored["x"])
+    for letter, sign, words in (("C", 1.0, "impair"), ("D", -1.0, "improve")):
+        axis = axes[letter]
         panels.responses(axis, class_model(sign * CORRELATION), stored[f"{letter}_trials"])
-        draw_readout(axis, stored[f"{letter}_boundary"], stored[f"{letter}_accuracy"])
+        reach = MARGIN * float(np.abs(stored[f"{letter}_trials"]).max())
+        draw_readout(axis, stored[f"{letter}_boundary"], stored[f"{letter}_accuracy"], reach)
         panels.title(axis, letter, f"Correlations {words}")
-    draw_equivalent(axes[2:], stored)
+    draw_equivalent([axes[letter] for letter in "EFG"], stored)
     return figure
 
 
-def draw_readout(axis: Axes, boundary: FloatArray, accuracy: FloatArray) -> None:
+def draw_inputs(without: Axes, with_noise: Axes, trials: FloatArray) -> None:
+    """Draw what a network makes of five inputs, without noise and with it."""
+    network = arc_network()
+    colours = panels.PALETTE[: len(network.means)]
+    for point, colour in zip(network.means, colours, strict=True):
+        panels.dots(without, point[None], colour, area=30.0, opacity=1.0)
+    panels.responses(with_noise, network, trials)
+    panels.title(without, "A", "Inputs to points")
+    panels.title(with_noise, "B", "Inputs to distributions")
+    for axis in (without, with_noise):
+        panels.square(axis, MARGIN * float(np.abs(trials).max()))
+        panels.label_neurons(axis)
+        inputs = axis.inset_axes((0.06, 0.9, 0.42, 0.07))
+        inputs.imshow([[to_rgb(one) for one in colours]], aspect="auto")
+        inputs.set(xticks=[], yticks=[])
+        inputs.set_xlabel("inputs", fontsize=6, labelpad=1)
+
+
+def draw_readout(axis: Axes, boundary: FloatArray, accuracy: FloatArray, reach: float) -> None:
     """Draw the decision boundary of the readout, and write its accuracies."""
     weights, offset = boundary[:2], float(boundary[2])
     ends = np.array([-3.2, 3.2])
@@ -171,7 +195,7 @@ def draw_readout(axis: Axes, boundary: FloatArray, accuracy: FloatArray) -> None
         fontsize=6,
         ha="right",
     )
-    panels.square(axis, 3.9)
+    panels.square(axis, reach)
     panels.label_neurons(axis)
 
 
@@ -186,6 +210,7 @@ def draw_equivalent(axes: list[Axes], stored: Arrays) -> None:
     panels.responses(axes[2], rs.estimate_moments(stored["x"]), stored["x"], filled=False)
     panels.responses(axes[2], rs.estimate_moments(stored["aligned"]), stored["aligned"])
     panels.title(axes[2], "", "Both, aligned")
+    reach = MARGIN * max(float(np.abs(stored[name]).max()) for name in ("x", "y", "aligned"))
     for axis in axes:
-        panels.square(axis, 4.4)
+        panels.square(axis, reach)
         panels.label_neurons(axis)

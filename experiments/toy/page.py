@@ -21,7 +21,7 @@ IMAGES = Path("images") / "toy"
 INTRODUCTION = """# The toy results
 
 This page reproduces the figures of Duong et al. (2023) that need neither recordings nor trained
-networks: Figure 1 C-E, Figure 2, and Supplementary Figures 1 to 4. It uses the public interface of
+networks: Figure 1, Figure 2, and Supplementary Figures 1 to 4. It uses the public interface of
 `repshape` only. Each statement of the paper about a figure is a claim, with numbers that decide
 whether it holds here.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from repshape.engine.run import pairwise, pairwise_many
     from repshape.io.cohort import Cohort
     from repshape.io.matched import draw_matched
+    from repshape.matrix.cross import CrossDistances
     from repshape.matrix.distances import DistanceMatrix
     from repshape.matrix.repair import repair
     from repshape.matrix.triangles import triangle_violations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Alignment": "metrics.base",
     "Cohort": "io.cohort",
+    "CrossDistances": "matrix.cross",
     "DistanceMatrix": "matrix.distances",
     "Gaussians": "responses",
     "PositionNetwork": "responses.positions",
@@ -59,6 +61,7 @@ _MODULES = ("analysis", "baselines", "datasets", "errors", "inference", "io", "p
 __all__ = [
     "Alignment",
     "Cohort",
+    "CrossDistances",
     "DistanceMatrix",
     "Gaussians",
     "PositionNetwork",

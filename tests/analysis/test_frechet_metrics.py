@@ -21,7 +21,7 @@ GAUSSIAN: dict[str, Any] = {
     "procrustes": rs.ProcrustesShapeMetric(),
     "angular": rs.ProcrustesShapeMetric(distance="angular"),
     "whitened": rs.ProcrustesShapeMetric(whitening=0.5, weights=[1, 2, 1, 1, 3, 1]),
-    **{one: rs.CovarianceShapeMetric(ground=one, tol=1e-11) for one in GROUNDS},
+    **{one: rs.CovarianceShapeMetric(ground=one, tol=1e-10, n_starts=5) for one in GROUNDS},
 }
 ENERGY = rs.EnergyShapeMetric(estimator="v", tol=1e-9)
 
@@ -204,18 +204,17 @@ def turned_any(net: Any, seed: int) -> Any:
 
 def test_a_mean_of_large_networks_stops_at_the_precision_of_alignments() -> None:
     rng = np.random.default_rng(0)
-    mu = rng.normal(size=(4, 50))
+    mu, A = rng.normal(size=(3, 48)), rng.normal(size=(3, 48, 48)) / 7
     nets = []
-    for seed in range(4):
-        Q = random_orthogonal(50, np.random.default_rng(seed))
-        noisy = mu + 0.3 * rng.normal(size=mu.shape)
-        factors = (0.3 * np.eye(50) + 0.02 * rng.normal(size=(4, 50, 50))) / 7
-        nets.append(rs.Gaussians.from_factors(noisy @ Q, Q.T @ factors))
+    for seed in range(3):
+        Q = random_orthogonal(48, np.random.default_rng(seed))
+        means, factors = mu + 0.3 * rng.normal(size=mu.shape), A + 0.04 * rng.normal(size=A.shape)
+        nets.append(rs.Gaussians.from_factors(means @ Q, Q.T @ factors))
     found = frechet_mean(nets)
     assert found.converged
-    assert found.n_iterations < 30
+    assert found.n_iterations < 20
     closer = frechet_mean(nets, rs.GaussianShapeMetric(tol=1e-9))
-    assert found.variance == pytest.approx(closer.variance, rel=1e-4)
+    assert found.variance == pytest.approx(closer.variance, rel=1e-5)
 
 
 def test_refusals() -> None:

@@ -140,7 +140,7 @@ class TestAddress:
 
 class TestMarking:
     def test_a_lasso_selects_what_is_inside(self, opened: Browser) -> None:
-        drag(opened, [(-230, -190), (230, -190), (230, 185), (-230, 185), (-230, -185)])
+        drag(opened, [(-200, -150), (150, -150), (150, 150), (-200, 150), (-200, -145)])
         says(opened, "networks selected.")
         count = int(re.match(r"\d+", opened.text("#live")).group())  # type: ignore[union-attr]
         assert count >= 12

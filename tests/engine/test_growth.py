@@ -106,7 +106,6 @@ def test_twenty_networks_then_five_more_then_three_replaced_killed_in_between(
     if not polish:
         assert_same_numbers(D, fresh)
         return
-    assert fresh.description["polish"]["pairs_improved"] > 0
     assert (D.values <= alone.distance).all()
     assert count_violations(D.values) == 0
     assert D.description["polish"]["total_before"] == fresh.description["polish"]["total_before"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.brain import figures, validation
+from experiments.brain import validation
 from experiments.brain.__main__ import main
 from experiments.brain.claims import ALPHAS, CLAIMS
 from experiments.brain.figures import REPORT, draw_all
@@ -22,6 +22,7 @@ from experiments.brain.results import RESULTS, collect, read_results
 from experiments.brain.settings import SMALL, Source, settings_of
 from experiments.brain.sources import GRATINGS, SCENES, read_records
 from experiments.brain.study import Study, measure, pieces
+from experiments.common import drawing
 from stored_support import forbid_distances
 from typer import Typer
 from typer.testing import CliRunner
@@ -59,7 +60,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Study:
     run = Study(tmp_path_factory.mktemp("brain"), Source.SIMULATED, TINY)
     list(measure(run, 1))
     with pytest.MonkeyPatch.context() as patch:  # less to draw
-        patch.setattr(figures, "FORMATS", {"png": {"dpi": 40}})
+        patch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
         list(draw_all(run, [], 1))
     return run
 
@@ -278,7 +279,7 @@ def test_kept_distances_redraw_the_page(
 ) -> None:
     """All claims and figures come again from one file, without the folder of the run."""
     forbid_distances(monkeypatch)
-    monkeypatch.setattr(figures, "FORMATS", {"png": {"dpi": 40}})
+    monkeypatch.setattr(drawing, "FORMATS", {"png": {"dpi": 40}})
     path = tmp_path / "simulated.json.gz"
     keep_run(open_run(tiny.out), path)
     assert path.stat().st_size < 200_000

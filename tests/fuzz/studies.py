@@ -300,7 +300,7 @@ def of_networks(draw: Draw) -> None:
 def _estimate(draw: Draw, nets: list[Net], metric: Any) -> Any:
     function = draw.pick([inference.distance, inference.ratio])
     draw.note(function.__name__)
-    method = draw.pick(["halves", "jackknife", "bootstrap"])
+    method = draw.pick(["calibrated", "halves", "jackknife", "bootstrap"])
     more = {"n_resamples": 4} if method == "bootstrap" else {}
     return function(nets[0].given, nets[1].given, metric, method=method, workers=1, **more)
 
@@ -320,7 +320,7 @@ def _equality(draw: Draw, nets: list[Net], metric: Any) -> Any:
 
 def _matrix(draw: Draw, nets: list[Net], metric: Any) -> Any:
     given = [net.given for net in nets]
-    inference.matrix(given, metric, n_groups=2, n_splits=2, workers=1, progress=False)
+    inference.matrix(given, metric, n_splits=2, workers=1, progress=False)
     return None
 
 

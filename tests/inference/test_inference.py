@@ -278,7 +278,7 @@ def test_refusals() -> None:
         rs.inference.difference((x, y), x, method="bootstrap")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least two trials"):
         rs.inference.floor(x[:, :1])
-    with pytest.raises(InputError, match="'method' parameter must be one of 'halves'"):
+    with pytest.raises(InputError, match="'method' parameter must be one of 'calibrated'"):
         rs.inference.distance(x, y, method="exact")
 
 

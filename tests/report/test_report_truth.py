@@ -209,8 +209,8 @@ class TestPage:
         assert report.matrices == ("z", "a")
         assert re.search(r'autocomplete="off" value="0" checked><span dir="auto">z<', page)
         top = page[page.index('class="short"') : page.index('class="bar"')]
-        assert top.index(">z<") < top.index(">a<")
-        assert top.count("<li") == 6
+        assert top.index(">z:<") < top.index(">a:<")
+        assert top.count("<details") == 6
 
     def test_neurons_trials_and_conditions_are_named(self) -> None:
         cohort = rs.Cohort()

@@ -57,9 +57,9 @@ class LayerAscent {
   // Ascends until the distance hardly changes any more, `limit` gradients have been evaluated, or nothing as high as
   // `floor` is to be expected. Returns whether it was the first.
   bool run(int limit, double floor) {
-    floor_ = floor;
-    if (momentum(limit) == End::none) return climb(limit) == End::settled;
-    return false;
+    accelerate(limit);
+    floor_ = floor;  // the gains of momentum are too uneven to give up by
+    return climb(limit) == End::settled;
   }
 
   int iterations() const { return f_.evaluations(); }
@@ -145,7 +145,8 @@ class LayerAscent {
     return gain < 2 * kWindowGain * settings_.tolerance * (total_ - value) ? End::settled : End::none;
   }
 
-  End momentum(int limit) {
+  // Alternation with momentum.
+  void accelerate(int limit) {
     t_ = polar(g_);
     Floats last;
     value_ = f_(t_, g_), last = g_;
@@ -162,11 +163,8 @@ class LayerAscent {
         last.swap(g_);
       }
       t_.swap(t), g_.swap(g), value_ = value;
-      const End end = judge(value_);
-      if (end == End::settled) break;  // L-BFGS may see further
-      if (end == End::given_up) return end;
+      if (judge(value_) == End::settled) break;  // L-BFGS may see further
     }
-    return End::none;
   }
 
   // The coordinates of L-BFGS: planes (i, j) of which at least one axis is one of y's, i < j.
@@ -330,7 +328,7 @@ class LayerAscent {
   static constexpr double kHottest = 30, kCooling = 0.7;  // lambda: times the median, and from step to step
   static constexpr float kNoise = 1e-3f;                 // singular values of a Gram matrix below are rounding
   static constexpr int kWindow = 10;                     // gradients
-  static constexpr double kWindowGain = 20;              // tolerances: what is worth so many gradients
+  static constexpr double kWindowGain = 2;               // tolerances: what is worth so many gradients
   static constexpr double kWeak = 0.02;                  // of the mean curvature, added to all
   static constexpr int kFrameLife = 60, kLineSearchTries = 5, kMostNewtonSchulz = 8;
   static constexpr double kNearlyOrthogonal = 1e-2;  // the next Newton-Schulz step is the last

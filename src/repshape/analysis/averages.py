@@ -58,7 +58,8 @@ class Average(ABC):
         self.metric: Any = self._inside(metric)
         self.networks: list[Any] = [self._preprocessed(one) for one in given]
         self.size = max(one.n_neurons for one in self.networks)
-        check_padding(metric, self.size) if hasattr(metric, "pad_to") else None
+        if hasattr(metric, "pad_to"):
+            check_padding(metric, self.size)
 
     def _inside(self, metric: Any) -> Any:
         """Return the metric of the preprocessed space."""

@@ -125,7 +125,7 @@ class Embedding:
                 "knows its metric. Otherwise pass its distances to them."
             )
         several = isinstance(x, Cohort | Mapping)
-        found = cross(as_sequence(x, "x") if several else [x], networks, metric)
+        found = cross(as_sequence(x, "x") if several else [x], networks, metric).values
         return found if several else found[0]
 
     def to_frame(self) -> pd.DataFrame:

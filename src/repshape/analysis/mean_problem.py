@@ -30,6 +30,11 @@ CANDIDATE_PAIRS = 64
 # From this many neurons on, a search stops when further steps promise to change the distance by
 # less than the fraction `tol` of the metric, and a mean cannot be found more precisely.
 LARGE = 48
+# Alignments are searched from all starts once, when the variance changes by less than this
+# fraction. Later, networks in a poor alignment would slow the iteration; until then, few steps of
+# each alignment are enough.
+SETTLED = 1e-3
+FEW_STEPS = 12
 # Squared distances below this fraction of the squared responses are rounding.
 ROUNDING = 1e-14
 
@@ -104,14 +109,15 @@ class MeanProblem:
         while not converged and iteration < max_iter:
             iteration += 1
             mean = self._average.average(transforms, share, mean)
-            distances, transforms = self._align(mean, transforms)
+            metric = self._metric if searched else self._limited("max_iter", FEW_STEPS)
+            distances, transforms = self._align(metric, mean, transforms)
             variance = float(share @ distances**2)
-            settled = previous - variance <= tol * variance + floor
-            if settled and not searched:
-                # Search once from the metric's own starts, for better alignments.
+            gain = previous - variance
+            converged = searched and gain <= tol * variance + floor
+            if not searched and gain <= max(tol, SETTLED) * variance + floor:
                 distances, transforms = self._search(self._metric, mean, distances, transforms)
-                settled, searched = False, True
-            previous, converged = float(share @ distances**2), settled
+                searched = True
+            previous = float(share @ distances**2)
         return FrechetMean(
             mean, distances, previous, tuple(transforms), share, converged, iteration
         )
@@ -134,20 +140,26 @@ class MeanProblem:
         size = max(self.networks[k].n_neurons for k in used)
         pool = [int(k) for k in used if self.networks[k].n_neurons == size]
         count = min(MAX_CANDIDATES, max(1, CANDIDATE_PAIRS // len(used)))
-        quick = self._metric
-        if "n_starts" in quick.get_params(deep=False) and len(used) * count > CANDIDATE_PAIRS // 2:
-            quick = quick.with_parameters(n_starts=1)
+        few = len(used) * count <= CANDIDATE_PAIRS // 2
+        quick = self._metric if few else self._limited("n_starts", 1)
         nothing = np.full(len(self.networks), np.inf)
         step = -(-len(pool) // count)
         tried = [(k, *self._search(quick, self.networks[k], nothing, [])) for k in pool[::step]]
         first, _, transforms = min(tried, key=lambda one: float(share @ one[1] ** 2))
         return first, transforms
 
+    def _limited(self, parameter: str, most: int) -> Any:
+        """Return the metric with a parameter, if it has it, lowered to a maximum."""
+        known = self._metric.get_params(deep=False)
+        if parameter not in known or (known[parameter] != "auto" and known[parameter] <= most):
+            return self._metric
+        return self._metric.with_parameters(**{parameter: most})
+
     def _align(
-        self, mean: Any, transforms: list[FloatArray]
+        self, metric: Any, mean: Any, transforms: list[FloatArray]
     ) -> tuple[FloatArray, list[FloatArray]]:
         """Improve the current transforms; they never get worse."""
-        target, metric = self._metric.prepare(mean), self._metric
+        target = metric.prepare(mean)
 
         def improve(k: int) -> tuple[float, FloatArray]:
             network, starts = self._prepared[k], ()

@@ -17,9 +17,8 @@ from repshape.analysis.neighbor_result import NeighborGraph
 from repshape.analysis.neighbor_search import Limits, NeighborSearch, choose_pivots
 from repshape.analysis.pair_solver import pair_solver
 from repshape.analysis.solved_pairs import PairStore, SolvedPairs
-from repshape.engine.cross import Chain
-from repshape.engine.inputs import records_of
 from repshape.engine.plan import Settings
+from repshape.engine.sides import Chain, records_of
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, SearchWarning, check_integer, check_real
 from repshape.io.cohort import Cohort

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from repshape._native import PairResults
 from repshape._parallel import thread_pool
 from repshape.engine import dask
-from repshape.engine.inputs import records_of
 from repshape.engine.plan import Settings, Sizes
+from repshape.engine.sides import records_of
 from repshape.engine.threads import Metric, PreparedCache, check_finite, join, solve_chunk
 from repshape.io.cohort import Cohort
 

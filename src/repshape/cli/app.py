@@ -15,6 +15,7 @@ import typer
 
 from repshape._version import package_version
 from repshape.cli.cohorts import import_, info
+from repshape.cli.cross import cross
 from repshape.cli.demo import demo
 from repshape.cli.embed import embed
 from repshape.cli.groups import groups
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "import": import_,
     "info": info,
     "pairwise": pairwise,
+    "cross": cross,
     "repair": repair,
     "embed": embed,
     "neighbors": neighbors,

@@ -140,12 +140,21 @@ class PreprocessOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """Settings of a run, by name."""
+class PolishOptions:
+    """Settings of the polish and of what it needs, by name."""
 
     polish: Annotated[
         bool, flag("Improve each alignment by starting from combinations of others.")
     ] = True
+    alignments: Annotated[
+        Text, option("TYPE", "Also store the alignments, as float32 or float64.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Settings of a run, by name."""
+
     effort: Annotated[
         str,
         option(
@@ -159,9 +168,6 @@ class RunOptions:
     shard: Annotated[Text, option("i/N", "Compute only the i-th of N parts.")] = None
     engine: Annotated[str, option("NAME", "Where to compute: threads or dask.")] = "threads"
     scheduler: Scheduler = None
-    alignments: Annotated[
-        Text, option("TYPE", "Also store the alignments, as float32 or float64.")
-    ] = None
     tile: Annotated[
         int | None, number("Number of networks along each side of a stored tile.", min=1)
     ] = None
@@ -193,9 +199,22 @@ class ChangeOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairwiseOptions(
-    GroundOptions, PreprocessOptions, SearchOptions, RunOptions, ChangeOptions, Printing
-):
+class MetricOptions(GroundOptions, PreprocessOptions, SearchOptions):
+    """The metric, and any of its parameters."""
+
+    metric: Annotated[
+        str,
+        option(
+            "NAME",
+            f"Metric: {', '.join(known_metrics())}; or a classical measure, with its options by "
+            f"--set: {', '.join(MEASURES)} (1 minus a similarity).",
+        ),
+    ] = "gaussian"
+    set_: Parameters = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseOptions(MetricOptions, PolishOptions, RunOptions, ChangeOptions, Printing):
     """Options of the command pairwise."""
 
     cohort: Annotated[Path, argument("COHORT", "A cohort made by repshape import.")]
@@ -209,15 +228,6 @@ class PairwiseOptions(
             "-o",
         ),
     ]
-    metric: Annotated[
-        str,
-        option(
-            "NAME",
-            f"Metric: {', '.join(known_metrics())}; or a classical measure, with its options by "
-            f"--set: {', '.join(MEASURES)} (1 minus a similarity).",
-        ),
-    ] = "gaussian"
-    set_: Parameters = None
 
 
 def pairwise(given: PairwiseOptions) -> None:
@@ -251,7 +261,7 @@ def pairwise(given: PairwiseOptions) -> None:
     else:
         check_output_folder(given.out, inputs=[given.cohort])
     with usage():
-        metrics = _metrics(given)
+        metrics = make_metrics(given)
         settings = _settings(given, len(metrics))
     networks = Cohort.open(given.cohort)
     kept = resumable(given.out, "All finished tiles")
@@ -259,9 +269,9 @@ def pairwise(given: PairwiseOptions) -> None:
         warnings.simplefilter("ignore", SearchWarning)  # _tell_matrices says it in words
         run = _plan(networks, metrics, None if in_file else given.out, settings, given)
         if given.estimate:
-            _tell_estimate(run, given)
+            tell_estimate(run, given.out, given)
             return
-        known = _tell_known(run, given)
+        known = tell_known(run, given)
         found = _compute(run, given.out)
     _tell_matrices(found, known, given)
 
@@ -283,7 +293,7 @@ def _preprocess(given: PreprocessOptions) -> Any:
     return Preprocess(**chosen | {"center": given.center is not False})
 
 
-def _metrics(given: PairwiseOptions) -> dict[str, Any]:
+def make_metrics(given: MetricOptions) -> dict[str, Any]:
     """Return one metric, or one for each of several alphas, by the name of its matrix."""
     check_choice("metric", given.metric, [*known_metrics(), *MEASURES])
     options = values(given, GroundOptions) | values(given, SearchOptions)
@@ -311,18 +321,25 @@ def _digits(number: float) -> str:
 
 def _settings(given: PairwiseOptions, n_metrics: int) -> Settings:
     """Return the settings, or raise if options cannot be used together, before anything is read."""
+    in_file = given.out.suffix in FILES
+    checked = make_settings(given, given, in_file, given.out, **values(given, PolishOptions))
+    if in_file and n_metrics > 1:
+        raise InputError(f"Several matrices need a folder. Got {given.out} instead.")
+    return checked
+
+
+def make_settings(
+    given: RunOptions, printing: Printing, in_file: bool, out: Path, **more: Any
+) -> Settings:
+    """Return the settings of a run, or raise if they need a store and the output is a file."""
     from repshape.engine.plan import Settings
 
-    chosen = values(given, RunOptions) | {"progress": given.progress}
+    chosen = values(given, RunOptions) | {"progress": printing.progress} | more
     if given.scheduler:
         chosen["engine"] = "dask"
     checked = Settings.checked(**chosen)
-    if given.out.suffix not in FILES:
-        return checked
-    if n_metrics > 1:
-        raise InputError(f"Several matrices need a folder. Got {given.out} instead.")
-    if chosen["engine"] == "dask" or given.shard:
-        raise InputError(f"Shards and Dask need a store, a folder. Got {given.out} instead.")
+    if in_file and (chosen["engine"] == "dask" or given.shard):
+        raise InputError(f"Shards and Dask need a store, a folder. Got {out} instead.")
     return checked
 
 
@@ -351,7 +368,7 @@ def _compute(run: Run, out: Path) -> dict[Path, DistanceMatrix]:
     return {out: D}
 
 
-def _tell_known(run: Run, given: Printing) -> int:
+def tell_known(run: Run, given: Printing) -> int:
     """Say before the run how many pairs are known already, and return it."""
     known, total = run.count_pairs()
     if known:
@@ -360,11 +377,12 @@ def _tell_known(run: Run, given: Printing) -> int:
     return known
 
 
-def _tell_estimate(run: Run, given: PairwiseOptions) -> None:
+def tell_estimate(run: Run, out: Path, given: Printing) -> None:
+    """Say what a run would cost."""
     from repshape.engine.estimate import estimate_cost
 
     found = estimate_cost(run)
-    data = {"out": str(given.out), "seconds": found.seconds, "cpu_seconds": found.cpu_seconds}
+    data = {"out": str(out), "seconds": found.seconds, "cpu_seconds": found.cpu_seconds}
     given.tell(found.lines(), data | asdict(found))
 
 

@@ -16,6 +16,7 @@ from repshape._parallel import progress_bar
 from repshape._version import package_version
 from repshape.engine.plan import Tile
 from repshape.engine.polish import make_task
+from repshape.engine.sides import Chain
 from repshape.engine.store import Store
 from repshape.engine.threads import Metric, PreparedCache, Request, solve_tasks
 from repshape.engine.tiles import Layer
@@ -33,8 +34,7 @@ class WorkerJob:
     ``run`` is unique to each run, so that a worker that outlives a run keeps nothing of it.
     """
 
-    cohort: str
-    names: tuple[str, ...]
+    cohorts: tuple[tuple[str, tuple[str, ...]], ...]
     stores: tuple[str, ...]
     store_ids: tuple[str, ...]
     metrics: tuple[Metric, ...]
@@ -48,8 +48,8 @@ class DaskCluster:
 
     Parameters
     ----------
-    cohort : Cohort
-        On disk, where the workers can read it.
+    cohort : Cohort or Chain
+        One or two cohorts on disk, where the workers can read them.
     stores : sequence of Store
         A store for each metric.
     metrics : sequence of metrics
@@ -63,7 +63,7 @@ class DaskCluster:
 
     def __init__(
         self,
-        cohort: Cohort,
+        cohort: Cohort | Chain,
         stores: Sequence[Store],
         metrics: Sequence[Metric],
         capacity: int,
@@ -72,7 +72,7 @@ class DaskCluster:
         workers: int,
         progress: bool | None,
     ) -> None:
-        assert cohort.path is not None
+        cohorts = cohort.cohorts if isinstance(cohort, Chain) else (cohort,)
         try:
             import distributed
         except ImportError:
@@ -84,8 +84,7 @@ class DaskCluster:
         self._workers = workers
         self._progress = progress
         self._job = WorkerJob(
-            str(cohort.path.resolve()),
-            cohort.labels,
+            tuple((_place(one), one.labels) for one in cohorts),
             tuple(str(store.path.resolve()) for store in stores),
             tuple(store.id for store in stores),
             tuple(metrics),
@@ -180,7 +179,7 @@ class WorkerState:
                 f"The worker has repshape {package_version()} and the client {job.version}."
             )
         threadpool_limits(limits=1, user_api="blas")  # not undone: threads share this setting
-        cohort = Cohort.open(job.cohort)[list(job.names)]
+        cohort = open_cohorts(job)
         self.run = job.run
         self.cache = PreparedCache(cohort, cohort.labels, job.metrics, job.capacity // _threads())
         self._stores = [Store(path) for path in job.stores]
@@ -189,7 +188,7 @@ class WorkerState:
             if not same:
                 raise InputError(
                     f"The worker sees another store at {store.path}, or another cohort at "
-                    f"{job.cohort}, than the client."
+                    f"{' or '.join(path for path, _ in job.cohorts)}, than the client."
                 )
         self._layer: Layer | None = None
 
@@ -198,6 +197,17 @@ class WorkerState:
         if self._layer is None or (self._layer.metric, self._layer.number) != (metric, number):
             self._layer = Layer(self._stores[metric], metric, number)
         return self._layer
+
+
+def _place(cohort: Cohort) -> str:
+    assert cohort.path is not None
+    return str(cohort.path.resolve())
+
+
+def open_cohorts(job: WorkerJob) -> Cohort | Chain:
+    """Return the networks of a job: of one cohort, or of two."""
+    found = [Cohort.open(path)[list(names)] for path, names in job.cohorts]
+    return found[0] if len(found) == 1 else Chain(*found)
 
 
 def _threads() -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from time import thread_time
 from typing import Any
@@ -24,10 +24,10 @@ from repshape._parallel import thread_pool
 from repshape.engine.effort import Stage
 from repshape.engine.footprint import disk_bytes, memory_bytes
 from repshape.engine.growth import Form
-from repshape.engine.inputs import records_of
 from repshape.engine.job import Job, Run
 from repshape.engine.plan import Plan
 from repshape.engine.polish import make_task, polish_layers
+from repshape.engine.sides import records_of
 from repshape.engine.store import Store
 from repshape.engine.threads import Metric, PreparedCache, solve_tasks
 from repshape.engine.tiles import Layer, MemoryTiles
@@ -210,23 +210,24 @@ def _estimate_job(job: Job) -> Estimate:
     cache, preparing, clock = _prepared(job, chosen)
     searching = polishing = writing = 0.0
     disk = known = 0
+    every = Plan(K, 1, job.rows).n_pairs
     forms = {name: present_form(job, name) for name in job.metrics}
     for number, (name, form) in enumerate(forms.items()):
         costs = measure_stages(cache, number, form, clock, polish=job.polished[name])
         known += job.count_known(name)
-        new = K * (K - 1) // 2 - job.count_known(name)
+        new = every - job.count_known(name)
         per_pair = new / max(costs.n_pairs, 1)
         more = min(form.effort.hubs, K - 2) / max(min(form.effort.hubs, len(chosen) - 2), 1)
         searching += per_pair * costs.searching
         polishing += per_pair * (costs.solving + more * costs.composing)
         if job.paths[name] is not None:
             n_layers = 1 + len(costs.changed)
-            writing += SECONDS_PER_TILE * n_layers * len(Plan(K, form.edge).tiles)
+            writing += SECONDS_PER_TILE * n_layers * len(Plan(K, form.edge, job.rows).tiles)
             disk += disk_bytes(sizes, form, costs.changed, costs.compressed)
     edge = max(form.edge for form in forms.values())
     n_rounds = 1 + max(map(int, job.polished.values()))
     return Estimate(
-        n_pairs=len(forms) * K * (K - 1) // 2,
+        n_pairs=len(forms) * every,
         n_known=known,
         workers=job.settings.workers,
         preparing=preparing / len(chosen) * count_preparations(job, edge, n_rounds),
@@ -246,7 +247,7 @@ def present_form(job: Job, name: str) -> Form:
     if path is None or not path.exists():
         return form
     store = Store(path)
-    return Form(form.edge, store.alignments, form.dimensions, store.bounded, store.effort)
+    return replace(form, alignments=store.alignments, bounded=store.bounded, effort=store.effort)
 
 
 def neurons_of(job: Job) -> IndexArray:
@@ -348,7 +349,7 @@ def count_preparations(job: Job, edge: int, n_rounds: int) -> int:
     ready: OrderedDict[int, None] = OrderedDict()
     count = 0
     for _ in range(n_rounds):
-        for tile in Plan(K, edge).tiles:
+        for tile in Plan(K, edge, job.rows).tiles:
             wanted = sorted({*tile.rows, *tile.columns})
             for index in wanted:
                 count += index not in ready

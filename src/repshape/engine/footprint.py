@@ -52,7 +52,7 @@ def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float], compress
     compressed : float
         What compression leaves of the alignments, as a share.
     """
-    plan = Plan(len(sizes), form.edge)
+    plan = Plan(len(sizes), form.edge, form.rows)
     chunk = ITEM_BYTES * (len(QUANTITIES) + 1) * form.edge**2
     numbers = (1 + len(changed)) * len(plan.tiles) * chunk
     if form.alignments is None:

@@ -61,6 +61,8 @@ class Form:
     rows : int or None
         Number of networks in the first of two sets whose distances to each other are stored, or
         None for a matrix. All names must differ, also between the sets.
+    sides : tuple of two pandas.DataFrame, or None
+        The metadata of the two sets.
     sizes : dict or None
         Numbers of neurons and trials of the networks, which a store records.
     """
@@ -71,6 +73,7 @@ class Form:
     bounded: bool
     effort: Effort = PLAIN
     rows: int | None = None
+    sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
     sizes: dict[str, Any] | None = None
 
     def header(self, identity: Identity, metadata: pd.DataFrame) -> dict[str, Any]:
@@ -86,6 +89,7 @@ class Form:
             effort=asdict(self.effort),
             quantities=list(QUANTITIES),
             rows=self.rows,
+            sides=None if self.sides is None else list(map(metadata_to_json, self.sides)),
             sizes=self.sizes,
         )
 

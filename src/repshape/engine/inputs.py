@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from repshape.engine.sides import records_of
 from repshape.engine.store import read_steadily
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, InputTypeError, RepshapeError
@@ -65,11 +66,6 @@ def as_sequence(networks: Any, name: str) -> Sequence[Any]:
     if not items:
         raise InputError(f"The '{name}' parameter must hold at least one network. Got none.")
     return items
-
-
-def records_of(networks: Sequence[Any]) -> Sequence[Any]:
-    """Return the records of a cohort, which are known without reading it, or the networks."""
-    return networks.records if isinstance(networks, Cohort) else networks
 
 
 def own(networks: Any, name: str, given: Any) -> Any:

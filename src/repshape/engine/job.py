@@ -15,15 +15,16 @@ import pandas as pd
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
 from repshape.engine.growth import Form, StoreChangedError, discard_sources, open_store, relate
-from repshape.engine.inputs import records_of
 from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.polish import can_polish, polish_layers
+from repshape.engine.sides import Chain, records_of, split_sides
 from repshape.engine.sources import Sources
-from repshape.engine.store import Store, read_steadily, read_store
+from repshape.engine.store import Store, read_cross, read_steadily, read_store
 from repshape.engine.threads import Metric, PreparedCache, Request, ThreadSolver
-from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_matrix
+from repshape.engine.tiles import Layer, MemoryTiles, TileStore, read_block, read_matrix
 from repshape.errors import SearchWarning, StorageError, warn_user
 from repshape.io.cohort import Cohort
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.sizes import sizes_of_networks
 from repshape.matrix.summary import doubt_words
@@ -62,20 +63,16 @@ class Job:
     paths: dict[str, Path | None]
     settings: Settings
     permission: Permission
+    sides: tuple[pd.DataFrame, pd.DataFrame] | None = None
 
-    def run(self) -> dict[str, DistanceMatrix]:
-        """Compute whatever is missing of the matrices and return them."""
+    def run(self) -> dict[str, Any]:
+        """Compute whatever is missing of the matrices, or blocks, and return them."""
         opened = self._open_all()
         try:
             with self.solver(list(opened.values())) as solver:
                 for _, what, requests in self.rounds(opened):
                     solver.run(what, requests)
-            found = {
-                name: read_matrix(
-                    tiles, self.labels, self.metadata, self.descriptions[name], self.known_sizes
-                )
-                for name, tiles in opened.items()
-            }
+            found = {name: self._read(name, tiles) for name, tiles in opened.items()}
             for tiles in opened.values():
                 if isinstance(tiles, Store):
                     discard_sources(tiles)
@@ -85,6 +82,17 @@ class Job:
             for D in found.values():
                 _warn_of_doubt(D)
         return found
+
+    @property
+    def rows(self) -> int | None:
+        """Number of networks of the first of two sets, or None for a matrix."""
+        return None if self.sides is None else len(self.sides[0])
+
+    def _read(self, name: str, tiles: TileStore) -> Any:
+        if self.sides is not None:
+            return read_block(tiles, self.sides, self.descriptions[name])
+        known = self.labels, self.metadata, self.descriptions[name], self.known_sizes
+        return read_matrix(tiles, *known)
 
     def rounds(self, stores: Mapping[str, TileStore]) -> Iterator[tuple[int, str, list[Request]]]:
         """Yield the number of each layer, what it does, and its tiles, in the order of solving.
@@ -127,9 +135,15 @@ class Job:
             raise
         return found
 
+    def polishes(self, name: str) -> bool:
+        """Return whether the polish is asked for, and possible."""
+        if self.sides is not None:  # compositions need the pairs of each set, too
+            return False
+        return self.settings.polish and can_polish(self.metrics[name])
+
     def _is_polished(self, name: str) -> bool:
         """Return whether to polish: asked for, possible, and with alignments that can be kept."""
-        if not (self.settings.polish and can_polish(self.metrics[name])):
+        if not self.polishes(name):
             return False
         stored = self.paths[name] is not None
         total = self.sizes.transform * len(self.labels) ** 2 / 2
@@ -161,6 +175,8 @@ class Job:
             bounded=isinstance(metric, ShapeMetric),
             sizes=self.known_sizes,
             effort=self.effort(name),
+            rows=self.rows,
+            sides=self.sides,
         )
 
     def effort(self, name: str) -> Effort:
@@ -182,7 +198,7 @@ class Job:
     def _open(self, name: str) -> TileStore:
         path, form = self.paths[name], self.form(name)
         if path is None:
-            plan = Plan(len(self.labels), form.edge)
+            plan = Plan(len(self.labels), form.edge, form.rows)
             return MemoryTiles(plan, form.alignments, form.bounded, form.effort)
         return open_store(
             path, self.identity(name), self.metadata, form, self.permission, self.settings.wait
@@ -200,7 +216,7 @@ class Job:
         if settings.engine == "dask":
             from repshape.engine.dask import DaskSolver  # an optional dependency
 
-            assert isinstance(self.networks, Cohort)
+            assert isinstance(self.networks, Cohort | Chain)
             return DaskSolver(
                 self.networks,
                 opened,
@@ -242,16 +258,23 @@ class Run:
     whole: Job
     selections: dict[str, Path]
 
-    def run(self) -> dict[str, DistanceMatrix]:
-        """Compute whatever is missing of the matrices and return them."""
+    def run(self) -> dict[str, Any]:
+        """Compute whatever is missing of the matrices, or blocks, and return them."""
         try:
             found = {name: D for job in self.jobs for name, D in job.run().items()}
         except StoreChangedError:
             return plan_run(self.whole).run()
-        found |= {name: read_store(path) for name, path in self.selections.items()}
+        read = read_store if self.whole.sides is None else read_cross
+        found |= {name: read(path) for name, path in self.selections.items()}
         return {name: self._ordered(found[name]) for name in self.names}
 
-    def _ordered(self, D: DistanceMatrix) -> DistanceMatrix:
+    def _ordered(self, D: Any) -> Any:
+        if isinstance(D, CrossDistances):
+            rows, columns = split_sides(self.labels)
+            assert self.whole.sides is not None
+            return D[list(rows), list(columns)].replace(
+                row_metadata=self.whole.sides[0], column_metadata=self.whole.sides[1]
+            )
         if D.labels == self.labels:
             return D
         chosen: DistanceMatrix = D[list(self.labels)]
@@ -259,7 +282,7 @@ class Run:
 
     def count_pairs(self) -> tuple[int, int]:
         """Return how many pairs are known already, and how many there are, over all matrices."""
-        every = len(self.labels) * (len(self.labels) - 1) // 2
+        every = Plan(len(self.labels), 1, self.whole.rows).n_pairs
         known = sum(job.count_known(name) for job in self.jobs for name in job.metrics)
         return known + every * len(self.selections), every * len(self.names)
 
@@ -273,7 +296,7 @@ def plan_run(job: Job) -> Run:
         if path is not None and path.exists():
             relation = relate(path, job.identity(name), job.effort(name), job.permission)
             if relation is Relation.SELECTION:
-                polish = can_polish(job.metrics[name]) and job.settings.polish
+                polish = job.polishes(name)
                 _wait_until_finished(path, polish, job.settings.wait)
                 selections[name] = path
                 continue
@@ -286,17 +309,23 @@ def plan_run(job: Job) -> Run:
 
 def _part(job: Job, labels: tuple[str, ...], names: list[str]) -> Job:
     """Return a job for some of the metrics, with the networks in another order."""
-    networks, fingerprints = job.networks, job.fingerprints
+    networks, fingerprints, sides = job.networks, job.fingerprints, job.sides
     if labels != job.labels:
-        assert isinstance(networks, Cohort)
-        networks = networks[list(labels)]
+        assert isinstance(networks, Cohort | Chain)
+        chain = isinstance(networks, Chain)
+        networks = networks.select(labels) if chain else networks[list(labels)]
         fingerprints = networks.fingerprints
+    if sides is not None:
+        named = zip(sides, split_sides(labels), strict=True)
+        first, second = (table.loc[list(names)] for table, names in named)
+        sides = first, second
     return replace(
         job,
         networks=networks,
         labels=labels,
         metadata=job.metadata.loc[list(labels)],
         fingerprints=fingerprints,
+        sides=sides,
         metrics={name: job.metrics[name] for name in names},
     )
 
@@ -327,12 +356,12 @@ def _release(opened: Mapping[str, TileStore]) -> None:
             tiles.lease.release()
 
 
-def _warn_of_doubt(D: DistanceMatrix) -> None:
+def _warn_of_doubt(D: DistanceMatrix | CrossDistances) -> None:
     """Warn if some pairs may be longer than necessary, once for all of them."""
-    words = doubt_words(D)
+    words = D.doubt_words() if isinstance(D, CrossDistances) else doubt_words(D)
     if words:
         warn_user(
             f"{words}: too few starts agree on their best alignments; see "
-            "DistanceMatrix.possible_excess. A larger n_starts searches longer.",
+            f"{type(D).__name__}.possible_excess. A larger n_starts searches longer.",
             SearchWarning,
         )

@@ -99,6 +99,17 @@ class Plan:
     rows: int | None = None
 
     @property
+    def n_pairs(self) -> int:
+        """Number of pairs.
+
+        >>> Plan(count=5, edge=2).n_pairs, Plan(count=5, edge=2, rows=2).n_pairs
+        (10, 6)
+        """
+        if self.rows is None:
+            return self.count * (self.count - 1) // 2
+        return self.rows * (self.count - self.rows)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of networks along the rows and the columns of the tiles."""
         return (

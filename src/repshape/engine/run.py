@@ -20,11 +20,11 @@ from repshape.engine.inputs import (
     is_identified,
     own,
     recognised,
-    records_of,
 )
 from repshape.engine.job import Job, Run, plan_run
 from repshape.engine.plan import Settings
 from repshape.engine.polish import keeps_transforms
+from repshape.engine.sides import records_of
 from repshape.engine.threads import Metric
 from repshape.errors import InputError, one_warning_each
 from repshape.io.cohort import Cohort
@@ -39,8 +39,6 @@ from repshape.metrics.registry import check_callable
 from repshape.preprocess import check_sizes
 from repshape.responses.doubts import warn_of_doubts
 from repshape.store.identity import Permission
-
-__all__ = ["as_sequence", "pairwise", "pairwise_many", "plan_pairwise", "records_of"]
 
 PathLike = str | os.PathLike[str]
 
@@ -79,7 +77,7 @@ def pairwise(
 
     The parameters are in three groups. What to compare: ``networks``, ``metric``, ``name``,
     ``labels``, ``metadata``, ``match``, ``n_draws`` and ``random_state``. How to run: ``workers``,
-    ``engine``, ``scheduler``, ``memory``, ``shard``, ``effort``, ``polish`` and ``progress``. Where
+    ``engine``, ``scheduler``, ``memory``, ``shard``, ``polish``, ``effort`` and ``progress``. Where
     to keep the result: ``store``, ``tile``, ``alignments``, ``replace``, ``remove`` and ``wait``.
 
     Parameters
@@ -203,7 +201,8 @@ def pairwise(
         run = plan_pairwise(
             given, {"": metric}, {"": name}, labels, metadata, store, settings, **changes
         )
-        return run.run()[""]
+        D: DistanceMatrix = run.run()[""]
+        return D
 
     return solve(networks) if matching is None else _average(networks, labels, matching, solve)
 

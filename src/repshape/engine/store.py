@@ -27,6 +27,7 @@ from repshape.engine.chunks import (
 )
 from repshape.engine.effort import INHERITING_LAYER, Effort
 from repshape.engine.plan import Tile
+from repshape.engine.sides import split_sides
 from repshape.engine.sources import EARLIER, Sources
 from repshape.engine.tiles import (
     QUANTITIES,
@@ -34,20 +35,22 @@ from repshape.engine.tiles import (
     KnownPairs,
     mirror,
     numbers_of,
+    read_block,
     read_matrix,
 )
 from repshape.errors import SearchWarning, StorageError
 from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable, write_attributes
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.sizes import sizes_from_json
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
-from repshape.store.header import Header, identity_in, make_group, read_header
+from repshape.store.header import REFUSALS, Header, identity_in, make_group, read_header
 from repshape.store.identity import Identity
 from repshape.store.lease import Lease
 
-__all__ = ["Store", "make_layer", "read_steadily", "read_store"]
+__all__ = ["Store", "make_layer", "read_cross", "read_steadily", "read_store"]
 
 T = TypeVar("T")
 FloatArray = npt.NDArray[np.float64]
@@ -160,6 +163,17 @@ class Store:
             frame = metadata_from_json(self._header["metadata"], self.plan.count)
         frame.index = pd.Index(list(self.identity.labels))
         return frame
+
+    @property
+    def sides(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """A row for each network of the two sets whose distances to each other are stored."""
+        frames = []
+        with readable(self.folder / "zarr.json"):
+            stored = self._header.get("sides") or ([], [])
+            for columns, names in zip(stored, split_sides(self.identity.labels), strict=True):
+                frame = metadata_from_json(columns, len(names))
+                frames.append(frame.set_axis(pd.Index(list(names)), axis=0))
+        return frames[0], frames[1]
 
     @property
     def sizes(self) -> dict[str, Any] | None:
@@ -357,11 +371,23 @@ def read_store(path: str | os.PathLike[str]) -> DistanceMatrix:
     return D
 
 
+def read_cross(path: str | os.PathLike[str]) -> CrossDistances:
+    """Return the distances between two sets of networks in a store, as far as computed."""
+    return read_steadily(Path(path), _read_block)
+
+
+def _read_block(store: Store) -> CrossDistances:
+    if store.plan.rows is None:
+        raise StorageError(f"{store.path} {REFUSALS['cross']}; rs.DistanceMatrix.load reads it.")
+    return read_block(store, store.sides, store.identity.description)
+
+
 def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
     """Return the matrix, and whether it is complete but still waits for its polish."""
     if store.plan.rows is not None:
         raise StorageError(
-            f"{store.path} holds distances between two sets of networks, not a matrix."
+            f"{store.path} holds distances between two sets of networks, not a matrix: "
+            "rs.CrossDistances.load reads it."
         )
     identity = store.identity
     D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)

@@ -18,6 +18,7 @@ import pandas as pd
 from repshape._native import PairResults
 from repshape.engine.effort import INHERITING_LAYER, PLAIN, Effort, Stage
 from repshape.engine.plan import Plan, Tile
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
 
 FloatArray = npt.NDArray[np.float64]
@@ -317,19 +318,47 @@ def read_matrix(
 ) -> DistanceMatrix:
     """Return the matrix as far as it is computed, polished if the polish is complete."""
     polished, found = tiles.polished(), tiles.latest()
-    counts = ("n_starts", "n_agreeing", "n_composed")
-    known = {"lower_bounds": found.lower_bound, "converged": found.converged == 1.0}
-    known["gaps"] = found.gap
-    known |= {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed yet
     more: dict[str, Any] = {"polish": polished[1]} if polished else {}
-    if tiles.effort.brief is not None:
-        more["effort"] = tiles.effort.name
     return DistanceMatrix(
         found.distance,
         tuple(labels),
         metadata,
-        description=description | more,
+        description=description | _effort_words(tiles) | more,
         sizes=sizes,
         missing=True,
-        **(known if tiles.bounded else {}),
+        **(_known(found) if tiles.bounded else {}),
     )
+
+
+def read_block(
+    tiles: TileStore, sides: tuple[pd.DataFrame, pd.DataFrame], description: dict[str, Any]
+) -> CrossDistances:
+    """Return the distances between two sets of networks as far as they are computed."""
+    found, rows = tiles.latest(), len(sides[0])
+    known = _known(found) if tiles.bounded else {}
+    known.pop("n_composed", None)  # there are no compositions
+    return CrossDistances(
+        found.distance[:rows, rows:],
+        row_labels=list(map(str, sides[0].index)),
+        column_labels=list(map(str, sides[1].index)),
+        row_metadata=sides[0],
+        column_metadata=sides[1],
+        description=description | _effort_words(tiles),
+        missing=True,
+        **{name: one[:rows, rows:] for name, one in known.items()},
+    )
+
+
+def _known(found: Entries) -> dict[str, npt.NDArray[Any]]:
+    """Return what is known of pairs besides distances, by the names that results use."""
+    counts = ("n_starts", "n_agreeing", "n_composed")
+    known: dict[str, npt.NDArray[Any]] = {
+        "lower_bounds": found.lower_bound,
+        "converged": found.converged == 1.0,
+        "gaps": found.gap,
+    }
+    return known | {name: np.nan_to_num(getattr(found, name)) for name in counts}  # 0: not computed
+
+
+def _effort_words(tiles: TileStore) -> dict[str, str]:
+    return {} if tiles.effort.brief is None else {"effort": tiles.effort.name}

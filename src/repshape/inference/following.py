@@ -98,15 +98,9 @@ def n_coordinates(network: Prepared) -> int:
 def coordinate_map(old: Prepared, new: Prepared) -> FloatArray | None:
     """Return the map (s_new, s_old) between the coordinates of two samples of one network.
 
-    None if both have the same coordinates. If P_old and P_new are the principal components of the
-    samples, those of the new one are those of the old one rotated by the orthogonal factor of
-    P_new' P_old.
+    None if both have the same coordinates.
     """
-    turn = None
-    if _reduces(old.phi):
-        assert old.phi is not None
-        assert new.phi is not None
-        turn = nearest_orthogonal(new.phi.linear.T @ old.phi.linear)
+    turn = component_rotation(new.phi, old.phi) if reduces(old.phi) else None
     if turn is None and old.basis is None and new.basis is None:
         return None
     moved = np.eye(old.n_neurons) if old.basis is None else old.basis
@@ -114,8 +108,19 @@ def coordinate_map(old: Prepared, new: Prepared) -> FloatArray | None:
     return moved if new.basis is None else np.asarray(new.basis.T @ moved)
 
 
-def _reduces(phi: FittedPreprocess | None) -> bool:
+def reduces(phi: FittedPreprocess | None) -> bool:
+    """Return whether a network has fewer components than neurons."""
     return phi is not None and phi.linear is not None and phi.n_outputs < phi.n_neurons
+
+
+def component_rotation(new: FittedPreprocess | None, old: FittedPreprocess | None) -> FloatArray:
+    """Return the rotation between the principal components of two samples of one network.
+
+    It is the orthogonal factor of P_new' P_old.
+    """
+    if new is None or old is None or new.linear is None or old.linear is None:
+        raise AssertionError("both samples have the same preprocessing")
+    return nearest_orthogonal(new.linear.T @ old.linear)
 
 
 def carried(core: FloatArray, maps: Sequence[FloatArray | None], pair: IntArray) -> FloatArray:

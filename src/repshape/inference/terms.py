@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from repshape._arrays import check_moderate, condition_weights
 from repshape.errors import InputError, InputTypeError
-from repshape.groups import Transform, nearest_orthogonal
+from repshape.groups import Transform
+from repshape.inference.following import component_rotation, reduces
 from repshape.inference.resampling import has_halves, with_conditions
 from repshape.metrics.base import (
     Alignment,
@@ -134,26 +135,13 @@ class Terms:
 def _carried(
     known: Alignment, phi_x: FittedPreprocess | None, phi_y: FittedPreprocess | None
 ) -> Transform:
-    """Return a known transform between the principal components of other trials.
-
-    If P_old and P_new are the components of one network, components of the new sample are those of
-    the old one rotated by the orthogonal factor of P_new' P_old.
-    """
+    """Return a known transform between the principal components of other trials."""
     old_x, old_y = known._phi
-    if not (_reduces(phi_x) or _reduces(phi_y)):
+    if not (reduces(phi_x) or reduces(phi_y)):
         return known._map
     core = known._map.matrix
-    return Transform(_rotation(phi_y, old_y) @ core @ _rotation(phi_x, old_x).T)
-
-
-def _reduces(phi: FittedPreprocess | None) -> bool:
-    return phi is not None and phi.linear is not None and phi.n_outputs < phi.n_neurons
-
-
-def _rotation(new: FittedPreprocess | None, old: FittedPreprocess | None) -> FloatArray:
-    if new is None or old is None or new.linear is None or old.linear is None:
-        raise AssertionError("both samples have the same preprocessing")
-    return nearest_orthogonal(new.linear.T @ old.linear)
+    turn_y, turn_x = component_rotation(phi_y, old_y), component_rotation(phi_x, old_x)
+    return Transform(turn_y @ core @ turn_x.T)
 
 
 def _noise_of_means(network: Trials, phi: FittedPreprocess | None) -> FloatArray:

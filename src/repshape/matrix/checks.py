@@ -119,6 +119,13 @@ def check_square(
     values: npt.ArrayLike | None, name: str, count: int, dtype: npt.DTypeLike
 ) -> npt.NDArray[Any] | None:
     """Return what is known of each pair as a read-only matrix, or raise one clear sentence."""
+    return check_block(values, name, (count, count), dtype)
+
+
+def check_block(
+    values: npt.ArrayLike | None, name: str, shape: tuple[int, int], dtype: npt.DTypeLike
+) -> npt.NDArray[Any] | None:
+    """Return what is known of each pair as a read-only array of a shape, or raise."""
     if values is None:
         return None
     try:
@@ -126,7 +133,7 @@ def check_square(
             array = np.array(values, dtype=dtype)
     except FloatingPointError:
         raise InputError(f"'{name}' must hold whole numbers. Got NaN or infinity.") from None
-    if array.shape != (count, count):
-        raise InputError(f"'{name}' must have shape ({count}, {count}). Got {array.shape}.")
+    if array.shape != shape:
+        raise InputError(f"'{name}' must have shape {shape}. Got {array.shape}.")
     array.setflags(write=False)
     return array

@@ -8,6 +8,7 @@ caption below them that says what is shown.
 from repshape.plots.alignment import AlignmentPicture, plot_alignment
 from repshape.plots.captions import UNIT
 from repshape.plots.colouring import Colouring, grid_colours
+from repshape.plots.cross import CrossPicture, plot_cross
 from repshape.plots.distortion import DistortionPicture, plot_distortion
 from repshape.plots.embedding import EmbeddingPicture, plot_embedding
 from repshape.plots.intervals import IntervalsPicture, plot_intervals
@@ -26,6 +27,7 @@ __all__ = [
     "UNIT",
     "AlignmentPicture",
     "Colouring",
+    "CrossPicture",
     "DistortionPicture",
     "Ellipses",
     "EmbeddingPicture",
@@ -42,6 +44,7 @@ __all__ = [
     "grid_colours",
     "plain",
     "plot_alignment",
+    "plot_cross",
     "plot_distortion",
     "plot_embedding",
     "plot_intervals",

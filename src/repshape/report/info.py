@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from repshape.io.cohort import FORMAT as COHORT
 from repshape.io.cohort import Cohort
 from repshape.io.importing import SUFFIXES, read_network
 from repshape.io.zarr import read_attributes
+from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
-from repshape.matrix.summary import doubt_words, largest_excess
+from repshape.matrix.summary import doubt_words, largest, largest_excess
 from repshape.responses import Gaussians, Trials
 from repshape.responses.positions import PositionNetwork
 from repshape.responses.windows import window_words
@@ -54,6 +56,9 @@ def info(path: str | os.PathLike[str]) -> Info:
         except RepshapeError:
             if place.suffix == ".csv":
                 raise
+    if place.suffix == ".npz":
+        with suppress(RepshapeError):
+            return describe_cross(CrossDistances.load(place), str(place))
     if place.suffix.lower() in SUFFIXES:
         return describe_network(read_network(path), str(path))
     raise InputError(f"{place} is neither a cohort, nor a matrix of distances, nor a network.")
@@ -65,6 +70,8 @@ def _folder(place: Path) -> Info:
         return describe_cohort(Cohort.open(place))
     if kind_in(attributes) == "matrix":
         return describe_matrix(DistanceMatrix.load(place), str(place))
+    if kind_in(attributes) == "cross":
+        return describe_cross(CrossDistances.load(place), str(place))
     inside = [one for one in sorted(place.iterdir()) if (read_attributes(one) or {}).get("format")]
     if not inside:
         raise InputError(f"{place} is neither a cohort nor a matrix of distances.")
@@ -137,6 +144,28 @@ def describe_matrix(D: DistanceMatrix, path: str) -> Info:
         "metadata": list(map(str, D.metadata.columns)),
     }
     return Info(tuple(lines), data)
+
+
+def describe_cross(C: CrossDistances, path: str) -> Info:
+    """Describe distances between two sets of networks."""
+    known = C.values[~np.isnan(C.values)]
+    excess = C.possible_excess
+    data = {
+        "kind": "cross",
+        "path": path,
+        "rows": C.shape[0],
+        "columns": C.shape[1],
+        "complete": C.complete,
+        "missing_pairs": C.n_missing,
+        "unconverged_pairs": C.n_unconverged,
+        "doubtful_pairs": C.n_doubtful,
+        "possible_excess": None if excess is None else largest(excess),
+        "smallest": float(known.min()) if known.size else None,
+        "largest": float(known.max()) if known.size else None,
+        "description": C.description,
+    }
+    lines = [f"{C!r}", "complete" if C.complete else f"{count(C.n_missing, 'pair')} missing"]
+    return Info((*lines, *C.summary().splitlines()[1:]), data)
 
 
 def _median_agreement(D: DistanceMatrix) -> float | None:

@@ -184,10 +184,14 @@ let kept = null;
 function paper(start) {
   const root = document.documentElement;
   if (start) {
-    kept = root.dataset.theme ?? '';
+    kept = { theme: root.dataset.theme ?? '', open: $('pair').classList.contains('open') };
     root.dataset.theme = 'light';
-  } else if (kept) root.dataset.theme = kept;
-  else delete root.dataset.theme;
+    openDrawer(true);
+  } else {
+    if (kept.theme) root.dataset.theme = kept.theme;
+    else delete root.dataset.theme;
+    openDrawer(kept.open);
+  }
   for (const show of Object.values(SHOWS)) show();
 }
 
