@@ -195,18 +195,13 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         )
         best = found.best
         means, noise = self._parts(first, second, best.transform)
-        distance = self._total(means, noise)
-        return Solution(
-            distance=distance,
-            lower_bound=min(distance, self._bound(first, second)),
-            mean_distance=float(np.sqrt(means)),
-            covariance_distance=float(np.sqrt(noise)),
-            converged=best.converged,
-            n_iterations=best.n_iterations,
-            n_starts=found.n_starts,
-            n_agreeing=found.n_agreeing,
-            transform=pair.outward(best.transform),
-            gap=found.gap,
+        return found.solution(
+            self._total(means, noise),
+            self._bound(first, second),
+            pair.outward(best.transform),
+            best.n_iterations,
+            (float(np.sqrt(means)), float(np.sqrt(noise))),
+            composed=starts is not None,
         )
 
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:

@@ -234,19 +234,8 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         bound = _native.align(first.native, second.native, options).lower_bound
         T = found.best.transform
         distance = signed_root(found.best.cost + min(bound, 0.0) * abs(bound))
-        parts = objective.parts(T)
-        return _native.Solution(
-            distance=distance,
-            lower_bound=min(bound, distance),
-            mean_distance=parts[0],
-            covariance_distance=parts[1],
-            converged=found.best.converged,
-            n_iterations=len(found.best.values),
-            n_starts=found.n_starts,
-            n_agreeing=found.n_agreeing if starts is None else 0,
-            transform=pair.outward(T),
-            gap=found.gap if starts is None else float("nan"),
-        )
+        steps, parts, composed = len(found.best.values), objective.parts(T), starts is not None
+        return found.solution(distance, bound, pair.outward(T), steps, parts, composed=composed)
 
     def solve_pairs(
         self,

@@ -54,17 +54,13 @@ def match(
     best, gain = found.best, problem.gain
     parts = problem.parts(best.transform)
     distance = gain * signed_root(parts.squared)
-    return _native.Solution(
-        distance=distance,
-        lower_bound=min(gain * signed_root(problem.bound), distance),
-        mean_distance=gain * float(np.sqrt(parts.means)),
-        covariance_distance=gain * float(np.sqrt(parts.covariances)),
-        converged=best.converged,
-        n_iterations=best.n_iterations,
-        n_starts=found.n_starts,
-        n_agreeing=found.n_agreeing if plans is None else 0,
-        transform=best.transform,
-        gap=found.gap if plans is None else float("nan"),
+    return found.solution(
+        distance,
+        gain * signed_root(problem.bound),
+        best.transform,
+        best.n_iterations,
+        (gain * float(np.sqrt(parts.means)), gain * float(np.sqrt(parts.covariances))),
+        composed=plans is not None,
     )
 
 

@@ -199,19 +199,9 @@ class WassersteinShapeMetric(SearchParameters, ShapeMetric[PreparedTransport]):
         found = search.run()
         best = found.best
         distance = search.unit * float(np.sqrt(best.values[-1]))
-        lower = distance if self.group == "identity" else min(search.lower_bound(), distance)
-        return Solution(
-            distance=distance,
-            lower_bound=lower,
-            mean_distance=float("nan"),
-            covariance_distance=float("nan"),
-            converged=best.converged,
-            n_iterations=len(best.values) - 1,
-            n_starts=found.n_starts,
-            n_agreeing=found.n_agreeing,
-            transform=pair.outward(best.transform[: pair.first.size]),
-            gap=found.gap,
-        )
+        lower = distance if self.group == "identity" else search.lower_bound()
+        T = pair.outward(best.transform[: pair.first.size])
+        return found.solution(distance, lower, T, len(best.values) - 1)
 
     def _problem(
         self, x: Sequence[FloatArray], y: Sequence[FloatArray], weights: FloatArray

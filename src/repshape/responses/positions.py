@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -223,9 +223,6 @@ class PositionNetwork(Network):
         return (
             f"{type(self).__name__}({', '.join([*parts[:columns], kind, *parts[columns + 1 :]])})"
         )
-
-
-PositionNetworkLike: TypeAlias = PositionNetwork | npt.ArrayLike | Sequence[npt.ArrayLike]
 
 
 def as_positions(network: Any, name: str = "network") -> PositionNetwork:

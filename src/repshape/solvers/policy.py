@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
+
+from repshape._native_results import Solution
+
+FloatArray = npt.NDArray[np.float64]
 
 # Squared distances that differ by less than this fraction belong to the same optimum.
 SAME_OPTIMUM = 2e-4
@@ -102,6 +107,10 @@ class Run(Protocol):
     def cost(self) -> float:
         """What the search minimises."""
 
+    @property
+    def converged(self) -> bool:
+        """Whether the run ended at an optimum."""
+
 
 R = TypeVar("R", bound=Run)
 
@@ -117,6 +126,30 @@ class Found(Generic[R]):
     n_starts: int = 1
     n_agreeing: int = 1
     gap: float = 0.0
+
+    def solution(
+        self,
+        distance: float,
+        lower_bound: float,
+        transform: FloatArray,
+        n_iterations: int,
+        parts: tuple[float, float] = (float("nan"), float("nan")),
+        *,
+        composed: bool = False,
+    ) -> Solution:
+        """Return the result of a pair; starts that were ``composed`` agree with nothing."""
+        return Solution(
+            distance=distance,
+            lower_bound=min(lower_bound, distance),
+            mean_distance=parts[0],
+            covariance_distance=parts[1],
+            converged=self.best.converged,
+            n_iterations=n_iterations,
+            n_starts=self.n_starts,
+            n_agreeing=0 if composed else self.n_agreeing,
+            transform=transform,
+            gap=float("nan") if composed else self.gap,
+        )
 
 
 def best_of(runs: Sequence[R], squared: Callable[[R], float], tol: float = 0.0) -> Found[R]:
