@@ -199,8 +199,8 @@ experiments.patch_gaussian.cost patch-output --images DIR`, one pair each, with 
 both networks, which is done only once for a whole matrix).
 
 {job}`collect --scale paper --workers 6` writes the responses at each tau into a cohort on disk, in
-`patch-output/responses`. Let any number of machines share its pairs. With a queue, an array job of 100 shards and one last
-run, which polishes:
+`patch-output/responses`. Let any number of machines share its pairs. With a queue, an array job of
+100 shards and one last run, which polishes:
 
 ```text
 #!/bin/bash
