@@ -73,7 +73,8 @@ def open_kept(path: Path, out: Path) -> Study:
 
 def settings_from(stored: dict[str, Any]) -> Settings:
     """Return settings from JSON, where tuples are lists."""
-    return Settings(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+    return Settings(**values)
 
 
 def open_run(folder: Path) -> Study:

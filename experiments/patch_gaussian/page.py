@@ -108,8 +108,8 @@ def measured_text(results: Mapping[str, Any]) -> str:
 
 
 def nearest_text(found: Mapping[str, Any]) -> str:
-    """Say what the nearest network shares; empty if that is not stored."""
-    if not found:
+    """Say what the nearest network shares; empty if that is not stored, or not at low taus."""
+    if not any(float(tau) <= max(LOW_TAUS) for tau in found):
         return ""
     low = [row for tau, one in found.items() if float(tau) <= max(LOW_TAUS) for row in one.values()]
     alphas = list(next(iter(found.values())))

@@ -181,7 +181,7 @@ JOB = """Before that, by the time of a few steps of the paper's network on rando
 {networks} networks take {training} core hours to train ({step:.2g} s a step of 128 images,
 {steps} steps each) and {collection} core hours to respond to {passes} noisy images each, on one
 core of the same machine. Their covariances take {covariances:g} GB, so that they are kept on disk.
-A graphics card (`--device cuda`) is what both steps are for.
+Use a graphics card for both steps (`--device cuda`).
 
 """
 
@@ -196,10 +196,11 @@ took
 of processor time, {total} core hours in all, or {days} days on 100 cores, if the time is
 proportional to the number of images from the larger number on (`python -m
 experiments.patch_gaussian.cost patch-output --images DIR`, one pair each, with the preparation of
-both networks, which is done only once for a whole matrix). {job}`collect --scale paper
---workers 6` writes the responses at each tau into a cohort on disk, in `patch-output/responses`.
-Let any number of machines share its pairs. With a queue, an array job of 100 shards and one last
-run, which polishes:
+both networks, which is done only once for a whole matrix).
+
+{job}`collect --scale paper --workers 6` writes the responses at each tau into a cohort on disk, in
+`patch-output/responses`. Let any number of machines share its pairs. With a queue, an array job of
+100 shards and one last run, which polishes:
 
 ```text
 #!/bin/bash

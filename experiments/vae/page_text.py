@@ -86,8 +86,8 @@ RATIOS = """## Are networks farther apart in means or in covariances?
 
 log2(mean d_2 / mean d_0) over networks with different seeds, with 95 % intervals over the units:
 above 0, means differ more than covariances. *Centred* networks have a mean of zero over all images;
-the paper does not centre. Untrained networks of PyTorch's initialisation differ in little else
-than this mean, so that centring decides their ratio.
+the paper does not centre. The means of untrained networks with PyTorch's initialisation differ
+mostly by an offset that all images share, so that centring decides their ratio.
 
 {table}
 """
@@ -195,8 +195,9 @@ of trained networks with {images} images ({trials} samples an image for energy d
 {table}
 
 of processor time, {total} core hours in all, or {days} hours on 100 cores
-(`python -m experiments.vae.cost vae-output`, six pairs each). {job} Trained
-networks are several times slower than random Gaussians of the same size
+(`python -m experiments.vae.cost vae-output`, six pairs each).
+
+{job}Trained networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the
 search needs more starts. For such a job, keep the networks in a cohort on disk and let any number
 of machines share the pairs. With a queue, an array job of 100 shards and one last run, which

@@ -319,8 +319,8 @@ def _from_moments(
         return kind.from_factors(means, arrays["factors"], **labels)  # type: ignore[no-any-return]
     make = kind.from_moments if kind is PositionNetwork else kind
     if found[0] == "log_variances":
-        return make(means, _variances(arrays["log_variances"]), **labels)  # type: ignore[no-any-return]
-    return make(means, arrays[found[0]], **labels)  # type: ignore[no-any-return]
+        return make(means, _variances(arrays["log_variances"]), **labels)
+    return make(means, arrays[found[0]], **labels)
 
 
 def _variances(logarithms: Any) -> np.ndarray[Any, Any]:
