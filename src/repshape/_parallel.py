@@ -49,7 +49,8 @@ def _blas() -> ThreadpoolController:
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context in which BLAS uses one thread; entering it takes some 10 microseconds."""
-    return _blas().limit(limits=1, user_api="blas")
+    pinned: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return pinned
 
 
 @contextmanager
