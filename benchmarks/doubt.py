@@ -2,7 +2,8 @@
 
     python -m benchmarks.doubt [--pairs 20] [--seed 0]
 
-The families had no part in choosing the rule of `repshape._doubt`. Pairs are searched by default
+The families had no part in choosing the rule of `repshape._doubt`, but the generator of "code-like"
+also made one that had. Pairs are searched by default
 and from 8, 16 and 32 starts without moves, which miss more often. A pair is missed if it is more
 than 0.1 % longer than the best known: the shortest of these runs and of 100 restarts. Prints a
 table, and saves benchmarks/results/doubt.json.
