@@ -177,7 +177,8 @@ inputs. Times of a search are in units of one step of plain alternation in NumPy
 factors, and a singular value decomposition). *Before* is the search without the ascent for wide
 layers, which PYTHON runs. The excess is the distance divided by that of the earlier search, minus
 1. Between covariances alone (alpha = 0), single starts end in different optima, which differ by
-some 0.1 %. The pair was not used to choose the settings of the search.
+some 0.1 %. One pair for each row. The pairs of alpha = 0 also served to choose between two ascents,
+so that their rows are no independent check of that choice.
 
 {table(layers, width)}
 
