@@ -121,6 +121,28 @@ def test_exchanging_alternate_quarters_turns_between_into_within() -> None:
         assert not set(division.sides[i]) & set(division.sides[j])
 
 
+@pytest.mark.filterwarnings("ignore::repshape.errors.SearchWarning")
+@pytest.mark.parametrize("name", ["covariances", "PCA", "energy"])
+def test_exchanged_quarters_have_exchanged_distances_whatever_the_search(name: str) -> None:
+    """A poor search must be as poor within networks as between them."""
+    metric = METRICS[name].with_parameters(n_starts=1)
+    x, y = sample(11, n=6)
+    plan = plan_of(metric, x, y)
+    plan = replace(plan, divisions=plan.divisions[:1])
+    new_x, new_y = x.copy(), y.copy()
+    for side in (plan.divisions[0].sides[0], plan.divisions[0].sides[2]):
+        for g in side:
+            for m in range(len(x)):
+                here, there = (plan.groups[k][g][m] for k in (0, 1))
+                new_x[m, here], new_y[m, there] = y[m, there], x[m, here]
+    swapped = replace(plan, terms=make_terms([(new_x, new_y)], [metric]))
+    one, two = (each.collect(np.array([each.solve(each.tasks[0])])) for each in (plan, swapped))
+    quarters = (0, 0, 1, 0)
+    assert one.between[quarters] == pytest.approx(two.within[quarters], rel=1e-9)
+    assert one.within[quarters] == pytest.approx(two.between[quarters], rel=1e-9)
+    assert one.between[quarters] != pytest.approx(one.within[quarters], rel=1e-3)
+
+
 @pytest.mark.parametrize("n_groups", [8, 12, 16])
 def test_quarters_are_as_equal_as_trials_allow(n_groups: int) -> None:
     divisions = divide_in_quarters(n_groups, np.random.default_rng(0))
