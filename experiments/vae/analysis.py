@@ -72,6 +72,10 @@ def centred_table(sample: Sample) -> dict[str, dict[str, float | None]]:
     return found
 
 
+# Six folds of what is left when a fifth is held out need as many networks.
+FEWEST_NETWORKS = 8
+
+
 def random_test_sets(sample: Sample) -> dict[str, dict[str, dict[str, float | None]]]:
     """Return k-NN scores by the paper's own protocol, by target and matrix.
 
@@ -99,7 +103,7 @@ def _random_score(sample: Sample, matrix: str, column: str) -> dict[str, float |
         method = rs.analysis.knn_regress
         finite = np.isfinite(values.astype(np.float64))
         sample, values = sample.keep(finite), values[finite]
-    if len(set(values)) < 2:
+    if len(set(values)) < 2 or len(values) < FEWEST_NETWORKS:
         return {"estimate": None, "spread": None}
     found = method(sample.distances[matrix], values, n_neighbors=K_CHOICES, n_permutations=0)
     return {"estimate": _finite(found.estimate), "spread": _finite(found.spread)}

@@ -50,7 +50,7 @@ class CrossOptions(MetricOptions, RunOptions, ChangeOptions, Printing):
 
 
 def cross(given: CrossOptions) -> None:
-    """Compute the distances from each network of a cohort to each network of another.
+    """Compute the distances between the networks of two cohorts.
 
     Pairs within a cohort are not computed. If the output is a directory, an interrupted run resumes
     when you repeat the command, and several shards can work on it at the same time. Name networks

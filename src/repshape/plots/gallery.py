@@ -84,6 +84,16 @@ def matrix(example: Example) -> Axes:
     return plots.plot_matrix(D, order="hierarchical", groups="area", caption=True)
 
 
+def cross(example: Example) -> Axes:
+    """Draw the distances between networks of one area and of two others."""
+    area = example.metadata["area"].to_numpy()
+    names = example.metadata.index.to_numpy()
+    sides = [np.flatnonzero(area == AREAS[0]), np.flatnonzero(area != AREAS[0])]
+    rows, columns = ({names[k]: example.networks[k] for k in side[:8]} for side in sides)
+    C = rs.cross(rows, columns, rs.GaussianShapeMetric(), progress=False)
+    return plots.plot_cross(C, rows="V1", columns="other areas", caption=True)
+
+
 def embedding(example: Example) -> Axes:
     """Draw the embedding of the networks, coloured by area."""
     D = example.matrices["alpha = 1"]
@@ -158,6 +168,7 @@ GALLERY: dict[str, Callable[[Example], Axes]] = {
     f"plot_{function.__name__}": function
     for function in (
         matrix,
+        cross,
         embedding,
         responses,
         alignment,
