@@ -170,7 +170,7 @@ def test_workers_refuse_another_store_than_the_client_sees(cohort: Cohort, tmp_p
     pairwise(cohort, METRIC, store=tmp_path / "s", tile=EDGE, shard="1/2")
     store = Store(tmp_path / "s")
     seen = str(cohort.path), cohort.labels
-    job = WorkerJob(*seen, (str(store.path),), ("another id",), (METRIC,), 20)
+    job = WorkerJob((seen,), (str(store.path),), ("another id",), (METRIC,), 20)
     cluster = distributed.LocalCluster(1, processes=False, dashboard_address=None)
     with cluster, distributed.Client(cluster) as client:
         future = client.submit(solve_tile, job, 0, 0, store.missing()[0])

@@ -73,7 +73,7 @@ def doubt_words(D: DistanceMatrix) -> str:
     >>> from repshape.matrix.distances import DistanceMatrix
     >>> found = {"n_starts": [[1, 8], [8, 1]], "n_agreeing": np.ones((2, 2))}
     >>> doubt_words(DistanceMatrix([[0, 1], [1, 0]], gaps=[[0, 0.02], [0.02, 0]], **found))
-    '1 of 1 pair may be longer than necessary, by up to about 2 %'
+    '1 of 1 pair may be longer than necessary, by up to about 10 %'
     """
     total = count(D.condensed().size, "pair")
     return excess_words(D.n_doubtful, total, largest_excess(D)) if D.n_doubtful else ""
