@@ -26,7 +26,7 @@ RULES = settings(
 
 
 # Both kill, damage and fill the disk; the first has several processes too.
-@pytest.mark.parametrize("number", [11, 3])
+@pytest.mark.parametrize("number", [11, pytest.param(3, marks=pytest.mark.nightly)])
 def test_results_are_those_of_an_undisturbed_run_or_refused_and_nothing_is_lost(
     number: int,
 ) -> None:

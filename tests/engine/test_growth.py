@@ -73,7 +73,7 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: saved(networks, folder / name) for name, networks in every.items()}
 
 
-@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("polish", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_twenty_networks_then_five_more_then_three_replaced_killed_in_between(
     cohorts: dict[str, Path], tmp_path: Path, polish: bool
 ) -> None:

@@ -149,6 +149,7 @@ def test_finished_pairs_are_not_compared_again(
     assert found.distances["alpha-0"][0] == before[names[0]]["distances"]["alpha-0"]
 
 
+@pytest.mark.nightly
 def test_random_test_sets_are_easier_than_whole_seeds(tmp_path: Path) -> None:
     """With the paper's protocol, a network of the same seed may be the nearest neighbour."""
     target = drawn_study(tmp_path, untrained_seeds=0)

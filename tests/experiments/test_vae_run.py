@@ -117,6 +117,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.nightly  # the other study with networks has such a test that always runs
 def test_a_run_that_is_killed_twice_continues_with_the_same_bits(
     finished: Study, tmp_path: Path
 ) -> None:
