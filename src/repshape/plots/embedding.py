@@ -118,8 +118,8 @@ class EmbeddingPicture(Picture):
         limits = -self.reach, self.reach
         set_window(ax, (limits, limits), self.axis_labels)
         if words := collapse_words(self.points):
-            place = {"transform": ax.transAxes, "va": "top", "zorder": 5}
-            ax.text(0.02, 0.98, fill(words, WRAP), fontsize=SMALL_SIZE, **place)
+            text = fill(words, WRAP)
+            ax.text(0.02, 0.98, text, fontsize=SMALL_SIZE, transform=ax.transAxes, va="top")
         self.colouring.draw_key(ax)
 
 
