@@ -17,11 +17,11 @@ from benchmarks.report import browser, opening
 # Of each page: name, width and height of the screenshot, and colour scheme.
 PICTURES = {
     "report": (
-        ("desktop-light", 1280, 1695, "light"),
-        ("desktop-dark", 1280, 1030, "dark"),
-        ("phone", 360, 1310, "light"),
+        ("desktop-light", 1440, 900, "light"),
+        ("desktop-dark", 1440, 900, "dark"),
+        ("phone", 390, 844, "light"),
     ),
-    "vaes": (("vaes", 1280, 985, "light"),),
+    "vaes": (("vaes", 1440, 900, "light"),),
 }
 PAIR = """
 for (const [id, value] of [['first', '3'], ['second', '93']]) {

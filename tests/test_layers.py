@@ -21,6 +21,7 @@ CORE = "repshape._core"
 LAYERS = (
     (
         "_arrays",
+        "_colours",
         "_compact",
         "_doubt",
         "_joins",

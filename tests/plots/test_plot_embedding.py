@@ -19,11 +19,12 @@ def test_decisions(line: rs.DistanceMatrix) -> None:
     assert [len(one) for one in found.lines] == [3, 3]
     np.testing.assert_array_equal(found.lines[0], embedding.points[[0, 2, 4]])
     assert found.reach > np.abs(embedding.points).max()
-    assert found.axis_labels[0] == f"MDS 1 ({100 * embedding.explained[0]:.0f} %)"
+    assert found.axis_labels == ("MDS, axis 1", "MDS, axis 2")  # no shares of variance
+    assert "%" not in rs.embed(line, method="classical").plot().get_xlabel()
     for part in (
         "alpha = 0.5",
         "SMACOF",
-        f"stress {embedding.stress:.3g}",
+        f"stress {embedding.stress:.3g}; half of the distances drawn are within",
         "Colour: place",
         "area",
     ):
@@ -66,7 +67,9 @@ def test_drawing(line: rs.DistanceMatrix, ax: Axes) -> None:
     assert len(ax.lines) == 2
     assert [len(one.get_offsets()) for one in ax.collections] == [3, 3]  # one for each marker
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["V1", "V4"]
-    assert [text.get_text() for text in ax.texts] == list(line.labels)
+    *names, collapse = [text.get_text() for text in ax.texts]
+    assert names == list(line.labels)
+    assert "on a line" in collapse
 
 
 @pytest.mark.parametrize("values", [["a", None, "b"], [1.0, np.nan, 2.0]])
@@ -85,3 +88,21 @@ def test_numbers_get_a_colour_bar(line: rs.DistanceMatrix, ax: Axes) -> None:
     plot_embedding(rs.embed(line), line, colour="place", ax=ax)
     assert len(ax.figure.axes) == 2
     assert ax.figure.axes[1].get_ylabel() == "place"
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        (np.zeros((4, 2)), "All networks coincide."),
+        (np.c_[np.arange(5.0), 0.01 * np.arange(5.0) % 0.02], "lie on a line"),
+        (np.r_[0.001 * np.eye(5)[:, :2], [[1.0, 0.0], [0.0, 1.0]]][:6], "so far away"),
+        (np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), ""),
+    ],
+)
+def test_a_collapsed_picture_says_so(points: np.ndarray, words: str, ax: Axes) -> None:
+    found = EmbeddingPicture.of(points)
+    plot_embedding(points, ax=ax)
+    written = " ".join(text.get_text().replace("\n", " ") for text in ax.texts)
+    assert words in found.caption
+    assert bool(written) == bool(words)
+    assert words in written

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,16 +33,16 @@ from repshape.report.study import Plan, Studied, study
 pytestmark = pytest.mark.usefixtures("quick")
 
 
-def polished(after: int) -> Studied:
+def polished(**fields: Any) -> Studied:
     report = {
         "pairs_improved": 1,
         "largest_gain": 0.1,
         "total_before": 5.0,
         "total_after": 4.9,
         "violated_triangles_before": 2,
-        "violated_triangles_after": after,
+        "violated_triangles_after": 0,
     }
-    return matrix_with(description={"polish": report})
+    return matrix_with(description={"polish": report}, **fields)
 
 
 def missing_pair() -> Studied:
@@ -83,7 +84,7 @@ CASES: dict[str, tuple[Callable[[], Studied], Callable[[], Studied]]] = {
         matrix_with,
         lambda: matrix_with(values=[[0, 1, 5], [1, 0, 2], [5, 2, 0]]),
     ),
-    "Polish": (lambda: polished(0), lambda: polished(1)),
+    "Polish": (polished, lambda: polished(values=[[0, 1, 5], [1, 0, 2], [5, 2, 0]])),
     "Repair": (matrix_with, negative_of_many),
     "Embedding": (matrix_with, lambda: study(read_inputs(SIMPLEX), Plan())[0]),
     "Trials": (lambda: studied(trials([9, 9, 9])), lambda: studied(trials([9, 9, 3]))),
@@ -110,7 +111,7 @@ class TestChecks:
         assert (verdict(green(), topic), verdict(red(), topic)) == ("good", "bad")
 
     def test_no_check_is_left_out(self) -> None:
-        found = [studied(gain_cohort([1, 2, 1, 2])), polished(0), spread(1.0)]
+        found = [studied(gain_cohort([1, 2, 1, 2])), polished(), spread(1.0)]
         topics = {topic for one in found for topic, _, _ in one.checks}
         assert topics <= set(CASES)
 

@@ -16,13 +16,16 @@ import pytest
 import repshape as rs
 from report_support import line, read_data, unpack
 from repshape import write_report
+from repshape._colours import SHAPES
 from repshape.analysis import embedding
 from repshape.cli import run
 from repshape.cli.report import ReportOptions
 from repshape.errors import InputError, StorageError
 from repshape.metrics import identity
+from repshape.plots import EmbeddingPicture
 from repshape.report import sources
 from repshape.report.data import aligned_points, near_pairs, page_data
+from repshape.report.info import search_words
 from repshape.report.page import ESCAPES, SCRIPTS, STYLE, inert_json, read_static
 from repshape.report.pairs import project
 from repshape.report.quality import FULL, assess, check_matrix
@@ -160,6 +163,57 @@ class TestData:
         np.testing.assert_array_equal(unpack(depth["values"]), [1.0, np.nan, 3.0])
         assert (area["levels"], unpack(area["codes"]).tolist()) == (["a", "b"], [1, -1, 0])
         assert on["levels"] == ["True"]
+
+    def test_the_picture_is_that_of_the_figure(self) -> None:
+        """The same points, order of groups, colours and markers, also beyond one of each."""
+        points = np.random.default_rng(3).normal(size=(24, 3))
+        frame = pd.DataFrame({"layer": [f"layer {k // 2}" for k in range(24)]})
+        D = rs.DistanceMatrix(_distances(points), metadata=frame)
+        figure = EmbeddingPicture.of(rs.embed(D), D, colour="layer")
+        inputs = read_inputs(D)
+        data = page_data(inputs, study(inputs, Plan()))
+        drawn = unpack(data["matrices"][0]["points"]).reshape(-1, 2)
+        np.testing.assert_allclose(drawn, figure.points, atol=1e-12)
+        (layer,) = data["columns"]
+        assert tuple(layer["levels"]) == figure.colouring.levels
+        assert layer["levels"][-1] == "layer 11"
+        codes = unpack(layer["codes"])
+        np.testing.assert_array_equal(codes, figure.colouring.codes)
+        colours, shapes = data["colours"]["levels"], data["shapes"]
+        seen = [(colours[k % len(colours)], shapes[k % len(shapes)]) for k in range(12)]
+        key = zip(figure.colouring.level_colours, figure.colouring.level_markers, strict=True)
+        assert seen == [(colour, SHAPES[marker]) for colour, marker in key]
+
+    def test_angles_have_a_period(self) -> None:
+        frame = pd.DataFrame({"orientation": [0.0, 60.0, 120.0], "depth": [0.0, 60.0, 120.0]})
+        inputs = replace(read_inputs(line([0, 1, 3])), metadata=frame)
+        angle, depth = page_data(inputs, study(inputs, Plan()))["columns"]
+        assert (angle["period"], angle["limits"]) == (180.0, (0.0, 180.0))
+        assert (depth["period"], depth["limits"]) == (None, (0.0, 120.0))
+
+    def test_a_collapsed_embedding_is_called_so(self) -> None:
+        inputs = read_inputs(line([0, 1, 3]))
+        (matrix,) = page_data(inputs, study(inputs, Plan()))["matrices"]
+        assert matrix["collapse"].startswith("The networks lie on a line")
+
+    @pytest.mark.parametrize(
+        ("starts", "neurons", "exact"), [("auto", 2, True), ("auto", 200, False), (1, 2, False)]
+    )
+    def test_only_few_neurons_are_solved_exactly(
+        self, starts: int | str, neurons: int, exact: bool
+    ) -> None:
+        D = rs.DistanceMatrix(
+            line([0, 1, 3]).values,
+            description={"parameters": {"n_starts": starts}},
+            sizes={"neurons": [neurons] * 3, "trials": [9] * 3},
+            n_starts=np.ones((3, 3)),
+            n_agreeing=np.ones((3, 3)),
+        )
+        inputs = read_inputs(D)
+        (matrix,) = page_data(inputs, study(inputs, Plan()))["matrices"]
+        assert matrix["exact"] is exact
+        words = {True: "solved exactly"}.get(exact, "from one start")
+        assert search_words(D).endswith(words)
 
     def test_near_pairs_are_those_of_a_sort(self) -> None:
         D = line(np.random.default_rng(1).normal(size=40).tolist())

@@ -5,7 +5,8 @@ those images. None needs PyTorch. They are defined as in the code of that study,
 of the scikit-learn that is installed: those of logistic regression (A, F, J) have changed since.
 """
 
-from experiments.vae.scores.compute import NAMES, all_scores
+from experiments.vae.scores.compute import all_scores
 from experiments.vae.scores.table import CodeTable
+from repshape.datasets.vaes import SCORES as NAMES
 
 __all__ = ["NAMES", "CodeTable", "all_scores"]

@@ -30,24 +30,8 @@ from experiments.vae.scores.prediction import (
 )
 from experiments.vae.scores.table import CodeTable
 from experiments.vae.settings import ScoreSettings
+from repshape.datasets.vaes import SCORES as NAMES
 
-NAMES = {
-    "A": "beta-VAE accuracy",
-    "B": "DCI disentanglement",
-    "C": "DCI completeness",
-    "D": "DCI informativeness",
-    "E": "FactorVAE accuracy",
-    "F": "logistic regression accuracy",
-    "G": "boosted trees accuracy",
-    "H": "mutual information gap",
-    "I": "modularity",
-    "J": "explicitness",
-    "K": "SAP",
-    "L": "Gaussian total correlation",
-    "M": "Gaussian Wasserstein correlation",
-    "N": "normalised Gaussian Wasserstein correlation",
-    "O": "mutual information of codes",
-}
 Score = Callable[[CodeTable, ScoreSettings, np.random.Generator], Any]
 
 

@@ -28,6 +28,9 @@ MAX_ITERATIONS = 1000
 TOLERANCE = 1e-9
 # Entries whose relative difference is below this are equal up to rounding and the tolerance above.
 TIE = 1e-4
+# A picture is collapsed if the second axis, or the distance between the points of half of the
+# pairs, is below this share of its width.
+COLLAPSED = 0.02
 METHODS = {"metric": "metric MDS (SMACOF)", "classical": "classical scaling"}
 
 
@@ -295,6 +298,29 @@ def _is_vector(values: Any) -> bool:
     except ValueError:  # a list of arrays: a network
         return False
     return array.ndim == 1 and array.dtype.kind in "iuf"
+
+
+def collapse_words(points: FloatArray) -> str:
+    """Say what a picture of the first two axes cannot show, because points lie on each other.
+
+    >>> collapse_words(np.zeros((3, 2)))
+    'All networks coincide.'
+    >>> collapse_words(np.array([[0.0, 0.0], [1.0, 0.001], [2.0, 0.0]]))
+    'The networks lie on a line: the second axis shows next to nothing.'
+    >>> collapse_words(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]))
+    ''
+    """
+    if len(points) < 3:
+        return "All networks coincide." if not np.ptp(points, axis=0).any() else ""
+    apart = pdist(points[:, :2])
+    widths = np.ptp(points[:, :2], axis=0)
+    if not apart.any():
+        return "All networks coincide."
+    if np.median(apart) < COLLAPSED * apart.max():
+        return "Few networks are so far away that the others seem to coincide."
+    if widths.min() < COLLAPSED * widths.max():
+        return "The networks lie on a line: the second axis shows next to nothing."
+    return ""
 
 
 def canonical_axes(points: FloatArray) -> FloatArray:

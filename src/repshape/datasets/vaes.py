@@ -30,6 +30,25 @@ ALPHAS = (0.0, 1.0, 2.0)
 # Means keep seven digits. Log-variances keep three: relative errors of a variance below 0.5 %.
 MEANS_DTYPE, LOG_VARIANCES_DTYPE = np.float32, np.float16
 
+# The disentanglement scores, columns of the metadata in the order of the paper.
+SCORES = {
+    "A": "beta-VAE accuracy",
+    "B": "DCI disentanglement",
+    "C": "DCI completeness",
+    "D": "DCI informativeness",
+    "E": "FactorVAE accuracy",
+    "F": "logistic regression accuracy",
+    "G": "boosted trees accuracy",
+    "H": "mutual information gap",
+    "I": "modularity",
+    "J": "explicitness",
+    "K": "SAP",
+    "L": "Gaussian total correlation",
+    "M": "Gaussian Wasserstein correlation",
+    "N": "normalised Gaussian Wasserstein correlation",
+    "O": "mutual information of codes",
+}
+
 
 def load_vaes() -> Cohort:
     """Return variational autoencoders: their latents for 256 images of sprites.

@@ -98,7 +98,8 @@ class Demo:
         lines = [
             f"{len(self.toy)} networks of two neurons: {grid['correlation']} noise correlations "
             f"x {grid['scale']} noise scales, the same means, each under its own random rotation.",
-            "R2: how well a quadratic function of the embedded points predicts a parameter.",
+            "R2 here: how well a quadratic function of the embedded points fits a parameter of all "
+            "networks. The R2 of the page is that of predictions from nearest neighbours.",
             *(f"  {finding}" for finding in self.findings),
         ]
         return "\n".join(lines)

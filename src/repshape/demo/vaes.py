@@ -96,5 +96,11 @@ def save_vae_demo(
 ) -> Path:
     """Write the page about all networks, and return it."""
     path = Path(out) / "vaes.html"
-    write_report(demo.stored, path, title=TITLE, progress=progress)
+    # The letters of the paper say nothing to those who have not read it.
+    names = {letter: f"{letter}: {words}" for letter, words in vaes.SCORES.items()}
+    stored = {
+        words: D.replace(metadata=D.metadata.rename(columns=names))
+        for words, D in demo.stored.items()
+    }
+    write_report(stored, path, title=TITLE, progress=progress)
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -14,16 +13,17 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, to_rgba
+from matplotlib.colors import Colormap, ListedColormap, Normalize, to_rgba
 from matplotlib.lines import Line2D
 
+from repshape._colours import PERIODS, cyclic_table, level_order, period_of
 from repshape.errors import InputError, check_choice
 from repshape.plots.style import COLORMAP, FAINT, INK, MARKERS, PALETTE, SMALL_SIZE, plain
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-KINDS = ("auto", "categorical", "continuous")
+KINDS = ("auto", "categorical", "continuous", "cyclic")
 # Only this many levels, the most common ones, get their own colour and marker.
 MOST_LEVELS = 24
 # A legend with more entries than this is set in two columns.
@@ -39,7 +39,7 @@ class Colouring:
 
     Attributes
     ----------
-    kind : {"categorical", "continuous", "given"}
+    kind : {"categorical", "continuous", "cyclic", "given"}
         The kind of values. "given" means that the caller chose the colours; they have no key.
     name : str
         Title of the key, safe to draw.
@@ -54,7 +54,7 @@ class Colouring:
     level_colours, level_markers : tuple of str
         Colour and marker of each category.
     limits : tuple of two floats
-        Limits of the colour bar; NaN for categories.
+        Limits of the colour bar, of cyclic values 0 and the period; NaN for categories.
     n_missing : int
         Number of items without a value; they are drawn as grey crosses.
     """
@@ -82,8 +82,10 @@ class Colouring:
             Values of any type; None and NaN count as missing.
         name : str
             The title of the key.
-        kind : {"auto", "categorical", "continuous"}
-            With "auto", numbers are continuous and everything else is categorical.
+        kind : {"auto", "categorical", "continuous", "cyclic"}
+            With "auto", numbers are continuous and everything else is categorical. Numbers whose
+            name says that they are an orientation, a direction, a phase or an angle are cyclic:
+            both ends of the period have the same colour.
 
         Examples
         --------
@@ -91,6 +93,8 @@ class Colouring:
         ('V1', 'V4')
         >>> Colouring.of([0.5, 2.0]).limits
         (0.5, 2.0)
+        >>> Colouring.of([0.0, 60.0, 120.0], "orientation").limits
+        (0.0, 180.0)
         """
         check_choice("kind", kind, KINDS, owner="Colouring")
         column = pd.Series(list(values), dtype=object)
@@ -98,10 +102,13 @@ class Colouring:
         if kind == "categorical" or (kind == "auto" and not numeric):
             return cls._categorical(column, plain(name))
         if not numeric:
-            raise InputError("Values must be numbers if kind='continuous'. Got other types.")
+            raise InputError(f"Values must be numbers if kind='{kind}'. Got other types.")
         gaps = column.isna()
         numbers = [np.nan if gap else float(v) for v, gap in zip(column, gaps, strict=True)]
-        return cls._continuous(np.array(numbers), plain(name))
+        period = None if kind == "continuous" else period_of(name, numbers)
+        if kind == "cyclic" and period is None:
+            period = PERIODS["direction"]
+        return cls._continuous(np.array(numbers), plain(name), period)
 
     @classmethod
     def one(cls, count: int, colour: str = PALETTE[0]) -> Colouring:
@@ -117,18 +124,23 @@ class Colouring:
         return cls("given", "", rgba, markers, (), codes, (), (), (np.nan, np.nan), 0)
 
     @classmethod
-    def _continuous(cls, values: FloatArray, name: str) -> Colouring:
+    def _continuous(cls, values: FloatArray, name: str, period: float | None) -> Colouring:
         known = np.isfinite(values)
-        limits = (float(values[known].min()), float(values[known].max())) if known.any() else (0, 1)
-        width = limits[1] - limits[0]
-        unit = np.full(len(values), 0.5)  # if all values are equal: the middle colour
-        unit[known] = (values[known] - limits[0]) / width if width > 0 else 0.5
-        colours = np.asarray(mpl.colormaps[COLORMAP](unit), np.float64)
+        unit = np.full(len(values), 0.5)
+        if period is not None:
+            limits = (0.0, period)
+            unit[known] = values[known] % period / period
+        else:
+            ends = values[known] if known.any() else np.array([0.0, 1.0])
+            limits = (float(ends.min()), float(ends.max()))
+            unit[known] = unit_interval(ends) if known.any() else 0.5
+        kind = "continuous" if period is None else "cyclic"
+        colours = np.asarray(_map_of(kind)(unit), np.float64)
         colours[~known] = to_rgba(FAINT)
         markers = tuple(MARKERS[0] if one else MISSING_MARKER for one in known)
         codes = np.full(len(values), -1, dtype=np.intp)
         missing = int((~known).sum())
-        return cls("continuous", name, colours, markers, (), codes, (), (), limits, missing)
+        return cls(kind, name, colours, markers, (), codes, (), (), limits, missing)
 
     @classmethod
     def _categorical(cls, column: pd.Series[Any], name: str) -> Colouring:
@@ -195,8 +207,8 @@ class Colouring:
         """Draw the legend or the colour bar to the right of the axes."""
         if self.kind == "categorical":
             self._legend(ax)
-        elif self.kind == "continuous":
-            mapped = ScalarMappable(Normalize(*self.limits), cmap=COLORMAP)
+        elif self.kind in ("continuous", "cyclic"):
+            mapped = ScalarMappable(Normalize(*self.limits), cmap=_map_of(self.kind))
             colour_bar(ax, mapped, self.name)
 
     def _legend(self, ax: Axes) -> None:
@@ -222,6 +234,12 @@ def colour_bar(ax: Axes, mapped: ScalarMappable, label: str) -> None:
     bar.outline.set_visible(False)
 
 
+def _map_of(kind: str) -> Colormap:
+    if kind == "cyclic":
+        return ListedColormap(cyclic_table(), name="cyclic")
+    return mpl.colormaps[COLORMAP]
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
@@ -238,29 +256,13 @@ def _levels(column: pd.Series[Any]) -> tuple[list[str], IntArray]:
     texts = column.astype(str)
     counts = texts[column.notna()].value_counts(sort=True)
     kept = list(counts.index[:MOST_LEVELS]) if len(counts) > MOST_LEVELS else list(counts.index)
-    kept = _sorted(kept)
+    kept = level_order(kept)
     place = {level: k for k, level in enumerate(kept)}
     codes = [
         place.get(text, len(kept)) if known else -2
         for text, known in zip(texts, column.notna(), strict=True)
     ]
     return kept, np.array(codes, dtype=np.intp)
-
-
-def _sorted(levels: list[str]) -> list[str]:
-    """Sort numbers by value, and names in natural order."""
-    try:
-        return sorted(levels, key=float)
-    except ValueError:
-        return sorted(levels, key=_natural)
-
-
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Return a sort key for natural order, which puts "layer 2" before "layer 10"."""
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"(\d+)", text)
-    ]
 
 
 # Corners of the two-dimensional colour map: rows are the lowest and the highest second parameter,

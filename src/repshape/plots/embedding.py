@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from repshape._joins import in_order, is_indexed, match_rows
-from repshape.analysis.embedding import Embedding
+from repshape.analysis.distortion import distortion
+from repshape.analysis.embedding import METHODS, Embedding, collapse_words
 from repshape.errors import InputError, check_real
 from repshape.matrix.columns import ValuesLike, find_column, in_order_of
 from repshape.matrix.distances import DistanceMatrix
@@ -26,6 +28,8 @@ Lines = tuple[FloatArray, ...]
 # Area of a marker in square points, up to this many networks.
 AREAS = ((50, 26.0), (300, 14.0), (np.inf, 6.0))
 MARGIN = 1.08
+# Characters in a line of text inside the axes.
+WRAP = 38
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,7 @@ class EmbeddingPicture(Picture):
             lines=lines,
             reach=window if reach is None else check_real("reach", reach, 0, closed="neither"),
             axis_labels=_axis_labels(embedding),
-            caption=_caption(embedding, D, colour, columns, unit),
+            caption=_caption(points, embedding, D, colour, columns, unit),
         )
 
     def _draw(self, ax: Axes) -> None:
@@ -113,6 +117,9 @@ class EmbeddingPicture(Picture):
             )
         limits = -self.reach, self.reach
         set_window(ax, (limits, limits), self.axis_labels)
+        if words := collapse_words(self.points):
+            text = fill(words, WRAP)
+            ax.text(0.02, 0.98, text, fontsize=SMALL_SIZE, transform=ax.transAxes, va="top")
         self.colouring.draw_key(ax)
 
 
@@ -174,11 +181,22 @@ def _lines(points: FloatArray, matrix: DistanceMatrix, column: str) -> Lines:
 def _axis_labels(embedding: Embedding | npt.ArrayLike) -> tuple[str, str]:
     if not isinstance(embedding, Embedding):
         return "axis 1", "axis 2"
-    first, second = (f"MDS {k + 1} ({100 * embedding.explained[k]:.0f} %)" for k in (0, 1))
-    return first, second
+    name = METHODS["classical"] if METHODS["classical"] in embedding.method else "MDS"
+    return f"{name}, axis 1", f"{name}, axis 2"
+
+
+def _distortion_words(embedding: Embedding, D: DistanceMatrix | None) -> str:
+    """Say how far distances between points are from those of the matrix."""
+    if D is None or len(D) < 3 or D.n_missing or (D.values < 0.0).any() or not D.values.any():
+        return ""
+    middle = distortion(in_order_of(D, embedding.labels, "D"), embedding.points[:, :2]).median
+    if not np.isfinite(middle):
+        return ""
+    return f"; half of the distances drawn are within {100 * (middle - 1):.2g} % of the true ones"
 
 
 def _caption(
+    points: FloatArray,
     embedding: Embedding | npt.ArrayLike,
     D: DistanceMatrix | None,
     colour: Any,
@@ -187,10 +205,9 @@ def _caption(
 ) -> str:
     parts = [] if D is None else [matrix_words(D)]
     if isinstance(embedding, Embedding):
-        parts.append(
-            f"{embedding.method[0].upper()}{embedding.method[1:]}, stress "
-            f"{embedding.stress:.3g}; percentages are fractions of the variance."
-        )
+        method = f"{embedding.method[0].upper()}{embedding.method[1:]}"
+        parts.append(f"{method}, stress {embedding.stress:.3g}{_distortion_words(embedding, D)}.")
+    parts += [words for words in [collapse_words(points)] if words]
     if isinstance(colour, str):
         parts.append(f"Colour: {short(colour)}.")
     if columns:
@@ -225,9 +242,10 @@ def plot_embedding(
     colour : str, sequence of length K, Series or dict by name, or array of shape (K, 3), optional
         A column of ``D.metadata``, a value for each network, or RGB colours. Values that have the
         names of the networks as their index or keys are matched by name.
-    kind : {"auto", "categorical", "continuous"}
+    kind : {"auto", "categorical", "continuous", "cyclic"}
         How to colour values. With "auto", numbers are continuous (lightness) and everything else
-        is categorical (hue and marker). Missing values are grey crosses.
+        is categorical (hue and marker); numbers named orientation, direction, phase or angle, in
+        degrees (or radians, if the name says so), are cyclic. Missing values are grey crosses.
     connect : str or sequence of str
         Columns of ``D.metadata``; lines connect networks with the same value.
     names : bool

@@ -189,7 +189,7 @@ def plot_responses(
     network : Trials, Gaussians or anything that `repshape.as_network` accepts
     colour : sequence of length M, Series or dict by condition, optional
         A value for each condition; by default its index.
-    kind : {"auto", "categorical", "continuous"}
+    kind : {"auto", "categorical", "continuous", "cyclic"}
         How to colour values, as in `plot_embedding`.
     n_std : float
         Size of the ellipses, in standard deviations. With 1, an ellipse contains 39 % of Gaussian

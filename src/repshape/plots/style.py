@@ -10,6 +10,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 
+from repshape._colours import MARKERS as MARKERS
+from repshape._colours import PALETTE as PALETTE
+
 # The width of one journal column, in inches (89 mm), and font sizes that stay readable in it.
 COLUMN_WIDTH = 3.5
 FONT_SIZE = 8.0
@@ -18,19 +21,6 @@ CAPTION_SIZE = 6.5
 INK = "#333333"
 FAINT = "#bdbdbd"
 
-# Okabe and Ito (2008), a colour-blind safe palette. Yellow is hard to see on white, so it is last.
-PALETTE = (
-    "#0072B2",  # blue
-    "#D55E00",  # vermilion
-    "#009E73",  # green
-    "#CC79A7",  # purple
-    "#E69F00",  # orange
-    "#56B4E9",  # sky
-    "#000000",  # black
-    "#F0E442",  # yellow
-)
-# Seven markers and eight colours give 56 levels before a combination repeats.
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 # Lightness increases evenly, so the map remains readable in greyscale.
 COLORMAP = "viridis"
 # Longer names would leave too little room for the data.

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from repshape._colours import PALETTE, SHAPES, cyclic_table, level_order, period_of
 from repshape.analysis.distortion import DistortionCurve
-from repshape.analysis.embedding import Embedding
+from repshape.analysis.embedding import Embedding, collapse_words
 from repshape.analysis.panels import align_embeddings
 from repshape.io.tables import is_numeric
+from repshape.report.info import is_exact
 from repshape.report.intervals import Intervals
 from repshape.report.pairs import PairViews
 from repshape.report.quality import FULL
@@ -59,7 +61,9 @@ def page_data(inputs: Inputs, studied: Sequence[Studied]) -> dict[str, Any]:
             _matrix(one, place) | {"cohort": distinct.index(k) if k in distinct else None}
             for one, place, k in zip(studied, points, first, strict=True)
         ],
-        "colours": {name: _colours(*how) for name, how in MAPS.items()},
+        "colours": {name: _colours(*how) for name, how in MAPS.items()}
+        | {"cyclic": _hexadecimal(cyclic_table()), "levels": PALETTE},
+        "shapes": list(SHAPES.values()),
     }
 
 
@@ -166,12 +170,18 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
         numbers = column.to_numpy(dtype=np.float64)
         known = np.where(np.isfinite(numbers), numbers, np.nan)
         limits = value_limits(known)
-        return {"name": name, "kind": "number", "values": _packed(known, "f8"), "limits": limits}
-    codes, levels = pd.factorize(column.astype(str).where(column.notna()), sort=True)
+        period = period_of(name, known)
+        if period is not None:
+            limits = (0.0, period)
+        found = {"name": name, "kind": "number", "values": _packed(known, "f8"), "limits": limits}
+        return found | {"period": period}
+    texts = column.astype(str).where(column.notna())
+    levels = level_order(texts.dropna().unique())
+    codes = pd.Categorical(texts, categories=levels).codes
     return {
         "name": name,
         "kind": "category",
-        "levels": [str(level) for level in levels],
+        "levels": levels,
         "codes": _packed(codes, "i4"),
     }
 
@@ -224,6 +234,7 @@ def _distances(source: Source) -> dict[str, Any]:
     if D.converged is not None:
         content["converged"] = _packed(D.converged[i, j], "u1")
     if D.n_starts is not None and D.n_agreeing is not None:
+        content["exact"] = is_exact(D)
         content["starts"] = _packed_counts(D.n_starts[i, j])
         content["agreeing"] = _packed_counts(D.n_agreeing[i, j])
     return content
@@ -250,6 +261,7 @@ def _plane(one: Studied, points: FloatArray | None) -> dict[str, Any]:
         "points": _packed(points, "f8"),
         "stress": quality.embedding.stress,
         "method": quality.embedding.method,
+        "collapse": collapse_words(points),
         "curve": None if quality.curve is None else _curve(quality.curve),
     }
 
@@ -299,4 +311,8 @@ def _colours(name: str, start: float, stop: float) -> str:
     from matplotlib import colormaps  # slow to import, so only when it is needed
 
     table = colormaps[name](np.linspace(start, stop, 256))[:, :3]
+    return _hexadecimal(table)
+
+
+def _hexadecimal(table: FloatArray) -> str:
     return bytes(np.rint(255 * table).astype(np.uint8).ravel().tolist()).hex()

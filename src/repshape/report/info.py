@@ -26,6 +26,10 @@ from repshape.responses.positions import PositionNetwork
 from repshape.responses.windows import window_words
 from repshape.store.header import kind_in
 
+# With up to this many neurons, a search with one start has found the best of all alignments; pairs
+# of very many neurons can have one start because there was no time for more.
+MOST_EXACT = 8
+
 
 @dataclass(frozen=True)
 class Info:
@@ -183,7 +187,7 @@ def search_words(D: DistanceMatrix) -> str:
     upper = np.triu_indices(len(D), 1)
     starts, agreeing = D.n_starts[upper], D.n_agreeing[upper]
     if starts.max() == 1:
-        return "search: each pair was solved exactly, or from one start"
+        return f"search: each pair was solved {single_words(D)}"
     words = f"search: in the median pair, {100 * median:.0f} % of the starts found the best optimum"
     composed = int(np.count_nonzero((agreeing == 0) & (starts > 0)))
     if composed:
@@ -197,6 +201,21 @@ def search_words(D: DistanceMatrix) -> str:
     return words
 
 
+def is_exact(D: DistanceMatrix) -> bool:
+    """Whether pairs with one start are solved exactly: few neurons, and an automatic search."""
+    automatic = D.description.get("parameters", {}).get("n_starts") == "auto"
+    few = D.sizes is not None and bool((D.sizes["neurons"] <= MOST_EXACT).all())
+    return automatic and few
+
+
+def single_words(D: DistanceMatrix) -> str:
+    """Say how pairs with one start were solved: exactly, or as the user wanted."""
+    if is_exact(D):
+        return "exactly"
+    fixed = isinstance(D.description.get("parameters", {}).get("n_starts"), int)
+    return "from one start" if fixed else "exactly or from one start"
+
+
 def n_single_of_few(D: DistanceMatrix) -> int:
     """Return the number of pairs whose optimum one start found, of too few to tell much by it."""
     if D.n_starts is None or D.n_agreeing is None:
@@ -205,15 +224,17 @@ def n_single_of_few(D: DistanceMatrix) -> int:
     return int(single[np.triu_indices(len(D), 1)].sum())
 
 
-def polish_words(report: dict[str, Any]) -> str:
-    """Say what the polish changed."""
+def polish_words(report: dict[str, Any], *, triangles: bool = True) -> str:
+    """Say what the polish changed, with or without the number of violated triangles."""
     before, after = report["total_before"], report["total_after"]
-    return (
+    words = (
         f"polish: {count(int(report['pairs_improved']), 'pair')} improved, by up to "
-        f"{100 * report['largest_gain']:.2g} %; sum of distances {before:.6g} to {after:.6g}; "
-        f"violated triangles {report['violated_triangles_before']} "
-        f"to {report['violated_triangles_after']}"
+        f"{100 * report['largest_gain']:.2g} %; sum of distances {before:.6g} to {after:.6g}"
     )
+    if not triangles:
+        return words
+    counts = [report[f"violated_triangles_{when}"] for when in ("before", "after")]
+    return f"{words}; violated triangles {counts[0]} to {counts[1]}"
 
 
 def describe_network(network: Trials | Gaussians | PositionNetwork, path: str) -> Info:

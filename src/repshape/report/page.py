@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from repshape._arrays import count
 from repshape._version import package_version
 from repshape.io.cohort import Cohort
 from repshape.io.json import json_text
@@ -16,7 +17,7 @@ from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.info import count_windows
 from repshape.report.predictions import prediction_row, unpredicted_words
-from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many
+from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, grouped, many
 from repshape.report.sources import Inputs
 from repshape.report.study import Studied
 from repshape.responses.transforms import transform_name
@@ -95,7 +96,8 @@ def simplifications(inputs: Inputs, n_drawn: int | None) -> tuple[str, ...]:
             "and groups, gain and noise are not measured."
         )
     if n_drawn is not None and n_drawn < pairs:
-        notes.append(f"{n_drawn} of {many(pairs, 'pair')} can be shown before and after alignment.")
+        drawn = f"{grouped(n_drawn)} of {many(pairs, 'pair')}"
+        notes.append(f"{drawn} can be shown before and after alignment.")
     if len(inputs.metadata.columns) > MOST_COLUMNS:
         notes.append(
             f"Only the first {MOST_COLUMNS} columns of the metadata are predicted from neighbours."
@@ -226,7 +228,7 @@ def _search_words(parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "n_starts" not in parameters:
         return [("Search", "Solved in closed form.")]
     starts = parameters["n_starts"]
-    tried = "Many screened starts" if starts == "auto" else f"{starts} starts"
+    tried = count(starts, "start") if isinstance(starts, int) else "As many starts as a pair needs"
     tolerance = str(parameters.get("tol")).replace("e-0", "e-")
     words = (
         f"{tried}, seed {parameters.get('random_state')}, tolerance {tolerance}, at most "

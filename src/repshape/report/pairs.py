@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import count
 from repshape._parallel import run_all
 from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
@@ -19,6 +18,7 @@ from repshape.groups import Transform
 from repshape.io.cohort import Cohort
 from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.preprocess import Preprocess
+from repshape.report.quality import grouped, many
 from repshape.report.sources import Source
 from repshape.report.telling import TellingPair
 from repshape.responses import Gaussians, Trials
@@ -431,8 +431,8 @@ def _note(n_drawn: int, n_pairs: int, projector: _PairProjector, stored: bool) -
     words = f"Alignments were {where}."
     if n_drawn < n_pairs:
         words += (
-            f" {n_drawn} of {count(n_pairs, 'pair')} can be shown: nearest neighbours, and others "
-            "spread evenly over the range of distances."
+            f" {grouped(n_drawn)} of {many(n_pairs, 'pair')} can be shown: nearest neighbours, and "
+            "others spread evenly over the range of distances."
         )
     if projector.reduced:
         words += f" Networks are drawn in their {MOST_COMPONENTS} leading components."

@@ -116,7 +116,7 @@ def check_matrix(source: Source, seed: int) -> Quality:
     checks = [_completeness(source), _convergence(source), *_search(D), *_bounds(D)]
     checks.append(_triangles(triangles))
     if "polish" in D.description:
-        checks.append(_polish(D.description["polish"]))
+        checks.append(_polish(D.description["polish"], triangles))
     if source.n_missing:
         words = "There is no embedding and no clustering as long as pairs are missing."
         checks.append(("Embedding", "note", words))
@@ -155,10 +155,11 @@ def many(number: int, noun: str) -> str:
     >>> many(44850, "pair").replace("\u202f", " ")
     '44 850 pairs'
     """
-    return count(number, noun).replace(str(number), _grouped(number), 1)
+    return count(number, noun).replace(str(number), grouped(number), 1)
 
 
-def _grouped(number: int) -> str:
+def grouped(number: int) -> str:
+    """Return a number with its digits in groups of three."""
     return f"{number:,}".replace(",", "\u202f")  # a narrow space that does not break
 
 
@@ -174,7 +175,7 @@ def _completeness(source: Source) -> Check:
     total = many(source.distances.size, "pair")
     if not source.n_missing:
         return "Complete", "good", f"All {total} are computed."
-    words = f"{source.n_missing} of {total} {_is(source.n_missing)} not computed yet."
+    words = f"{grouped(source.n_missing)} of {total} {_is(source.n_missing)} not computed yet."
     return "Complete", "bad", words
 
 
@@ -222,17 +223,17 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
     if not words:  # the bounds say nothing about most pairs
         return []
     if proven:
-        words += f"; {proven} {_is(proven)} proven to be minimal"
+        words += f"; {grouped(proven)} {_is(proven)} proven to be minimal"
     return [("Bounds", "note", words + " (not a confidence limit).")]
 
 
 def _triangles(found: TriangleViolations) -> Check:
     if not found.n_inequalities:
         return "Triangles", "note", "There are no triangles to check."
-    checked = _grouped(found.n_inequalities)
+    checked = grouped(found.n_inequalities)
     if not found.count and not found.n_negative:
         return "Triangles", "good", f"None of the {checked} triangle inequalities is violated."
-    words = f"{found.count} of {checked} triangle inequalities {_is(found.count)} violated"
+    words = f"{grouped(found.count)} of {checked} triangle inequalities {_is(found.count)} violated"
     if found.where is not None:
         words += f", by up to {percent_words(found.relative)} of the largest distance"
     if found.n_negative:
@@ -240,12 +241,14 @@ def _triangles(found: TriangleViolations) -> Check:
     return "Triangles", "bad", words + "."
 
 
-def _polish(report: dict[str, Any]) -> Check:
-    if not report["pairs_improved"] and not report["violated_triangles_after"]:
-        words = "No distance became smaller when it was restarted from the alignments of others."
-        return "Polish", "good", words
-    verdict = "bad" if report["violated_triangles_after"] else "good"
-    return "Polish", verdict, _capital(polish_words(report).removeprefix("polish: ")) + "."
+def _polish(report: dict[str, Any], found: TriangleViolations) -> Check:
+    """Say what the polish changed; violated triangles are those of the check above."""
+    words = "No distance became smaller when it was restarted from the alignments of others"
+    if report["pairs_improved"]:
+        words = _capital(polish_words(report, triangles=False).removeprefix("polish: "))
+    if found.count:
+        return "Polish", "bad", f"{words}; triangles are violated nevertheless."
+    return "Polish", "good", f"{words}."
 
 
 def _metric_version(D: DistanceMatrix, found: TriangleViolations) -> tuple[DistanceMatrix, Check]:

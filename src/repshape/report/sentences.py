@@ -14,6 +14,7 @@ from repshape.inference.subspaces import STABLE_OVERLAP
 from repshape.matrix.sizes import SIZES
 from repshape.matrix.summary import doubt_words
 from repshape.report.evidence import Evidence
+from repshape.report.info import single_words
 from repshape.report.noise import (
     COUNTS_MATTER,
     FloorSummary,
@@ -279,7 +280,7 @@ def _search_words(source: Source) -> str:
         if (np.abs(gaps) <= PROVEN * np.abs(D.values[upper]).max()).all():
             return "All distances are proven to be the smallest that any alignment gives"
     if D.agreement is None or D.n_starts is None or D.n_starts[upper].max() == 1:
-        return "The solver converged for all pairs, each solved exactly or from one start"
+        return f"The solver converged for all pairs, each solved {single_words(D)}"
     shares = D.agreement[upper]
     composed = int((shares == 0.0).sum())
     worst = f"{share_words(shares.min())} in the worst"

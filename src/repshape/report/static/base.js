@@ -151,6 +151,8 @@ function brief(k, most) {
   return SHARED > 1 ? `\u2026${whole.slice(1 - most)}` : middle(whole, most);
 }
 
+/** Whether the pair of a row is solved exactly, so that its lower bound does not matter. */
+const isExact = (matrix, row) => Boolean(matrix.exact && matrix.starts?.[row] === 1);
 /** Gap between a distance and its lower bound, relative to the distance; NaN if uninformative. */
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
 const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none (proven minimal)' : `${digits(100 * share, 2)} %`);
@@ -244,19 +246,20 @@ function cell(column, k, most = 60) {
   return column.codes[k] < 0 ? '\u2013' : tidy(column.levels[column.codes[k]], most);
 }
 
-// Colours. The qualitative ones are the colour-blind safe palette of Okabe and Ito; marker shapes carry
-// the same information.
-const QUALITATIVE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#7f7f7f'];
-const SHAPES = ['circle', 'square', 'triangle', 'diamond', 'cross'];
+// Colours, those of figures. Marker shapes carry the same information.
+const QUALITATIVE = DATA.colours.levels;
+const SHAPES = DATA.shapes;
 const ramp = (hex) => Array.from({ length: 256 }, (_, k) => `#${hex.slice(6 * k, 6 * k + 6)}`);
 const HEAT = ramp(DATA.colours.heat);
 const POINTS = { light: ramp(DATA.colours.light), dark: ramp(DATA.colours.dark) };
-const pointColours = (t) => POINTS[t.dark ? 'dark' : 'light'];
+const CYCLIC = ramp(DATA.colours.cyclic);
+const pointColours = (t, column = columnNow()) => (column?.period ? CYCLIC : POINTS[t.dark ? 'dark' : 'light']);
 const NEUTRAL = '#5b8fb9';
 
 /** The ends of a colour bar in words; numbers beyond them have the colour of the end. */
 const barWords = (column) => {
   const [low, high] = column.limits;
+  if (column.period) return [plainNumber(low), plainNumber(high)];
   const beyond = (test) => column.values.some(test);
   return [`${beyond((v) => v < low) ? '\u2264 ' : ''}${plainNumber(low)}`, `${beyond((v) => v > high) ? '\u2265 ' : ''}${plainNumber(high)}`];
 };
@@ -265,6 +268,10 @@ function look(k, t) {
   if (!column) return { colour: NEUTRAL, shape: 'circle' };
   if (column.kind === 'number') {
     const [low, high] = column.limits;
+    if (column.period && !Number.isNaN(column.values[k])) {
+      const turn = column.values[k] / column.period;
+      return { colour: CYCLIC[Math.floor(256 * (turn - Math.floor(turn))) % 256], shape: 'circle' };
+    }
     const value = Math.min(high, Math.max(low, column.values[k]));
     if (Number.isNaN(value)) return { colour: '#999999', shape: 'cross' };
     return { colour: pointColours(t)[high > low ? Math.round((255 * (value - low)) / (high - low)) : 128], shape: 'circle' };
@@ -273,8 +280,7 @@ function look(k, t) {
 }
 function levelLook(code) {
   if (code < 0) return { colour: '#999999', shape: 'cross' };
-  const round = QUALITATIVE.length;
-  return { colour: QUALITATIVE[code % round], shape: SHAPES[(code + Math.floor(code / round)) % SHAPES.length] };
+  return { colour: QUALITATIVE[code % QUALITATIVE.length], shape: SHAPES[code % SHAPES.length] };
 }
 
 /** Whether the legend hides the group of a network. */

@@ -123,7 +123,8 @@ function scaleBar(pen, box, scale, t) {
   const y = box.picture + 14;
   pen.path([[2, y], [2 + length * scale, y]], { stroke: t.ink, width: 2 });
   pen.text(8 + length * scale, y, `distance ${+length.toPrecision(2)}`, { size: 11, fill: t.soft, font: t.font });
-  const stress = windowOf(state.matrix).coincide ? 'all networks coincide' : `stress ${beside(matrixNow().stress, 1, 2)}`;
+  const { coincide } = windowOf(state.matrix);
+  const stress = coincide ? 'all networks coincide' : matrixNow().collapse ? `${matrixNow().collapse.split(':')[0].toLowerCase().replace(/\.$/, '')}; stress ${beside(matrixNow().stress, 1, 2)}` : `stress ${beside(matrixNow().stress, 1, 2)}`;
   pen.text(box.width - 2, y, stress, { size: 11, fill: t.soft, anchor: 'end', font: t.font });
 }
 

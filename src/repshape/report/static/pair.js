@@ -202,7 +202,8 @@ function numbersOf(i, j, shown) {
   const row = rowOf(matrix, i, j);
   const far = distance(matrix, i, j);
   const lines = [['Distance', roughly(matrix, i, j) + distanceWords(matrix, far, 5)], ...noiseLines(matrix, i, j, far)];
-  if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
+  if (row >= 0 && isExact(matrix, row)) lines.push(['Search', 'exact: all alignments were searched']);
+  else if (row >= 0 && matrix.bounds && !Number.isNaN(far)) {
     const known = matrix.bounds[row] > VANISHES * far || vanishes(matrix, far) || matrix.coincide;
     lines.push(['Proven lower bound of the minimum', `${known ? boundWords(matrix, matrix.bounds[row], far) : 'none above 0'} (not a confidence limit)`]);
     if (known) lines.push(['Gap between distance and bound', gapWords(gapOf(matrix, far, matrix.bounds[row]))]);

@@ -11,9 +11,11 @@ function textWidth(text, size, font, weight = 400) {
 function corners(shape, r) {
   if (shape === 'square') return [[-r, -r], [r, -r], [r, r], [-r, r]].map(([x, y]) => [0.88 * x, 0.88 * y]);
   if (shape === 'triangle') return [[0, -1.2 * r], [1.1 * r, 0.8 * r], [-1.1 * r, 0.8 * r]];
+  if (shape === 'down') return [[0, 1.2 * r], [1.1 * r, -0.8 * r], [-1.1 * r, -0.8 * r]];
   if (shape === 'diamond') return [[0, -1.3 * r], [1.1 * r, 0], [0, 1.3 * r], [-1.1 * r, 0]];
   const t = 0.4 * r;
-  return [[-t, -r], [t, -r], [t, -t], [r, -t], [r, t], [t, t], [t, r], [-t, r], [-t, t], [-r, t], [-r, -t], [-t, -t]];
+  const plus = [[-t, -r], [t, -r], [t, -t], [r, -t], [r, t], [t, t], [t, r], [-t, r], [-t, t], [-r, t], [-r, -t], [-t, -t]];
+  return shape === 'times' ? plus.map(([x, y]) => [(x + y) * Math.SQRT1_2, (y - x) * Math.SQRT1_2]) : plus;
 }
 
 class CanvasPen {

@@ -176,7 +176,7 @@ function pairColumns() {
   const at = (side) => (p) => ends(matrixNow())[side][p];
   const [first, second] = [at(0), at(1)];
   const far = (p) => matrixNow().distances[p];
-  const bound = (p) => (matrixNow().bounds ? matrixNow().bounds[p] : NaN);
+  const bound = (p) => (matrixNow().bounds && !isExact(matrixNow(), p) ? matrixNow().bounds[p] : NaN);
   const gap = (p) => gapOf(matrixNow(), far(p), bound(p));
   const solved = (p) => (matrixNow().converged && !Number.isNaN(far(p)) ? matrixNow().converged[p] : NaN);
   const number = (value, show) => ({ number: true, key: value, show });
@@ -184,6 +184,7 @@ function pairColumns() {
   const interval = (p) => intervalOf(matrixNow(), first(p), second(p));
   const share = (p) => (matrixNow().starts?.[p] > 1 ? matrixNow().agreeing[p] / matrixNow().starts[p] : NaN);
   const { floors, pair_floors: pairFloors, intervals, starts } = matrixNow();
+  const exact = matrixNow().exact && starts.every((made) => made === 1);
   const dash = (value, show) => (Number.isNaN(value) ? '\u2013' : show(value));
   return [
     { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
@@ -191,8 +192,7 @@ function pairColumns() {
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
     ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), floorWords)) }] : []),
     ...(intervals.values.data ? [{ title: 'Corrected for noise', ...number((p) => interval(p)?.[0] ?? NaN, (p) => intervalWords(matrixNow(), interval(p))) }] : []),
-    { title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) },
-    { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) },
+    ...(exact ? [] : [{ title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) }, { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) }]),
     ...(starts?.some((count) => count > 1) ? [{ title: 'Starts that agree', ...number(share, (p) => dash(share(p), (v) => `${Math.round(100 * v)} %`)) }] : []),
     { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
   ];
