@@ -127,11 +127,11 @@ class TestSelection:
             )
         )
         assert numbers["Distance"] == names[2]
-        bound = numbers["Proven lower bound of the minimum"]
-        assert re.fullmatch(r"[\d.]+ \(not a confidence limit\)", bound)
-        assert float(bound.split()[0]) <= float(numbers["Distance"])
-        others = {"Gap between distance and bound", "Solver", "Trials of a condition"}
-        assert others <= set(numbers)
+        # With two neurons all alignments are searched, so that a bound says nothing more.
+        assert not {"Proven lower bound of the minimum", "Gap between distance and bound"} & set(
+            numbers
+        )
+        assert {"Solver", "Trials of a condition"} <= set(numbers)
         assert opened.find("#pair-picture").is_displayed()
         assert re.search(r"each ellipse .* standard deviation", opened.text("#pair-note"))
         shown = opened.pixels("#pair-picture")

@@ -95,6 +95,16 @@ def test_the_parts_add_up_for_the_alpha_shown(shown: Browser) -> None:
     assert means + covariances == pytest.approx(whole, rel=1e-3)
 
 
+def test_a_search_shows_its_proven_lower_bound(shown: Browser) -> None:
+    """Three neurons are searched from several starts at alpha = 0.3."""
+    shown.all("[name=matrix]")[1].click()
+    numbers = compare(shown, 0, 1)
+    bound = numbers["Proven lower bound of the minimum"]
+    assert re.fullmatch(r"[\d.]+ \(not a confidence limit\)", bound)
+    assert float(bound.split()[0]) <= float(numbers["Distance"])
+    assert "Gap between distance and bound" in numbers
+
+
 def test_noise_is_shown_beside_the_distance(
     shown: Browser, cohort: rs.Cohort, matrices: dict[str, rs.DistanceMatrix]
 ) -> None:
