@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import repshape as rs
+
+
+@pytest.fixture(autouse=True)
+def no_figures() -> None:
+    """Close what tests of other folders left open in this process."""
+    pyplot.close("all")
 
 
 @pytest.fixture
