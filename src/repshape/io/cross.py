@@ -13,7 +13,7 @@ import pandas as pd
 from repshape.errors import InputError, RepshapeError
 from repshape.io.expansion import MaxBytes
 from repshape.io.json import json_text
-from repshape.io.matrices import metadata_from_json, metadata_to_json
+from repshape.io.matrices import check_version, metadata_from_json, metadata_to_json
 from repshape.io.npz import read_arrays
 from repshape.io.paths import check_output_file, check_suffix
 from repshape.io.writing import open_output
@@ -57,11 +57,7 @@ def _read(path: Path, max_bytes: MaxBytes) -> dict[str, Any]:
     header = json.loads(str(stored["header"]))
     if header["format"] != FORMAT:
         raise _foreign(path)
-    if header["version"] != FORMAT_VERSION:
-        raise InputError(
-            f"{path} has format version {header['version']}; "
-            f"this repshape reads version {FORMAT_VERSION}."
-        )
+    check_version(path, header["version"], FORMAT_VERSION)
     fields: dict[str, Any] = {name: stored[name] for name in ARRAYS if name in stored}
     for side, labels, table in zip(SIDES, header["labels"], header["metadata"], strict=True):
         fields[f"{side}_labels"] = labels

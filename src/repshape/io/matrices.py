@@ -116,16 +116,18 @@ def _write_csv(handle: IO[bytes], fields: dict[str, Any]) -> None:
     handle.write(csv_bytes([["", *labels, *map(str, metadata.columns)], *rows]))
 
 
+def check_version(path: Path, found: object, known: int) -> None:
+    """Raise one clear sentence if a file has another version of its format than the known one."""
+    if found != known:
+        raise InputError(f"{path} has format version {found}; this repshape reads version {known}.")
+
+
 def _read_npz(path: Path, max_bytes: MaxBytes) -> dict[str, Any]:
     stored = read_arrays(path, max_bytes, {"header", *ARRAYS, *BARS})
     header = json.loads(str(stored["header"]))
     if header["format"] != FORMAT:
         raise _foreign(path)
-    if header["version"] != FORMAT_VERSION:
-        raise InputError(
-            f"{path} has format version {header['version']}; "
-            f"this repshape reads version {FORMAT_VERSION}."
-        )
+    check_version(path, header["version"], FORMAT_VERSION)
     arrays: dict[str, Any] = {name: stored[name] for name in ARRAYS if name in stored}
     if "error_bars" in header:
         bars: dict[str, Any] = {name: stored[name] for name in BARS}

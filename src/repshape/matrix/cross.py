@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._arrays import converted, count
+from repshape._arrays import count
 from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
+from repshape.matrix.base import Distances
 from repshape.matrix.checks import check_block, check_labels, check_metadata
 from repshape.matrix.summary import excess_words, largest
 
@@ -35,7 +36,7 @@ PAIR_TYPES: dict[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class CrossDistances:
+class CrossDistances(Distances):
     """Distances from each of R networks, the rows, to each of C others, the columns.
 
     `repshape.cross` returns it. ``C["mouse 1", "layer3"]`` is the distance of a row and a column,
@@ -324,24 +325,6 @@ class CrossDistances:
             reason = str(error).rstrip(".")
             raise InputError(f"{path} holds no distances of two sets: {reason}.") from None
 
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
-        return converted(self.values, dtype, copy)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickle and copy do not keep arrays read-only.
-        for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
     def __repr__(self) -> str:
         parts = [f"{self.shape[0]} x {self.shape[1]} networks"]
         known = self.values[~np.isnan(self.values)]
@@ -352,10 +335,6 @@ class CrossDistances:
         if self.n_missing:
             parts.append(f"{self.n_missing} of {self.values.size} pairs missing")
         return f"CrossDistances({', '.join(parts)})"
-
-    def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(max_rows=12, max_cols=12, float_format="{:.4g}".format)
-        return f"<p>{repr(self).replace('<', '&lt;')}</p>{table}"
 
 
 def _check_values(values: npt.ArrayLike, missing: bool) -> FloatArray:

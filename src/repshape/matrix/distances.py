@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._arrays import converted
 from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
+from repshape.matrix.base import Distances
 from repshape.matrix.checks import check_distances, check_labels, check_metadata, check_square
 from repshape.matrix.error_bars import ErrorBars, check_error_bars
 from repshape.matrix.sizes import check_sizes
@@ -33,7 +33,7 @@ PAIR_FIELDS = ("lower_bounds", "converged", *COUNTS, "gaps", "draw_deviations")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class DistanceMatrix:
+class DistanceMatrix(Distances):
     """Distances between K networks, with their names and how they were measured.
 
     It is accepted wherever scikit-learn takes ``metric="precomputed"``, and by `numpy.asarray`. Its
@@ -359,24 +359,6 @@ class DistanceMatrix:
             reason = str(error).rstrip(".")
             raise InputError(f"{path} holds no matrix of distances: {reason}.") from None
 
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
-        return converted(self.values, dtype, copy)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickle and copy do not keep arrays read-only.
-        for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
     def __repr__(self) -> str:
         parts = [f"{len(self)} network" + "s" * (len(self) != 1)]
         known = self.condensed()[~np.isnan(self.condensed())]
@@ -389,10 +371,6 @@ class DistanceMatrix:
         if self.n_missing:
             parts.append(f"{self.n_missing} of {self.condensed().size} pairs missing")
         return f"DistanceMatrix({', '.join(parts)})"
-
-    def _repr_html_(self) -> str:
-        table = self.to_frame().to_html(max_rows=12, max_cols=12, float_format="{:.4g}".format)
-        return f"<p>{repr(self).replace('<', '&lt;')}</p>{table}"
 
 
 def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
