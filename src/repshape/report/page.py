@@ -121,7 +121,7 @@ def _text(
         "matrices": [
             {
                 "name": one.source.name,
-                "headline": one.sentences[0],
+                "headline": one.headline,
                 "badges": one.badges,
                 "measured": [
                     *_response_words(one.source.cohort),

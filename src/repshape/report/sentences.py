@@ -9,7 +9,7 @@ from repshape._arrays import count
 from repshape._doubt import PROVEN
 from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.factors import LEVEL, NOUNS, Factor
-from repshape.inference.groups import holm
+from repshape.inference.groups import GroupTest, holm
 from repshape.inference.subspaces import STABLE_OVERLAP
 from repshape.matrix.sizes import SIZES
 from repshape.matrix.summary import doubt_words
@@ -32,6 +32,7 @@ SCALED = "with all networks scaled to the same norm"
 MOST_NAMED = 3
 # Networks with this many times as many neurons as others are not compared without a word.
 MANY_MORE = 1.5
+ROUNDING = 1e-9
 
 
 def three_sentences(source: Source, quality: Quality, evidence: Evidence) -> tuple[str, str, str]:
@@ -55,7 +56,7 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
     if evidence.test is not None:
         words = _group_words(evidence)
     else:
-        words = _prediction_words(quality.predictions)
+        words = prediction_words(quality.predictions)
     if evidence.gain is None:
         return f"{words}."
     share = share_words(evidence.gain.value)
@@ -78,7 +79,7 @@ def _group_words(evidence: Evidence) -> str:
             f"{test.smallest_p_value:.2g}"
         )
     condition = ", if networks are independent" if grouping.blocks is None else ""
-    p, q = (None if one is None else f"p = {one.p_value:.2g}" for one in (test, without))
+    p, q = (None if one is None else p_words(one) for one in (test, without))
     rest = without is not None and without.p_value <= LEVEL
     if test.p_value > LEVEL:
         words = f"{who} do not differ significantly ({p})"
@@ -99,6 +100,13 @@ def _group_words(evidence: Evidence) -> str:
     return words
 
 
+def p_words(test: GroupTest) -> str:
+    """Return a p-value; if no permutation is as extreme, the smallest that their number allows."""
+    if test.exact or test.p_value > 1.0 / (test.n_permutations + 1) * (1.0 + ROUNDING):
+        return f"p = {test.p_value:.2g}"
+    return f"p ≤ {test.p_value:.2g}, {test.n_permutations} permutations"
+
+
 def _factor_words(factor: Factor) -> str:
     """Say in a clause what else groups differ in, and whether it could explain the difference."""
     listed = ", ".join(f"{name} {value:.3g}" for name, value in factor.medians.items())
@@ -110,7 +118,7 @@ def _factor_words(factor: Factor) -> str:
     return f"{words}, which {'could' if p > LEVEL else 'does not'} explain it: {how}, p = {p:.2g}"
 
 
-def _prediction_words(predictions: tuple[Prediction, ...]) -> str:
+def prediction_words(predictions: tuple[Prediction, ...]) -> str:
     """Say which columns nearest neighbours predict."""
     if not predictions:
         return "There is no metadata, so nothing is known about what sets the networks apart"
