@@ -15,7 +15,7 @@ from experiments.brain.study import Study
 from experiments.common import drawing
 from repshape.errors import FewTrialsWarning, NotConvergedWarning, SearchWarning
 
-ALPHAS = {1.0: "means and covariances", 0.0: "covariances", 2.0: "means"}
+ALPHAS = (1.0, 0.0, 2.0)
 # The page says in words what these warnings say.
 SAID = (FewTrialsWarning, NotConvergedWarning, SearchWarning)
 
@@ -32,8 +32,8 @@ def write_page(study: Study) -> None:
             warnings.simplefilter("ignore", category)
         for stimulus in shared:
             cohort = None if study.stored is not None else _responses(study, stimulus, names)
-            for alpha, words in ALPHAS.items():
-                matrices[f"{stimulus.title}, {words}"] = _distances(
+            for alpha in ALPHAS:
+                matrices[f"{stimulus.title}, α = {alpha:g}"] = _distances(
                     study, stimulus, names, alpha, cohort
                 )
                 cohorts += [] if cohort is None else [cohort]

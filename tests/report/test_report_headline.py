@@ -155,6 +155,18 @@ class TestSearch:
         assert second.headline == "All networks coincide: the distances are rounding errors."
         assert first.headline != second.headline
 
+    def test_few_neurons_are_solved_exactly(self) -> None:
+        metric = {"parameters": {"n_starts": "auto"}}
+        sure = {"converged": square(True, True), "n_starts": square(1, 1)}
+        for neurons, expected in ((2, ("good", "exact")), (40, ("note", "converged"))):
+            found = matrix_with(
+                **sure,
+                n_agreeing=square(1, 1),
+                sizes={"neurons": [neurons] * 3, "trials": [9.0] * 3},
+                description=metric,
+            )
+            assert (found.badges[2].verdict, found.badges[2].short) == expected
+
 
 class TestPredictions:
     def test_without_groups_the_best_columns_are_named(self) -> None:
@@ -165,8 +177,13 @@ class TestPredictions:
         assert "noise" not in found.headline
         alone = study(read_inputs(line(points, noise=noise)), Plan())[0]
         assert alone.headline.startswith("Nearest neighbours do not predict the only column")
-        none = study(read_inputs(line(points)), Plan())[0]
-        assert none.headline.startswith("There is no metadata")
+
+    def test_without_metadata_the_nearest_and_farthest_pairs_are_named(self) -> None:
+        said = study(read_inputs(line([0.0, 5.0, 7.0])), Plan())[0].headline
+        nearest, farthest = "'1' and '2' (distance 2)", "'0' and '2' (7)"
+        assert said == f"The nearest networks are {nearest}, the farthest {farthest}."
+        two = study(read_inputs(line([0.0, 5.0])), Plan())[0].headline
+        assert two == "The distance between the two networks is 5."
 
     def test_one_network(self) -> None:
         assert "only one network" in study(read_inputs(line([0.0])), Plan())[0].headline

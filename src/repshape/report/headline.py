@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from repshape.inference.factors import LEVEL, NOUNS
 from repshape.report.evidence import Evidence
 from repshape.report.noise import summarise_floors
-from repshape.report.quality import Quality, grouped, many, share_words
+from repshape.report.quality import Quality, many, part_of, share_words
 from repshape.report.sentences import p_words, prediction_words
 from repshape.report.sources import Source
 
@@ -22,11 +24,27 @@ def _finding(source: Source, quality: Quality, evidence: Evidence) -> str:
     if source.coincide:
         return "All networks coincide: the distances are rounding errors."
     if source.n_missing:
-        total = many(source.distances.size, "pair")
-        return f"The matrix is incomplete: {grouped(source.n_missing)} of {total} are missing."
-    if evidence.test is None:
+        missing = part_of(source.n_missing, source.distances.size, "pair")
+        return f"The matrix is incomplete: {missing} are missing."
+    if evidence.test is not None:
+        return f"{_groups(evidence)}."
+    if any(one.found is not None for one in quality.predictions):
         return f"{prediction_words(quality.predictions)}."
-    return f"{_groups(evidence)}."
+    return _extremes(source)
+
+
+def _extremes(source: Source) -> str:
+    """Name the nearest and the farthest pair, if there is nothing to compare distances with."""
+    D = source.matrix
+    rows, columns = np.triu_indices(len(D), 1)
+    near, far = int(source.distances.argmin()), int(source.distances.argmax())
+    if near == far:
+        return f"The distance between the two networks is {source.distances[near]:.3g}."
+    named = [f"{D.labels[rows[p]]!r} and {D.labels[columns[p]]!r}" for p in (near, far)]
+    return (
+        f"The nearest networks are {named[0]} (distance {source.distances[near]:.3g}), the "
+        f"farthest {named[1]} ({source.distances[far]:.3g})."
+    )
 
 
 def _groups(evidence: Evidence) -> str:
@@ -67,9 +85,9 @@ def _noise(source: Source, evidence: Evidence) -> str:
     if found is None or found.ratio <= 0.0:
         return ""
     if source.matrix.error_bars is not None:
-        bars = source.matrix.error_bars
-        total = many(source.distances.size, "distance")
-        return f"Corrected for noise, {bars.n_above_zero} of {total} are above 0."
+        above = source.matrix.error_bars.n_above_zero
+        counted = part_of(above, source.distances.size, "distance")
+        return f"Corrected for noise, {counted} are above 0."
     if found.ratio >= 1.0:
         return "A typical distance is no larger than noise alone would make it."
     return f"Noise makes about {share_words(found.ratio**2)} of a typical squared distance."

@@ -21,7 +21,7 @@ from repshape.report.projection import (
     padded,
     widened,
 )
-from repshape.report.quality import grouped, many
+from repshape.report.quality import part_of
 from repshape.report.sources import Source
 from repshape.report.telling import TellingPair
 
@@ -245,7 +245,7 @@ def _note(n_drawn: int, n_pairs: int, projector: PairProjector, stored: bool) ->
     words = f"Alignments were {where}."
     if n_drawn < n_pairs:
         words += (
-            f" {grouped(n_drawn)} of {many(n_pairs, 'pair')} can be shown: nearest neighbours, and "
+            f" {part_of(n_drawn, n_pairs, 'pair')} can be shown: nearest neighbours, and "
             "others spread evenly over the range of distances."
         )
     shown = len(projector.shown)

@@ -23,7 +23,7 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.summary import bound_words
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.report.info import n_single_of_few, polish_words, search_words
+from repshape.report.info import is_exact, n_single_of_few, polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
@@ -163,6 +163,15 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")  # a narrow space that does not break
 
 
+def part_of(part: int, total: int, noun: str) -> str:
+    """Return a part of a count, with the digits of both numbers in groups of three.
+
+    >>> part_of(2826, 4851, "pair").replace("\u202f", " ")
+    '2 826 of 4 851 pairs'
+    """
+    return f"{grouped(part)} of {many(total, noun)}"
+
+
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
@@ -172,10 +181,11 @@ def _is(number: int) -> str:
 
 
 def _completeness(source: Source) -> Check:
-    total = many(source.distances.size, "pair")
+    total = source.distances.size
     if not source.n_missing:
-        return "Complete", "good", f"All {total} are computed."
-    words = f"{grouped(source.n_missing)} of {total} {_is(source.n_missing)} not computed yet."
+        return "Complete", "good", f"All {many(total, 'pair')} are computed."
+    missing = part_of(source.n_missing, total, "pair")
+    words = f"{missing} {_is(source.n_missing)} not computed yet."
     return "Complete", "bad", words
 
 
@@ -196,7 +206,7 @@ def _search(D: DistanceMatrix) -> list[Check]:
     if not words:
         return []
     assert D.n_starts is not None
-    sure = D.n_starts.max() > 1 and not n_single_of_few(D)
+    sure = not n_single_of_few(D) if D.n_starts.max() > 1 else is_exact(D)
     verdict = "bad" if D.n_doubtful else "good" if sure else "note"
     return [("Search", verdict, _capital(words.removeprefix("search: ")) + ".")]
 

@@ -21,7 +21,7 @@ from repshape.report.noise import (
     no_floor_words,
     summarise_floors,
 )
-from repshape.report.quality import Prediction, Quality, many, share_words
+from repshape.report.quality import Prediction, Quality, many, part_of, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
 from repshape.report.sources import Source
 
@@ -174,8 +174,9 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
         words = "The noise floor is not above 0: noise alone gives no distance on average"
     elif bars is not None:
         words = (
-            f"The distances are corrected for noise, and {bars.n_above_zero} of "
-            f"{many(source.distances.size, 'interval')} ({100 * bars.level:g} %) are above 0; "
+            "The distances are corrected for noise, and "
+            f"{part_of(bars.n_above_zero, source.distances.size, 'interval')} "
+            f"({100 * bars.level:g} %) are above 0; "
             f"before, the noise floor was {share_words(found.ratio)} of the median distance"
         )
     else:
@@ -188,7 +189,8 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
             squared = share_words(found.ratio**2)
             words += f", so noise makes about {squared} of a typical squared distance"
     if found.n_below and bars is None:
-        words += f", and {found.n_below} of {found.n_pairs} distances are not above their floor"
+        below = part_of(found.n_below, found.n_pairs, "distance")
+        words += f", and {below} are not above their floor"
     return f"{words}{_trial_words(evidence)}{_neuron_words(source)}."
 
 
@@ -227,7 +229,7 @@ def _trial_words(evidence: Evidence) -> str:
     few = 0 if facts is None else _with_few_trials(facts)
     if few and facts is not None:
         words += (
-            f"; {few} of {many(len(facts.kinds), 'network')} have fewer than "
+            f"; {part_of(few, len(facts.kinds), 'network')} have fewer than "
             f"{TRIALS_PER_DIMENSION} trials per dimension"
         )
     unstable = 0 if facts is None else int((facts.overlaps < STABLE_OVERLAP).sum())
@@ -252,12 +254,12 @@ def _with_few_trials(facts: Facts) -> int:
 
 def _certainty(source: Source, quality: Quality) -> str:
     """Say how surely the distances are the minimum, and whether they are consistent."""
-    D, problems = source.matrix, []
-    total = many(source.distances.size, "pair")
+    D, problems, total = source.matrix, [], source.distances.size
     if source.n_missing:
-        problems.append(f"{source.n_missing} of {total} are not computed yet")
+        problems.append(f"{part_of(source.n_missing, total, 'pair')} are not computed yet")
     if D.n_unconverged:
-        problems.append(f"the solver stopped early for {D.n_unconverged} of {total}")
+        early = part_of(D.n_unconverged, total, "pair")
+        problems.append(f"the solver stopped early for {early}")
     if D.n_doubtful:
         problems.append(doubt_words(D))
     found = quality.triangles
