@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from repshape.report.evidence import Evidence
-from repshape.report.info import is_exact
+from repshape.report.info import is_all_exact
 from repshape.report.noise import summarise_floors
 from repshape.report.quality import Check, Quality, many, share_words
 from repshape.report.responses import MOMENTS, TRIALS
@@ -88,5 +88,4 @@ def _search_words(source: Source) -> str:
         return f"{many(D.n_doubtful, 'pair')} in doubt"
     if D.converged is None:
         return "complete"
-    single = D.n_starts is not None and D.n_starts.max() == 1
-    return "exact" if single and is_exact(D) else "converged"
+    return "exact" if is_all_exact(D) else "converged"

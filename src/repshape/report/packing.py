@@ -91,6 +91,9 @@ def packed_pairs(view: PairViews) -> dict[str, Any]:
     unit = float(moved.max(initial=0.0)) or 1.0
     longest = float(view.parts[:, 0].max(initial=0.0)) or 1.0
     covariances, diagonal = _entries(view.covariances)
+    # Only the first network of a pair is drawn in its own components; others are kept where
+    # several matrices share them.
+    own = view.own[np.unique(view.index[:, 0])] if view.by_pair else view.own
     return {
         "note": view.note,
         "conditions": list(view.conditions),
@@ -98,8 +101,8 @@ def packed_pairs(view: PairViews) -> dict[str, Any]:
         "diagonal": diagonal,
         "by_pair": view.by_pair,
         "index": packed_counts(view.index),
-        "own": rounded(view.own[..., :2]),
-        "spreads": rounded(_roots(view.own[..., 2:])),
+        "own": rounded(own[..., :2]),
+        "spreads": rounded(_roots(own[..., 2:])),
         "unit": unit,
         "centres": packed(centres / unit, "f4"),
         "means": rounded(view.means - centres[:, None]),

@@ -21,7 +21,7 @@ from repshape.report.noise import (
     no_floor_words,
     summarise_floors,
 )
-from repshape.report.quality import Prediction, Quality, many, part_of, share_words
+from repshape.report.quality import Prediction, Quality, many, part_of, regrouped, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
 from repshape.report.sources import Source
 
@@ -261,7 +261,7 @@ def _certainty(source: Source, quality: Quality) -> str:
         early = part_of(D.n_unconverged, total, "pair")
         problems.append(f"the solver stopped early for {early}")
     if D.n_doubtful:
-        problems.append(doubt_words(D))
+        problems.append(regrouped(doubt_words(D)))
     found = quality.triangles
     if found is not None and found.count:
         share = share_words(found.count / found.n_inequalities)

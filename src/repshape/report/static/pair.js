@@ -18,6 +18,8 @@ function drawings(matrix) {
   const index = unpack(pairs.index);
   pairs.at = new Map();
   for (let p = 0; p < index.length / 2; p++) pairs.at.set(index[2 * p] * K + index[2 * p + 1], p);
+  const firsts = [...new Set(index.filter((_, at) => at % 2 === 0))].sort((a, b) => a - b);
+  pairs.row = new Map(firsts.map((k, row) => [k, pairs.by_pair ? row : k]));
   for (const key of ['own', 'means']) pairs[key] = multiples(pairs[key]);
   for (const key of ['spreads', 'covariances']) pairs[key] = squares(multiples(pairs[key]));
   for (const key of ['centres', 'far', 'shares']) pairs[key] = pairs[key] && unpack(pairs[key]);
@@ -129,7 +131,7 @@ function drawing(matrix, i, j, share = 1) {
   return {
     x,
     y,
-    own: ownOf(pairs, x),
+    own: ownOf(pairs, pairs.row.get(x)),
     before: projected(pairs, body, before),
     after: projected(pairs, body, after),
     now: projected(pairs, body, between(before, after, share, pairs.width)),
