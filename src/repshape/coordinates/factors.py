@@ -227,8 +227,8 @@ def in_principal_axes(
     deviations = None
     if not net.diagonal and basis.shape[1] > 2:  # all angles of the plane are searched anyway
         basis, deviations = _independent_axes(near_one.factors, near_one.means, weights, basis)
-    if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
-        basis[:, -1] *= -1
+    if oriented:
+        basis = as_rotation(basis)
     means = net.means @ basis
     if net.diagonal:  # the basis is a signed permutation
         return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
@@ -239,6 +239,13 @@ def in_principal_axes(
     if factors.shape[2] > factors.shape[1]:  # beside one huge response, the noise is rounding
         factors, spectrum = split_factors(factors)
     return Factors(means, _triangular(factors, spectrum, safe), spectrum, False, basis)
+
+
+def as_rotation(basis: FloatArray) -> FloatArray:
+    """Reverse the last axis of a square basis that reflects, in place, and return the basis."""
+    if basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
+        basis[:, -1] *= -1
+    return basis
 
 
 def _independent_axes(
