@@ -216,7 +216,8 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         pair = OrderedPair(x, y)
         problem = self._soft_problem(pair.first, pair.second)
         given = None if starts is None else [pair.inward(one / x.n_neurons) for one in starts]
-        found = self._search(problem, best_plan, PLANS, problem.starts, given)
+        size = pair.first.n_neurons
+        found = self._search(problem, best_plan, PLANS, problem.starts, given, size)
         parts = problem.parts(found.best.transform)
         return found.solution(
             problem.distance(found.best.cost),
@@ -233,10 +234,11 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         policy: Policy,
         starts: Callable[[np.random.Generator], Iterable[FloatArray]],
         given: Iterable[FloatArray] | None,
+        size: int,
     ) -> Found:
-        """Search in Python, from given starts if there are any."""
+        """Search in Python for pairs of this size, from given starts if there are any."""
         search = Search(problem, nearest, float(self.tol), int(self.max_iter), policy)
-        return search.solve(starts, self.n_starts, [int(self.random_state)], given)
+        return search.solve(starts, self.n_starts, [int(self.random_state), size], given)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         if self.group != "soft":
@@ -272,7 +274,8 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         networks = first.statistics, second.statistics, weights
         given = None if starts is None else [group.nearest(pair.inward(one)) for one in starts]
         from_pair = partial(group_starts, group.nearest, *networks)
-        found = self._search(objective, group.nearest, GROUP_OBJECTS, from_pair, given)
+        size = first.n_neurons
+        found = self._search(objective, group.nearest, GROUP_OBJECTS, from_pair, given, size)
         # All isometries are orthogonal, and so is their lower bound. What an unbiased estimate
         # subtracts from the squared distance is part of it.
         loose = self.with_parameters(n_starts=1)
