@@ -76,11 +76,9 @@ def factorise(network: Gaussians, *, orthogonal: bool = True) -> Factors:
     if variances is not None:
         deviations = np.sqrt(variances)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    splits = {
-        "full": _split_covariances,
-        "factors": split_factors if orthogonal else _measure_factors,
-    }
-    split = splits[network.kind]
+    split = _split_covariances
+    if network.kind == "factors":
+        split = split_factors if orthogonal else _measure_factors
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
@@ -222,8 +220,7 @@ def in_principal_axes(
     if unit != 1:
         means, factors, spectrum = net.means / unit, net.factors / unit, net.spectrum / unit
         near_one = Factors(means, factors, spectrum, net.diagonal)
-    find = _neuron_order if net.diagonal else _axes_of_span
-    basis = find(near_one, weights)
+    basis = (_neuron_order if net.diagonal else _axes_of_span)(near_one, weights)
     deviations = None
     if not net.diagonal and basis.shape[1] > 2:  # all angles of the plane are searched anyway
         basis, deviations = _independent_axes(near_one.factors, near_one.means, weights, basis)

@@ -216,8 +216,7 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         pair = OrderedPair(x, y)
         problem = self._soft_problem(pair.first, pair.second)
         given = None if starts is None else [pair.inward(one / x.n_neurons) for one in starts]
-        size = pair.first.n_neurons
-        found = self._search(problem, best_plan, PLANS, problem.starts, given, size)
+        found = self._search(problem, best_plan, PLANS, problem.starts, given)
         parts = problem.parts(found.best.transform)
         return found.solution(
             problem.distance(found.best.cost),
@@ -234,11 +233,11 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         policy: Policy,
         starts: Callable[[np.random.Generator], Iterable[FloatArray]],
         given: Iterable[FloatArray] | None,
-        size: int,
+        *seed: int,
     ) -> Found:
-        """Search in Python for pairs of this size, from given starts if there are any."""
+        """Search in Python, from given starts if there are any."""
         search = Search(problem, nearest, float(self.tol), int(self.max_iter), policy)
-        return search.solve(starts, self.n_starts, [int(self.random_state), size], given)
+        return search.solve(starts, self.n_starts, [int(self.random_state), *seed], given)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         if self.group != "soft":
