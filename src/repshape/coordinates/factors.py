@@ -76,9 +76,8 @@ def factorise(network: Gaussians, *, orthogonal: bool = True) -> Factors:
     if variances is not None:
         deviations = np.sqrt(variances)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    split = _split_covariances
-    if network.kind == "factors":
-        split = split_factors if orthogonal else _measure_factors
+    of_factors = split_factors if orthogonal else _measure_factors
+    split = of_factors if network.kind == "factors" else _split_covariances
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
