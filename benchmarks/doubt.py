@@ -12,7 +12,6 @@ table, and saves benchmarks/results/doubt.json.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import warnings
 from pathlib import Path
@@ -26,6 +25,7 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from benchmarks.planted_pairs import responses
 from benchmarks.search_families import Pair, make_pairs
+from benchmarks.stamps import write
 from repshape._doubt import is_doubtful, possible_excess
 
 RESULTS = Path(__file__).parent / "results" / "doubt.json"
@@ -105,7 +105,7 @@ def main() -> None:
         {"search": one} | rates([row for row in rows if row["search"] == one]) for one in searches
     ]
     table.append({"search": "all"} | rates(rows))
-    RESULTS.write_text(json.dumps({"seed": options.seed, "rates": table, "rows": rows}))
+    write(RESULTS, {"seed": options.seed, "rates": table, "rows": rows})
     print("| " + " | ".join(table[0]) + " |\n|" + "---|" * len(table[0]))
     for line in table:
         shown = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in line.values())

@@ -27,6 +27,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 import repshape as rs
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "report.json"
 SIZES = (100, 300, 500, 2000)
@@ -127,7 +128,7 @@ def main() -> None:
         rows.append(measure(size))
         print(json.dumps(rows[-1]), flush=True)
     if len(sys.argv) == 1:
-        RESULTS.write_text(json.dumps({"matrices": MATRICES, "rows": rows}, indent=1) + "\n")
+        write(RESULTS, {"matrices": MATRICES, "rows": rows})
 
 
 if __name__ == "__main__":
