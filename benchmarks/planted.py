@@ -54,6 +54,20 @@ def norm(pair: Planted) -> float:
     return float(sum(np.sqrt((one**2).sum() / one.shape[0] / one.shape[1]) for one in arrays))
 
 
+def verdict(pair: Planted, distance: float, *, restarts: bool) -> dict[str, Any]:
+    """Compare a distance with the planted optimum, and with that of many restarts."""
+    found = {"distance": distance, "climbed": climbed(pair)}
+    if restarts and "n_starts" in pair.metric.get_params():
+        many = pair.metric.with_parameters(n_starts=RESTARTS, random_state=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found["restarts"] = many.distance(pair.x, pair.y)
+    best = min(found.values())
+    missed = distance > best * (1 + LONGER) and distance - best > ROUNDING * norm(pair)
+    excess = 100 * (distance / best - 1) if best > 0 else 0.0
+    return found | {"missed": bool(missed), "excess_%": excess}
+
+
 def measure(family: str, case: int, seed: int) -> dict[str, Any]:
     """Search one pair by default, and compare."""
     pair = make_pair(family, case, seed)
@@ -63,21 +77,9 @@ def measure(family: str, case: int, seed: int) -> dict[str, Any]:
         begin = time.process_time()
         D = rs.pairwise([pair.x, pair.y], pair.metric, workers=1, progress=False)
         seconds = time.process_time() - begin
-    distance = float(np.asarray(D)[0, 1])
-    reference = climbed(pair)
     row = {"family": family, "case": case, **pair.settings}
-    if case % EVERY == 0 and "n_starts" in pair.metric.get_params():
-        many = pair.metric.with_parameters(n_starts=RESTARTS, random_state=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row["restarts"] = many.distance(pair.x, pair.y)
-    best = min(reference, row.get("restarts", np.inf), distance)
-    missed = distance > best * (1 + LONGER) and distance - best > ROUNDING * norm(pair)
+    row |= verdict(pair, float(np.asarray(D)[0, 1]), restarts=case % EVERY == 0)
     return row | {
-        "distance": distance,
-        "climbed": reference,
-        "missed": bool(missed),
-        "excess_%": 100 * (distance / best - 1) if best > 0 else 0.0,
         "warned": bool(caught),
         "agreement": float(D.agreement[0, 1]),
         "seconds": seconds,
