@@ -33,9 +33,7 @@ def main() -> None:
     options.add_argument("--tally", type=Path, default=None, help="JSON; continued if it exists")
     options.add_argument("--shrink", action="store_true", help="look for a shorter failure")
     options.add_argument("--writers", type=int, help="schedules of two runs at once, instead")
-    options.add_argument(
-        "--shared", type=int, help="steps of two processes on one cohort"
-    )
+    options.add_argument("--shared", type=int, help="steps of two processes on one cohort")
     given = options.parse_args()
     warnings.simplefilter("error")
     for category in (SearchWarning, FewTrialsWarning):
