@@ -373,6 +373,7 @@ def test_a_network_that_another_process_replaces_meanwhile_is_named_in_one_sente
 
     def vanishing(folder: Path) -> list[Path]:
         if folder.name == "trials":  # between two looks at the folder
+            monkeypatch.setattr(network_arrays, "list_folder", original)
             Cohort.open(tmp_path / "c").replace("mouse", np.full((2, 3, 4), 2.0))
         return original(folder)
 
