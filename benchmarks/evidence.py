@@ -84,6 +84,7 @@ EVIDENCE = (
     ),
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
+    Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
     Evidence("nwb", ("nwb",), (), ("files",)),
 )
 
@@ -143,6 +144,7 @@ def joined(tables: dict[str, list[str]]) -> dict[str, str]:
 # Tables between markers of pages, made from what is saved.
 TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "confounds.md": _confounds,
+    "trust.md": lambda: {"planted": "\n".join(load("fuzz_planted")["table"])},
     "inference.md": _inference,
     "evidence/families.md": lambda: joined(load("families")),
     "evidence/inference.md": _inference,

@@ -25,7 +25,8 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the package
 
-from benchmarks.markers import markdown
+from benchmarks import stamps
+from benchmarks.markers import markdown, write
 from benchmarks.planted import ROUNDING, norm, read, verdict
 from benchmarks.planted_pairs import ALPHAS, NOISE, Planted, integer, plant
 
@@ -37,6 +38,8 @@ from .checks import WrongError, demand, sound
 from .metrics import Case, agrees_with_twin, normalised, symmetric
 from .networks import Net
 
+RESULT = stamps.RESULTS / "fuzz_planted.json"
+PAGE = stamps.ROOT / "docs" / "trust.md"
 # Families and the structure of their responses; None stands for any of the benchmark's.
 FAMILIES = {
     "near copies": None,
@@ -89,7 +92,8 @@ def as_case(pair: Planted) -> Case:
 def run(seed: int, number: int) -> dict[str, Any]:
     """Search one pair by default; return whether it was missed, and what is wrong, if anything."""
     family, pair = make(seed, number)
-    row: dict[str, Any] = {"case": number, "family": family, **pair.settings, "failed": ""}
+    row: dict[str, Any] = {"case": number, "build": build(), "family": family, "failed": ""}
+    row |= pair.settings
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", SearchWarning)
@@ -141,15 +145,31 @@ def shares(rows: list[dict[str, Any]]) -> list[str]:
     return [str(len(rows)), *numbers, f"{worst:.2g}", f"{warned:.2f}"]
 
 
+def build() -> str:
+    """Return the hash of the code that is measured."""
+    return stamps.sources()["search"]
+
+
+def save(rows: Sequence[dict[str, Any]], seed: int) -> None:
+    """Keep the table with a stamp, and write it to the page."""
+    failed = sum(bool(row["failed"]) for row in rows)
+    table = counted(rows)
+    stamps.write(RESULT, {"seed": seed, "pairs": len(rows), "failed": failed, "table": table})
+    write(PAGE, "planted", table)
+
+
 def main() -> int:
     """Run the cases that are asked for; return 1 if a hard check failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.planted", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000, help="number of pairs in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=Path, help="file to write, one line a pair; continued")
+    parser.add_argument("--save", action="store_true", help="write the table to docs/trust.md")
     options = parser.parse_args()
     path = options.rows or Path(f"planted-{options.seed}.jsonl")
     rows = read(path)
+    if any(row["build"] != build() for row in rows):
+        sys.exit(f"{path} belongs to another build.")
     done = {row["case"] for row in rows}
     with threadpool_limits(1), path.open("a", encoding="utf-8") as file:
         for number in range(options.cases):
@@ -158,6 +178,8 @@ def main() -> int:
                 file.write(json.dumps(rows[-1]) + "\n")
                 file.flush()
     print("\n".join(counted(rows)))
+    if options.save:
+        save(rows, options.seed)
     wrong = [row for row in rows if row["failed"]]
     for row in wrong:
         print(f"{row['case']}: {row['failed']}")
