@@ -65,7 +65,7 @@ EVIDENCE = (
     Evidence("price", ("price",), (SCALE,)),
     Evidence("cohorts", ("cohorts",), (SCALE,), ("search", "matrices")),
     Evidence("cohort_pairs", ("cohorts pairs --resume",), (SCALE,), ("search", "matrices")),
-    Evidence("report", ("report",), (SCALE,), ("report",)),
+    Evidence("report", ("report", "report one"), (SCALE,), ("report",)),
     Evidence("neighbors", ("neighbors",), (NEIGHBORS,), ("search", "analysis")),
     Evidence(
         "neighbors_scale",

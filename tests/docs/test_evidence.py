@@ -41,6 +41,11 @@ def test_every_result_has_an_entry() -> None:
     assert saved <= {one.result for one in evidence.EVIDENCE}
 
 
+def test_benchmarks_save_with_a_stamp() -> None:
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        assert "RESULTS.write_text(" not in path.read_text(encoding="utf-8"), path.name
+
+
 @pytest.mark.parametrize("page", ["evidence/benchmarks.md", "evidence/scale.md"])
 def test_another_number_is_noticed(page: str, tmp_path: Path, monkeypatch: Any) -> None:
     text = (evidence.DOCS / page).read_text(encoding="utf-8")
