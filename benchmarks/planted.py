@@ -7,7 +7,8 @@ the planted transform, climbed to its optimum, and for every tenth pair also 100
 missed if its distance exceeds the reference by more than 0.1 % and by more than 1e-6 of the norms.
 Distances come from `rs.pairwise`. The set "choose" is for developing the search; "final" has other
 seeds and is measured once. Results are appended to benchmarks/results/planted_SET.jsonl, one line
-for each pair, and a repeated command continues there.
+for each pair, and a repeated command continues there. The table and the missed pairs are saved in
+benchmarks/results/planted_SET.json.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.planted_pairs import FAMILIES, Planted, make_pair
+from benchmarks.stamps import write
 from repshape.errors import SearchWarning
 from repshape.groups import Transform
 from repshape.metrics.base import warm_start
@@ -155,6 +157,9 @@ def main() -> None:
                 file.flush()
             print(f"{family}: finished", file=sys.stderr)
     show(rows)
+    missed = [row for row in rows if row["missed"]]
+    saved = {"cells": summary(rows), "missed": missed}
+    write(path.with_suffix(".json"), saved)
 
 
 if __name__ == "__main__":
