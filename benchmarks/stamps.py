@@ -31,13 +31,15 @@ PACKAGE = "src/repshape"
 SUBJECTS: dict[str, tuple[str, ...]] = {
     "search": (
         "../../cpp",
+        "_arrays.py",
+        "_doubt.py",
         "_native.py",
         "coordinates",
         "groups.py",
         "metrics",
         "moments.py",
         "preprocess.py",
-        "responses.py",
+        "responses",
         "solvers",
     ),
     "matrices": ("_parallel.py", "engine", "matrix", "store"),
@@ -89,7 +91,7 @@ def sources() -> dict[str, str]:
 def _hash_of(paths: tuple[str, ...]) -> str:
     state = hashlib.sha256()
     for path in paths:
-        place = (ROOT / PACKAGE / path).resolve()
+        place = (ROOT / PACKAGE / path).resolve(strict=True)
         files = [place] if place.is_file() else sorted(place.rglob("*"))
         for file in files:
             name = file.relative_to(ROOT).as_posix()
