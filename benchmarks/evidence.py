@@ -50,17 +50,12 @@ class Evidence:
 SPEED, SCALE, NEIGHBORS = "evidence/benchmarks.md", "evidence/scale.md", "evidence/neighbors.md"
 EVIDENCE = (
     Evidence("solver", ("solver",), (SPEED,), needs=("NETREP_PATH",)),
-    Evidence("optimum", ("optimum",), (SPEED,)),
-    Evidence(
-        "optimum_fresh",
-        ("optimum --seed 1 --out benchmarks/results/optimum_fresh.json",),
-        (SPEED,),
-    ),
-    Evidence("planted_final", ("planted --set final",), ()),
+    Evidence("optimum", ("optimum --seed 7 --pairs 12 --large 2",), (SPEED,)),
+    Evidence("planted_final", ("planted --set final",), (SPEED,)),
     Evidence("known_optima", ("known_optima --share 0.2",), (SPEED,)),
-    Evidence("wide", ("wide",), (SPEED,)),
+    Evidence("wide", ("wide --seed 2",), (SPEED,)),
     Evidence("resources", ("resources",), (SPEED,)),
-    Evidence("doubt", ("doubt",), ()),
+    Evidence("doubt", ("doubt --pairs 30 --seed 11",), (SPEED,)),
     Evidence("energy", ("energy",), ()),
     Evidence("families", ("families",), ("evidence/families.md",)),
     Evidence("process", ("process",), ("evidence/processes.md",), needs=("NETREP_PATH",)),
