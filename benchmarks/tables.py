@@ -181,10 +181,10 @@ noiseless) are the hard case: few of 96 starts agree, and 200 restarts do no bet
 
 ## Planted alignments
 
-`python -m benchmarks.planted --set final`: copies with noise of 0, 1, 3, 10 and 30 % of the standard
-deviation, moved by a random transform and compared by `rs.pairwise`. A pair is missed if its distance
-is more than 0.1 % above that of the planted transform, climbed to its optimum, or, for every tenth
-pair, above that of 100 restarts. These pairs had no part in choosing the search.
+`python -m benchmarks.planted --set final`: copies with noise of 0, 1, 3, 10 and 30 % of the
+standard deviation, moved by a random transform and compared by `rs.pairwise`. A pair is missed if
+its distance is more than 0.1 % above that of the planted transform, climbed to its optimum, or, for
+every tenth pair, above that of 100 restarts. These pairs had no part in choosing the search.
 
 {table(noisy, missed)}
 
@@ -212,9 +212,10 @@ finds a shorter distance; `Alignment.agreement` shows this.
 
 `python -m benchmarks.wide --other PYTHON`: synthetic layers of n rectified units that share M
 inputs. Times of a search are in units of one step of plain alternation in NumPy (a gradient on thin
-factors, and a singular value decomposition). *Before* is release 0.2, which PYTHON runs. The excess is the distance divided by that of the earlier search, minus
-1. Between covariances alone (alpha = 0), single starts end in different optima, which differ by
-some 0.1 %. One pair for each row (`--seed 2`), which had no part in choosing the ascent.
+factors, and a singular value decomposition). *Before* is release 0.2, which PYTHON runs. The excess
+is the distance divided by that of the earlier search, minus 1. Between covariances alone (alpha =
+0), single starts end in different optima, which differ by some 0.1 %. One pair for each row
+(`--seed 2`), which had no part in choosing the ascent.
 
 {table(layers, width)}
 
