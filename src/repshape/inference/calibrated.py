@@ -25,7 +25,7 @@ from repshape.inference.estimates import (
 from repshape.inference.halves import FEWEST_TRIALS, divide_trials
 from repshape.inference.jackknife import jackknife_error
 from repshape.inference.nested import Nested, NestedPlan
-from repshape.inference.resampling import has_halves
+from repshape.inference.resampling import has_halves, is_exact
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.metrics.few_trials import dimensions
 
@@ -68,7 +68,7 @@ def plan_parts(terms: Terms, settings: Settings) -> NestedPlan:
 
     All networks have as many trials as the one that has fewest, condition by condition.
     """
-    counts = np.min([network.n_trials for network in terms.networks], axis=0)
+    counts = np.min([one.n_trials for one in terms.networks if not is_exact(one)], axis=0)
     fewest = int(counts.min())
     if fewest < FEWEST_TRIALS:
         raise InputError(
@@ -97,7 +97,9 @@ def _divided(
 ) -> NestedPlan:
     # Each network has its own seed, so its groups do not depend on how many networks there are.
     groups = [
-        divide_trials(network, counts, n_groups, np.random.default_rng([seed, k]))
+        []
+        if is_exact(network)
+        else divide_trials(network, counts, n_groups, np.random.default_rng([seed, k]))
         for k, network in enumerate(terms.networks)
     ]
     return NestedPlan(terms, groups, divide(n_groups, np.random.default_rng(seed)))
@@ -135,18 +137,13 @@ class Calibrated:
 
     nested: Nested
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of trials, G."""
-        return int(self.nested.full.shape[1] - 1)
-
     def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return F, B_h, B_q, W_h and W_q, each (terms, 1 + G)."""
+        """Return F, B_h, B_q, W_h and W_q, each (terms, 1 + D)."""
         sides = []
         for values in (self.nested.between, self.nested.within):
             with_all = values[..., 0].mean(axis=1)
             without = values[..., 1:]
-            kept = ~np.isnan(without[0, :, 0, 0])
+            kept = ~np.isnan(without[:, :, 0]).any(axis=(0, 2))
             deleted = without[:, kept].mean(axis=1)
             sides.append(np.concatenate([with_all[..., None], deleted], axis=2))
         (B_h, B_q), (W_h, W_q) = (np.moveaxis(side, 1, 0) for side in sides)
@@ -181,6 +178,11 @@ class Calibrated:
         wider = Candidate(R.values, np.maximum(R.variances, H.variances))
         return Candidate.of(F - W_h / 2), H, wider
 
+    @cached_property
+    def estimates(self) -> FloatArray:
+        """The estimate of each term, also after each deletion, (terms, 1 + D)."""
+        return np.where(self.few[:, None], self.safe[0].values, self.calibrated.values)
+
     def candidates(self, level: float) -> tuple[Moments, ...]:
         """Return the moments of all terms together: of C, or of the safe ones with few trials."""
         chosen = self.safe if self.few.any() else (self.calibrated,)
@@ -198,7 +200,7 @@ class Calibrated:
         """Warn if trials do not allow the calibrated estimate, and say how many would."""
         if not self.few.any():
             return
-        have = min(int(network.n_trials.min()) for network in terms.networks)
+        have = min(int(one.n_trials.min()) for one in terms.networks if not is_exact(one))
         used = [term for term, few in zip(terms.terms, self.few, strict=True) if few]
         sizes = [dimensions(terms.networks[k], t.metric) for t in used for k in (t.x, t.y)]
         enough = max(FEWEST_GROUPS * TRIALS_PER_GROUP, 4 * max(sizes))
@@ -219,8 +221,8 @@ class Candidate:
 
     Attributes
     ----------
-    values : array of shape (terms, 1 + G)
-        From all groups of trials, and without each.
+    values : array of shape (terms, 1 + D)
+        With nothing deleted, and after each deletion.
     variances : array of shape (terms,)
     """
 
@@ -235,7 +237,10 @@ class Candidate:
         array([1.])
         """
         without = values[:, 1:]
-        return cls(values, (without.shape[1] - 1) * without.var(axis=1))
+        count = without.shape[1]
+        return cls(
+            values, (count - 1) * without.var(axis=1) if count else np.full(len(values), np.nan)
+        )
 
     def moments(self, terms: slice, level: float) -> Moments:
         """Return the moments of some terms, with the correlations of the jackknife."""
