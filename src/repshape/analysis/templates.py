@@ -84,22 +84,20 @@ def frechet_ceiling(
         raise InputError("A ceiling needs at least two networks. Got one.")
     names = tuple(f"network{k}" for k in range(count)) if labels is None else tuple(labels)
     everyone = problem.solve(network_shares(None, count))
-    to_others = to_mean_of_others(problem, np.arange(count), everyone)
+    to_others = to_mean_of_others(problem, np.arange(count))
     return Ceiling(names, to_others, everyone.distances)
 
 
 def to_mean_of_others(
-    problem: Problem, units: IntArray, everyone: FrechetMean | None = None
+    problem: Problem, units: IntArray, near: FrechetMean | None = None
 ) -> FloatArray:
     """Return the distance of each network to the mean of those of other units, (K,).
 
-    Each mean is searched from that of all networks, and a distance to it from all starts.
+    If the mean of all networks is given, the others are searched near it.
     """
-    count = len(units)
-    everyone = problem.solve(network_shares(None, count)) if everyone is None else everyone
-    out = np.empty(count)
+    out = np.empty(len(units))
     for unit in np.unique(units):
-        others = problem.solve(network_shares(units != unit, count), near=everyone)
+        others = problem.solve(network_shares(units != unit, len(units)), near=near)
         for k in np.flatnonzero(units == unit).tolist():
             out[k] = min(others.distances[k], problem.distance_to(others.mean, k))
     return out

@@ -153,9 +153,13 @@ class Calibrated:
     def few(self) -> BoolArray:
         """Whether the trials do not allow the calibrated estimate, by term."""
         _, _, _, W_h, W_q = (one[:, 0] for one in self._parts())
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = W_h / W_q
-        return np.asarray(~((ratio > RATIOS[0]) & (ratio < RATIOS[1])))
+        return np.asarray(_too_few(W_h, W_q))
+
+    @cached_property
+    def few_together(self) -> bool:
+        """Whether the trials do not allow the calibrated estimate of the mean of all terms."""
+        _, _, _, W_h, W_q = (one[:, 0].sum() for one in self._parts())
+        return bool(_too_few(W_h, W_q))
 
     @property
     def method(self) -> str:
@@ -179,9 +183,13 @@ class Calibrated:
         return Candidate.of(F - W_h / 2), H, wider
 
     @cached_property
-    def estimates(self) -> FloatArray:
-        """The estimate of each term, also after each deletion, (terms, 1 + D)."""
-        return np.where(self.few[:, None], self.safe[0].values, self.calibrated.values)
+    def together(self) -> FloatArray:
+        """The estimates of all terms by one rule, also after each deletion, (terms, 1 + D).
+
+        Which rule is less a matter of chance for all terms than for each, and a mean of terms that
+        were chosen one by one would depend on it.
+        """
+        return (self.safe[0] if self.few_together else self.calibrated).values
 
     def candidates(self, level: float) -> tuple[Moments, ...]:
         """Return the moments of all terms together: of C, or of the safe ones with few trials."""
@@ -196,23 +204,31 @@ class Calibrated:
             out.append(hull(rule, [one.moments(slice(k, k + 1), level) for one in chosen]))
         return out
 
-    def warn(self, terms: Terms) -> None:
+    def warn(self, terms: Terms, together: bool = False) -> None:
         """Warn if trials do not allow the calibrated estimate, and say how many would."""
-        if not self.few.any():
+        few = np.full(len(self.few), self.few_together) if together else self.few
+        if not few.any():
             return
         have = min(int(one.n_trials.min()) for one in terms.networks if not is_exact(one))
-        used = [term for term, few in zip(terms.terms, self.few, strict=True) if few]
+        used = [term for term, one in zip(terms.terms, few, strict=True) if one]
         sizes = [dimensions(terms.networks[k], t.metric) for t in used for k in (t.x, t.y)]
         enough = max(FEWEST_GROUPS * TRIALS_PER_GROUP, 4 * max(sizes))
         enough = enough if enough > have else 2 * have
-        total = len(self.few)
-        of = f" for {self.few.sum()} of {total} pairs" if total > 1 else ""
+        of = f" for {few.sum()} of {len(few)} pairs" if len(few) > 1 and not together else ""
+        so = "Estimates may be biased." if together else "Intervals are widened to remain safe."
         warn_user(
             f"There are {have} trials per condition for {max(sizes)} dimensions, too few to "
-            f"measure how the bias of distances decreases{of}. Intervals are widened to remain "
-            f"safe. About {enough} trials per condition would be enough, or fewer dimensions.",
+            f"measure how the bias of distances decreases{of}. {so} About {enough} trials per "
+            "condition would be enough, or fewer dimensions.",
             FewTrialsWarning,
         )
+
+
+def _too_few(W_h: Any, W_q: Any) -> Any:
+    """Return whether distances within networks do not decrease as 1/L."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = W_h / W_q
+    return ~((ratio > RATIOS[0]) & (ratio < RATIOS[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._parallel import run_all
+from repshape.analysis.frechet import network_shares
 from repshape.analysis.mean_problem import mean_problem
 from repshape.analysis.templates import to_mean_of_others
 from repshape.errors import InputError, InputTypeError
@@ -53,7 +54,8 @@ def curvature(found: PairEstimates, units: IntArray, metric: Any, workers: int |
     """
     try:
         problem = mean_problem(found.brains, metric, workers)
-        distances = to_mean_of_others(problem, units)
+        everyone = problem.solve(network_shares(None, len(units)))
+        distances = to_mean_of_others(problem, units, near=everyone)
     except (InputError, InputTypeError):
         return float("nan")
     flat = float(mean_squares(found.to_models_plug_in, found.between_plug_in, units)[-1])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape.errors import InputError
-from repshape.inference.calibrated import Calibrated, plan_parts
+from repshape.inference.calibrated import METHOD, Calibrated, plan_parts
 from repshape.inference.estimates import Settings
 from repshape.inference.nested import NestedPlan
 from repshape.inference.part_store import PartStore, run_rows
@@ -127,7 +127,7 @@ class ModelPairs:
             progress=self.settings.progress,
         )
         found = Calibrated(plan.collect(rows))
-        found.warn(plan.terms)
+        found.warn(plan.terms, together=True)
         return self._collect(plan, found)
 
     def _store(self, plan: NestedPlan, labels: Sequence[str], folder: Path) -> PartStore:
@@ -143,7 +143,7 @@ class ModelPairs:
     def _collect(self, plan: NestedPlan, found: Calibrated) -> PairEstimates:
         K, P = len(self.brains), len(self.models)
         count = K * (K - 1) // 2
-        values = found.estimates
+        values = found.together
         noise = np.zeros((P, P))
         if plan.deleted == "groups":
             noise = shared_covariance(values[count:, 1:].reshape(K, P, -1))
@@ -156,7 +156,7 @@ class ModelPairs:
             between_plug_in=_square(full[:count], K),
             model_noise=noise,
             brains=[plan.part(k, range(plan.n_groups)) for k in range(K)],
-            method=found.method,
+            method="halves and all trials" if found.few_together else METHOD,
             n_groups=plan.n_groups,
         )
 

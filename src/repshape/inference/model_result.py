@@ -199,14 +199,14 @@ class ModelComparison:
     def _difference_words(self) -> list[str]:
         out = []
         table = self.differences
-        for row in table.sort_values("p_value").head(MOST_PAIRS).itertuples():
-            first, second = row.first, row.second
-            if row.squared_difference > 0:
+        for row in table.sort_values("p_value").head(MOST_PAIRS).to_dict("records"):
+            first, second = row["first"], row["second"]
+            if row["squared_difference"] > 0:
                 first, second = second, first
-            p = f"p = {row.p_value:.2g}"
+            p = f"p = {row['p_value']:.2g}"
             if len(table) > 1:
-                p += f", {row.max_p_value:.2g} corrected for {len(table)} pairs"
-            if row.max_p_value <= LEVEL:
+                p += f", {row['max_p_value']:.2g} corrected for {len(table)} pairs"
+            if row["max_p_value"] <= LEVEL:
                 out.append(f"{first} is nearer to the brains than {second} ({p}).")
             else:
                 out.append(f"There is no evidence that {first} is nearer than {second} ({p}).")
@@ -256,4 +256,5 @@ def _interval(row: Any) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [dict(one) for one in frame.reset_index().to_dict("records")]
+    rows = frame.reset_index().to_dict("records")
+    return [{str(name): value for name, value in one.items()} for one in rows]

@@ -20,8 +20,6 @@ from repshape.metrics.base import signed_root
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-COLUMNS = ("p_value", "holm_p_value", "max_p_value", "smallest_p_value")
-
 
 class PairTests(NamedTuple):
     """P-values of all pairs of models: each by itself, and corrected for the largest of all."""
@@ -67,8 +65,12 @@ def compare_models(
             "high": gaps + half,
         }
     )
-    corrected = tests.single, holm(tests.single), tests.largest, tests.smallest
-    return frame.assign(**dict(zip(COLUMNS, corrected, strict=True)))
+    return frame.assign(
+        p_value=tests.single,
+        holm_p_value=holm(tests.single),
+        max_p_value=tests.largest,
+        smallest_p_value=tests.smallest,
+    )
 
 
 def flip_tests(
@@ -152,7 +154,8 @@ def rank_correlation_test(
     >>> rank_correlation_test([1, 2, 3, 4, 5, 6], [2, 3, 5, 6, 8, 9], 9999)[0]
     1.0
     """
-    a, b = (rankdata(one) - (len(np.atleast_1d(one)) + 1) / 2 for one in (x, y))
+    ranks = [rankdata(np.asarray(one)) for one in (x, y)]
+    a, b = (one - one.mean() for one in ranks)
     norm = float(np.sqrt((a @ a) * (b @ b)))
     if norm == 0.0:
         return float("nan"), float("nan")

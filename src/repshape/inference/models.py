@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._arrays import check_moderate
-from repshape.engine.inputs import as_sequence
+from repshape._arrays import condition_weights
 from repshape.errors import (
-    FewTrialsWarning,
-    InputError,
     check_choice,
     check_integer,
     check_real,
     warn_user,
 )
 from repshape.inference.ceilings import chance_test, curvature
-from repshape.inference.columns import text_column
 from repshape.inference.estimates import Settings
 from repshape.inference.factors import (
     FACTOR_LEVEL,
@@ -31,6 +26,7 @@ from repshape.inference.factors import (
 )
 from repshape.inference.model_errors import CEILINGS, OVER, MeanSquares, summarise
 from repshape.inference.model_estimates import ModelPairs, PairEstimates
+from repshape.inference.model_inputs import Networks, Side, Sides, roots
 from repshape.inference.model_result import ModelComparison, Neurons
 from repshape.inference.model_tests import closeness, compare_models, rank_correlation_test
 from repshape.inference.part_store import store_folder
@@ -38,21 +34,13 @@ from repshape.inference.permutations import N_PERMUTATIONS
 from repshape.inference.resampling import is_exact
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import check_metric
-from repshape.io.cohort import Cohort
 from repshape.matrix.columns import ValuesLike
-from repshape.matrix.cross import CrossDistances
-from repshape.matrix.distances import DistanceMatrix
-from repshape.metrics.base import ShapeMetric, check_same_conditions, in_one_space, signed_root
+from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.metrics.few_trials import dimensions
 from repshape.metrics.gaussian import GaussianShapeMetric
-from repshape.metrics.identity import describe
-from repshape.responses import Gaussians, NetworkLike, Trials, as_trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
-Networks = Cohort | Iterable[NetworkLike] | Mapping[str, NetworkLike]
-
-FEWEST_UNITS = 3
 
 
 def models(
@@ -190,50 +178,31 @@ def models(
     settings = Settings.checked(
         "calibrated", n_groups, None, None, level, random_state, workers, progress
     )
-    chosen = check_metric(metric)
-    given, listed = _read(brains, "brains"), _read(models, "models")
-    units = _units(given[1], given[2], blocks, over)
-    animals = [_brain(chosen, one, name) for one, name in zip(*given[:2], strict=True)]
-    others = [_model(chosen, one, name) for one, name in zip(*listed[:2], strict=True)]
-    for one in (*animals[1:], *others):
-        check_same_conditions(animals[0], one)
-    chosen = in_one_space(chosen, (*animals, *others))
-    check_subspaces(animals, chosen, random_state, stacklevel=3)
+    sides = Sides(Side.read(brains, "brains"), Side.read(models, "models"))
+    units = sides.brains.units(blocks, over)
+    chosen = sides.prepare(check_metric(metric))
+    check_subspaces(sides.brains.networks, chosen, random_state, stacklevel=3)
     exact = chosen._unbiased()
-    labels = [f"brains/{one}" for one in given[1]] + [f"models/{one}" for one in listed[1]]
-    pairs = ModelPairs(animals, others, exact, over, settings)
-    found = pairs.estimate(labels, store_folder(store, "estimates"))
+    pairs = ModelPairs(sides.brains.networks, sides.models.networks, exact, over, settings)
+    found = pairs.estimate(sides.labels, store_folder(store, "estimates"))
     means = summarise(found, units, over, curvature(found, units, exact, workers))
-    names = tuple(listed[1])
-    squared = found.to_models[..., 0]
+    squared, names = found.to_models[..., 0], tuple(sides.models.labels)
     result = ModelComparison(
-        distances=CrossDistances(
-            _roots(squared),
-            given[1],
-            names,
-            row_metadata=given[2],
-            column_metadata=listed[2],
-            description=describe(chosen),
-        ),
-        between_brains=DistanceMatrix(
-            _roots(found.between[..., 0]),
-            given[1],
-            metadata=given[2],
-            description=describe(chosen),
-        ),
-        scores=_scores(names, means, others, exact, found, margin, level),
+        distances=sides.cross(squared, chosen),
+        between_brains=sides.brains.matrix(found.between[..., 0], chosen),
+        scores=_scores(sides.models, means, exact, found, margin, level),
         ceilings=_rows(means, CEILINGS, slice(len(names), None), level),
         differences=compare_models(
             names, squared, means, units, level, n_permutations, random_state
         ),
         chance=chance_test(found.brains, units, exact, n_chance, settings),
-        neurons=_neurons(animals, others, exact, squared),
+        neurons=_neurons(sides.brains.networks, sides.models.networks, exact, squared),
         over=over,
         level=level,
         margin=margin,
         n_blocks=len(np.unique(units)),
         blocked=blocks is not None,
-        n_conditions=animals[0].n_conditions,
+        n_conditions=sides.brains.networks[0].n_conditions,
         method=found.method,
         random_state=random_state,
     )
@@ -242,86 +211,32 @@ def models(
     return result
 
 
-def _read(given: Networks, name: str) -> tuple[list[Any], list[str], Any]:
-    """Return networks, their labels, and their metadata or None."""
-    networks = list(as_sequence(given, name))
-    if not networks:
-        raise InputError(f"The '{name}' parameter must hold at least one network. Got none.")
-    if isinstance(given, Mapping):
-        return networks, [str(key) for key in given], None
-    labels = getattr(given, "labels", None)
-    word = name.removesuffix("s")
-    names = [f"{word} {k}" for k in range(len(networks))] if labels is None else list(labels)
-    return networks, names, getattr(given, "metadata", None)
-
-
-def _units(labels: list[str], metadata: Any, blocks: ValuesLike | None, over: str) -> IntArray:
-    """Return the block of each brain, by number."""
-    if blocks is None:
-        codes = np.arange(len(labels))
-    else:
-        size = len(labels)
-        table = DistanceMatrix(np.zeros((size, size)), labels, metadata=metadata)
-        codes = np.unique(text_column(table, blocks, "blocks"), return_inverse=True)[1]
-    count, least = len(np.unique(codes)), FEWEST_UNITS - (over == "conditions")
-    if count < least:
-        what = "brains" if blocks is None else "blocks"
-        raise InputError(f"Intervals over {over} need at least {least} {what}. Got {count}.")
-    return codes
-
-
-def _brain(metric: ShapeMetric[Any], network: Any, name: str) -> Any:
-    found = metric._read(network, f"brain {name!r}")
-    check_moderate(as_trials(getattr(found, "flat", found), f"brain {name!r}").pooled, name)
-    return found
-
-
-def _model(metric: ShapeMetric[Any], network: Any, name: str) -> Any:
-    """Return a model; one whose conditions have a single trial each has no noise."""
-    found = metric._read(network, f"model {name!r}")
-    if isinstance(found, Trials) and (found.n_trials == 1).all():
-        return Gaussians.points(found.means, conditions=found.conditions)
-    flat = getattr(found, "flat", found)
-    if isinstance(flat, Gaussians) and flat.n_trials is not None:
-        warn_user(
-            f"The model {name!r} is given by moments of {int(np.min(flat.n_trials))} trials, whose "
-            "noise is not removed. Give its trials instead.",
-            FewTrialsWarning,
-        )
-    check_moderate(flat.means if isinstance(flat, Gaussians) else flat.pooled, f"model {name!r}")
-    return found
-
-
-def _roots(squared: FloatArray) -> FloatArray:
-    return np.copysign(np.sqrt(np.abs(squared)), squared)
-
-
 def _rows(found: MeanSquares, names: tuple[str, ...], chosen: slice, level: float) -> pd.DataFrame:
     """Return distances with intervals, a row each."""
     size = len(found.values)
     errors = np.sqrt([found.errors.variance(one) for one in np.eye(size)])
     half = found.errors.quantile(level) * errors
     columns = {
-        "distance": _roots(found.values),
-        "low": _roots(found.values - half),
-        "high": _roots(found.values + half),
+        "distance": roots(found.values),
+        "low": roots(found.values - half),
+        "high": roots(found.values + half),
         "squared_distance": found.values,
         "squared_error": errors,
-        "plug_in": _roots(found.plug_in),
+        "plug_in": roots(found.plug_in),
     }
     rows = {name: column[chosen] for name, column in columns.items()}
     return pd.DataFrame(rows, index=pd.Index(names, name="name"))
 
 
 def _scores(
-    names: tuple[str, ...],
+    models: Side,
     found: MeanSquares,
-    networks: list[Any],
     metric: ShapeMetric[Any],
     pairs: PairEstimates,
     margin: float,
     level: float,
 ) -> pd.DataFrame:
+    names, networks = tuple(models.labels), models.networks
     P = len(names)
     frame = _rows(found, names, slice(P), level)
     p = closeness(found, margin)
@@ -354,7 +269,7 @@ def _missing_noise(brains: list[Any], metric: ShapeMetric[Any]) -> float:
         phi = metric.preprocess
         network = one if phi is None else phi.fit(one, metric.weights).apply(one)
         variances = metric._moments(network).total_variance
-        out.append(float(np.average(variances, weights=metric.weights)))
+        out.append(float(condition_weights(metric.weights, len(variances)) @ variances))
     return (2.0 - metric.alpha) * float(np.mean(out))
 
 

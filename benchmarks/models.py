@@ -1,0 +1,168 @@
+"""Size, coverage and power of `repshape.inference.models`, for docs/evidence.
+
+python -m benchmarks.models [--set develop | final] [--simulations 200] [--minutes 25] [--page]
+
+Each simulation is added to benchmarks/results/models_SET.json as soon as it is finished, so that an
+interrupted run resumes when you repeat the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import repshape as rs
+from benchmarks.model_designs import DESIGNS, MORE, TARGETS, Cell, cells
+from benchmarks.tables import table
+
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "models.md"
+METRIC = rs.GaussianShapeMetric(2.0, preprocess=rs.Preprocess(n_components=5))
+N_CHANCE = 19  # the smallest number that allows p = 0.05
+LEVEL = 0.05
+CEILINGS = ("pairs", "mean")
+
+
+def simulate(cell: Cell, k: int) -> dict[str, Any]:
+    """Return squared distances with their intervals, and p-values, of one simulation."""
+    brains, models = cell.sample(k)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        # Numbers of neurons are counted below, and small overlaps are part of the design.
+        warnings.simplefilter("ignore", rs.inference.UnequalNeuronsWarning)
+        warnings.simplefilter("ignore", rs.inference.UnstableSubspaceWarning)
+        found = rs.inference.models(
+            brains, models, METRIC, over=cell.over, n_chance=N_CHANCE, workers=1, progress=False
+        )
+    rows = found.to_frame()
+    ends = rows[["low", "high"]]
+    tests = found.differences.set_index(["first", "second"])
+    return {
+        "squares": rows["squared_distance"].to_dict(),
+        "ends": {name: [low * abs(low), high * abs(high)] for name, low, high in ends.itertuples()},
+        "equal": tests.loc[("first", "equal"), ["p_value", "max_p_value"]].tolist(),
+        "farther": tests.loc[("first", "farther"), ["p_value", "max_p_value"]].tolist(),
+        "false": float(tests.loc[("first", "equal"), "max_p_value"]),
+        "smallest": float(tests["smallest_p_value"].max()),
+        "close": found.scores["close_p_value"].to_dict(),
+        "chance": found.chance.p_value,
+        "neurons": bool(found.neurons.related),
+        "seconds": time.process_time() - start,
+    }
+
+
+def run(name: str, simulations: int, minutes: float) -> None:
+    """Add simulations of all cells in turn, up to a number of each or a time of the processor."""
+    file = RESULTS / f"models_{name}.json"
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    end = time.process_time() + 60 * minutes
+    for k in range(simulations):
+        for cell in cells(name):
+            one = found.setdefault(cell.name, {"truth": cell.truth, "rows": []})
+            if len(one["rows"]) > k or time.process_time() > end:
+                continue
+            one["rows"].append(simulate(cell, k))
+            draft = file.with_suffix(".part")
+            draft.write_text(json.dumps(found, indent=1) + "\n")
+            draft.replace(file)
+
+
+def share(values: Any) -> str:
+    """Return a share with its number."""
+    some = np.array(list(values), dtype=float)
+    return f"{some.mean():.3f}" if len(some) else ""
+
+
+def coverage(one: dict[str, Any], name: str) -> str:
+    truth = one["truth"][name]
+    return share(row["ends"][name][0] <= truth <= row["ends"][name][1] for row in one["rows"])
+
+
+def bias(one: dict[str, Any], name: str) -> str:
+    truth = one["truth"][name]
+    return f"{100 * (np.mean([row['squares'][name] for row in one['rows']]) / truth - 1):+.1f} %"
+
+
+def markdown(headings: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    names = {str(k): heading for k, heading in enumerate(headings)}
+    return table([{str(k): cell for k, cell in enumerate(row)} for row in rows], names)
+
+
+def tables(found: dict[str, Any]) -> dict[str, str]:
+    """Return the tables of the page, in Markdown."""
+    related = {name: one for name, one in found.items() if "unrelated" not in name}
+    names = [*TARGETS, *CEILINGS]
+    covered = [
+        [name, str(len(one["rows"])), *(f"{coverage(one, n)} ({bias(one, n)})" for n in names)]
+        for name, one in related.items()
+    ]
+    tested = []
+    for name, one in related.items():
+        rows = one["rows"]
+        tested.append(
+            [
+                name,
+                f"{rows[0]['smallest']:.2g}",
+                share(row["equal"][0] <= LEVEL for row in rows),
+                share(row["equal"][1] <= LEVEL for row in rows),
+                share(row["farther"][0] <= LEVEL for row in rows),
+                share(row["farther"][1] <= LEVEL for row in rows),
+                share(row["close"]["margin"] <= LEVEL for row in rows),
+                share(row["close"][MORE] <= LEVEL for row in rows),
+                share(row["close"]["first"] <= LEVEL for row in rows),
+                f"{np.median([row['seconds'] for row in rows]):.1f} s",
+            ]
+        )
+    chance = [
+        [
+            name,
+            str(len(one["rows"])),
+            share(row["chance"] <= LEVEL for row in one["rows"]),
+            share(row["neurons"] for row in one["rows"]),
+        ]
+        for name, one in found.items()
+    ]
+    return {
+        "coverage": markdown(["", "simulations", *names], covered),
+        "tests": markdown(
+            [
+                "",
+                "smallest p",
+                "equal models differ",
+                "corrected",
+                "farther model found",
+                "corrected",
+                "at the margin: close enough",
+                f"{MORE}: close enough",
+                "first: close enough",
+                "time",
+            ],
+            tested,
+        ),
+        "chance": markdown(["", "simulations", "nearer than chance", "neurons flagged"], chance),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--set", choices=list(DESIGNS), default="final")
+    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--print", action="store_true", help="print the tables only")
+    given = parser.parse_args()
+    if not given.print:
+        run(given.set, given.simulations, given.minutes)
+    found = json.loads((RESULTS / f"models_{given.set}.json").read_text())
+    for one in tables(found).values():
+        print(one, end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
