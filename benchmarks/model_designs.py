@@ -101,12 +101,15 @@ class Cell:
         With "both", the conditions are drawn anew in every simulation.
     related : bool
         Whether brains have a population in common.
+    every : int
+        There are so many times fewer simulations than of other cells.
     """
 
     design: Design
     brains: int
     over: str = "brains"
     related: bool = True
+    every: int = 1
 
     @property
     def name(self) -> str:
@@ -187,6 +190,6 @@ def cells(name: str) -> list[Cell]:
     design = DESIGNS[name]
     return [
         *(Cell(design, count) for count in (5, 10, 20)),
-        Cell(design, 10, "both"),
-        Cell(design, 6, related=False),
+        Cell(design, 10, "both", every=4),
+        Cell(design, 6, related=False, every=4),
     ]

@@ -64,6 +64,8 @@ def run(name: str, simulations: int, minutes: float) -> None:
     end = time.process_time() + 60 * minutes
     for k in range(simulations):
         for cell in cells(name):
+            if k >= simulations // cell.every:
+                continue
             one = found.setdefault(cell.name, {"truth": cell.truth, "rows": []})
             if len(one["rows"]) > k or time.process_time() > end:
                 continue

@@ -38,6 +38,7 @@ class Side:
 
     @classmethod
     def read(cls, given: Networks, name: str) -> Side:
+        """Return what a user gives as the parameter ``name``."""
         networks = list(as_sequence(given, name))
         if not networks:
             raise InputError(f"The '{name}' parameter must hold at least one network. Got none.")
