@@ -8,7 +8,7 @@ latent responses, which are written down here in plain NumPy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 from zlib import crc32
 
@@ -26,7 +26,7 @@ NEURONS = (30, 80)
 TARGETS = {"first": 0.8, "equal": 0.8, "farther": 0.88, "margin": 1.21}
 MORE = "one more brain"
 TRUTH_BRAINS = 4000
-TRUTH_SETS = 200
+TRUTH_SETS = 100
 
 
 @dataclass(frozen=True)
@@ -132,29 +132,8 @@ class Cell:
     @cached_property
     def truth(self) -> dict[str, float]:
         """Expected squared distances, and how far models are moved from the population."""
-        rng = np.random.default_rng([self.design.seed, 2])
-        draws = TRUTH_BRAINS if self.over == "both" else 1
-        sets = [self.population(rng) for _ in range(draws)]
-        count = TRUTH_BRAINS // draws
-        brains = [self.design.individuals(one, 2 * count, rng) for one, _ in sets]
-        pairs = float(np.mean([squared(one[:count], one[count:]) for one in brains]))
-        out = {"pairs": pairs, "mean": self._to_others(rng)}
-        for name, share in TARGETS.items():
-            x = np.concatenate(brains)
-            moved = [(one, ways[name]) for one, ways in sets]
-            scale = self._scale(x, moved, share * pairs)
-            out[name], out[f"scale of {name}"] = share * pairs, scale
-        return out
-
-    def _scale(self, x: FloatArray, moved: list[Any], target: float) -> float:
-        low, high = 0.0, 10.0
-        times = len(x) // len(moved)
-        bases, ways = (np.repeat([one[k] for one in moved], times, axis=0) for k in (0, 1))
-        for _ in range(40):
-            middle = (low + high) / 2
-            far = float(squared(x, bases + middle * ways).mean()) > target
-            low, high = (low, middle) if far else (middle, high)
-        return (low + high) / 2
+        rng = np.random.default_rng([self.design.seed, 4, self.brains])
+        return {**_known(self.design, self.over), "mean": self._to_others(rng)}
 
     def _to_others(self, rng: np.random.Generator) -> float:
         """Expected squared distance of a brain to the mean shape of the others."""
@@ -183,6 +162,36 @@ class Cell:
             name: population + self.truth[f"scale of {name}"] * way for name, way in ways.items()
         }
         return brains, models | {MORE: latents[-1]}
+
+
+@cache
+def _known(design: Design, over: str) -> dict[str, float]:
+    """Expected squared distances that do not depend on the number of brains, and scales."""
+    rng = np.random.default_rng([design.seed, 2])
+    cell = Cell(design, 0, over)
+    draws = TRUTH_BRAINS if over == "both" else 1
+    sets = [cell.population(rng) for _ in range(draws)]
+    count = TRUTH_BRAINS // draws
+    brains = [design.individuals(one, 2 * count, rng) for one, _ in sets]
+    pairs = float(np.mean([squared(one[:count], one[count:]) for one in brains]))
+    out = {"pairs": pairs}
+    for name, share in TARGETS.items():
+        moved = [(one, ways[name]) for one, ways in sets]
+        out[name] = share * pairs
+        out[f"scale of {name}"] = _scale(np.concatenate(brains), moved, share * pairs)
+    return out
+
+
+def _scale(x: FloatArray, moved: list[Any], target: float) -> float:
+    """Return how far to move a population for a mean squared distance, by bisection."""
+    low, high = 0.0, 5.0
+    times = len(x) // len(moved)
+    bases, ways = (np.repeat([one[k] for one in moved], times, axis=0) for k in (0, 1))
+    for _ in range(22):
+        middle = (low + high) / 2
+        far = float(squared(x, bases + middle * ways).mean()) > target
+        low, high = (low, middle) if far else (middle, high)
+    return (low + high) / 2
 
 
 def cells(name: str) -> list[Cell]:

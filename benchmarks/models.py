@@ -108,7 +108,9 @@ def run(name: str, simulations: int, minutes: float) -> None:
         for cell in cells(name):
             if k >= simulations // cell.every:
                 continue
-            one = found.setdefault(cell.name, {"truth": cell.truth, "rows": []})
+            if cell.name not in found:
+                found[cell.name] = {"truth": cell.truth, "rows": []}
+            one = found[cell.name]
             if len(one["rows"]) > k or time.process_time() > end:
                 continue
             one["rows"].append(simulate(cell, k))

@@ -107,7 +107,8 @@ class BuresAverage(Average):
         self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
     ) -> None:
         super().__init__(networks, metric, workers)
-        self._factors = [_square_factors(one, self.size) for one in self.networks]
+        # As thin as they are: steps cost by their width.
+        self._factors = [factorise(one).dense for one in self.networks]
 
     def average(self, transforms: list[FloatArray], share: FloatArray, mean: Any) -> Gaussians:
         """Average the means, and move the covariance of the mean a few steps."""
@@ -117,7 +118,7 @@ class BuresAverage(Average):
 
         def some_conditions(m: int) -> FloatArray:
             some = slice(m, m + step)
-            moved = [transforms[k].T @ self._factors[k][some, : len(transforms[k])] for k in used]
+            moved = [transforms[k].T @ self._factors[k][some] for k in used]
             return barycentre(A[some], moved, share[used], max_iter=BURES_STEPS)
 
         step = max(1, TOGETHER // A[0].size)
