@@ -106,14 +106,15 @@ def run(name: str, simulations: int, minutes: float) -> None:
     end = time.process_time() + 60 * minutes
     for k in range(simulations):
         for cell in cells(name):
-            if k >= simulations // cell.every:
+            if k % cell.every or time.process_time() > end:
                 continue
             if cell.name not in found:
                 found[cell.name] = {"truth": cell.truth, "rows": []}
             one = found[cell.name]
-            if len(one["rows"]) > k or time.process_time() > end:
+            if len(one["rows"]) > k // cell.every:
                 continue
-            one["rows"].append(simulate(cell, k))
+            vars(cell)["truth"] = one["truth"]  # of the run before
+            one["rows"].append(simulate(cell, k // cell.every))
             draft = file.with_suffix(".part")
             draft.write_text(json.dumps(found, indent=1) + "\n")
             draft.replace(file)
@@ -236,6 +237,15 @@ def verdicts(found: dict[str, Any]) -> str:
     return " ".join(out)
 
 
+def precision(found: dict[str, Any]) -> str:
+    """Say how far the shares can be trusted."""
+    fewest = min(len(one["rows"]) for name, one in found.items() if "over brains" in name)
+    error = np.sqrt(0.9 * 0.1 / fewest)
+    words = f"A share of 0.9 of {fewest} simulations has a standard error of {error:.2f}."
+    few = " That is enough to see gross failures only; repeat the command to add simulations."
+    return words + (few if fewest < 150 else "")
+
+
 def write_page(name: str, found: dict[str, Any]) -> None:
     design = DESIGNS[name]
     PAGE.write_text(
@@ -243,7 +253,7 @@ def write_page(name: str, found: dict[str, Any]) -> None:
             conditions=design.conditions,
             trials=design.trials,
             truth=TRUTH_BRAINS,
-            below=low_coverage(found),
+            below=f"{low_coverage(found)} {precision(found)}",
             verdicts=verdicts(found),
             **tables(found),
         )
