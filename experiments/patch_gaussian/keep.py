@@ -14,7 +14,8 @@ from rich.console import Console
 
 from experiments.common import files
 from experiments.common.archives import Contents, add_to_archive, archive_name, require_finished
-from experiments.common.command import Part, PartOption, Seeds, reported
+from experiments.common.command import reported
+from experiments.common.options import Part, PartOption, Seeds
 from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.__main__ import Scale, ScaleOption
 from experiments.patch_gaussian.run import KEPT, Study

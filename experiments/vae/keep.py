@@ -26,7 +26,8 @@ from experiments.common.archives import (
     archive_name,
     require_finished,
 )
-from experiments.common.command import Part, PartOption, Seeds, reported
+from experiments.common.command import reported
+from experiments.common.options import Part, PartOption, Seeds
 from experiments.common.rounds import PILOT, read_seeds
 from experiments.vae.__main__ import Dataset
 from experiments.vae.cohorts import spaced
