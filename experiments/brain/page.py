@@ -18,15 +18,25 @@ from experiments.brain.__main__ import criterion_words
 from experiments.brain.claims import CLASSES
 from experiments.brain.figures import draw_all
 from experiments.brain.keep import kept_file, open_kept
-from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
+from experiments.brain.page_text import (
+    CAPTIONS,
+    CHOICES,
+    INTRODUCTIONS,
+    MAIN,
+    SECTIONS,
+    STIMULUS,
+    TITLES,
+    TRUTH,
+)
 from experiments.brain.results import RESULTS, read_results
 from experiments.brain.settings import PAPER, Source
 from experiments.brain.truth import UNBOUNDED
 from experiments.common.command import reported
 from experiments.common.files import write_whole
-from experiments.common.pages import STANDARD, table_text
+from experiments.common.pages import STANDARD, count_verdicts, figure_text, table_text
 from experiments.common.rounds import CONFIRMATION
-from experiments.common.verdicts import Verdict
+from experiments.common.sections import Section, sections_text
+from experiments.common.summary import Round
 
 SHOWN = ("simulated", "macaque")  # sources that have a page
 VAES = Path(__file__).parents[1] / "vae" / "results"
@@ -64,7 +74,6 @@ def kept(results: Mapping[str, Any], coverage: Mapping[str, Any] | None) -> dict
 def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     """Return the page, in Markdown, from the kept part of the results."""
     source = results["settings"]["source"]
-    verdicts = [claim["verdict"] for claim in results["claims"]]
     parts = [
         f"# {TITLES[source]}\n",
         INTRODUCTIONS[source].format(
@@ -73,25 +82,32 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
             n_sessions=results["n_sessions"],
             scale=_scale(results["settings"]),
         ),
-        _counts(verdicts),
-        _finding(results),
-        _classes(results["classes"]),
-        _claims(results["claims"], results.get("restated", "")),
-        _scored(results.get("scored", ())),
-        _tests(results["tests"]),
+        f"{count_verdicts(results['claims'])}\n",
+        _reading(results.get("restated", "")),
     ]
-    for name in figures:
-        path = (Path("..") / image_folder(source) / f"{name}.png").as_posix()
-        parts.append(f"## {CAPTIONS[name][0]}\n\n![{CAPTIONS[name][0]}]({path})\n")
-        parts.append(f"{CAPTIONS[name][1]}\n")
-        parts.append(_details(name, results))
-    parts.append(_chosen(results["chosen"]))
+    images = image_folder(source)
+    shown = {name: figure_text(*CAPTIONS[name], images, name) for name in figures}
+    parts += sections_text(_sections(results), [Round.of(results)], shown, _more(results))
+    parts += [_claims(results["claims"]), _chosen(results["chosen"])]
     return "\n".join(part for part in parts if part)
 
 
-def _counts(verdicts: Sequence[str]) -> str:
-    counts = [f"{name}: **{verdicts.count(name)}**" for name in Verdict]
-    return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+def _sections(results: Mapping[str, Any]) -> list[Section]:
+    """Return the sections; what is true is known of a simulated cohort only."""
+    return [one for one in SECTIONS if one.title != TRUTH or "truth" in results]
+
+
+def _more(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tables of the sections, by title."""
+    found = {
+        MAIN: _classes(results["classes"]),
+        STIMULUS: f"{_finding(results)}\n{_tests(results['tests'])}",
+        CHOICES: _multiverse(results["multiverse"]),
+    }
+    if "truth" in results:
+        known = _truth(results["truth"]) + _coverage(results.get("coverage"))
+        found[TRUTH] = f"{_scored(results.get('scored', ()))}\n{known}"
+    return found
 
 
 def _finding(results: Mapping[str, Any]) -> str:
@@ -149,7 +165,7 @@ def _classes(found: Mapping[str, Any]) -> str:
         "the share of variance that the components keep, and *overlap* how well two halves of the "
         "trials agree about them (1 is identical), for the session where they agree least.\n"
     )
-    return f"## Distances\n\n{_table(headings, rows)}\n{words}"
+    return f"{_table(headings, rows)}\n{words}"
 
 
 def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
@@ -160,7 +176,17 @@ def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
     return f"{one['value']:.{digits}f} [{one['low']:.{digits}f}, {one['high']:.{digits}f}]"
 
 
-def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
+def _reading(restated: str) -> str:
+    """Say how to read the verdicts."""
+    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
+    words = (
+        f"{standard}\n\n"
+        'Where a claim says that something is small, the statistic is its negative ("from above").'
+    )
+    return f"{words}\n\n{restated}\n" if restated else f"{words}\n"
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for claim in claims:
         numbers = []
@@ -173,13 +199,7 @@ def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
         verdict = claim["verdict"]
         bold = verdict if verdict == "holds" else f"**{verdict}**"
         rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
-    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
-    words = (
-        f"{standard}\n\n"
-        'Where a claim says that something is small, the statistic is its negative ("from above").'
-    )
-    words += f"\n\n{restated}" if restated else ""
-    return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
+    return f"## All numbers\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
 
 
 def _scored(found: Sequence[Mapping[str, Any]]) -> str:
@@ -204,7 +224,7 @@ def _scored(found: Sequence[Mapping[str, Any]]) -> str:
         "need not contain the truth."
     )
     headings = ["claim", "true values", "it is", "verdict", "right"]
-    return f"## Against what is true in the simulation\n\n{words}\n\n{_table(headings, rows)}"
+    return f"{words}\n\n{_table(headings, rows)}"
 
 
 def _true_number(one: Mapping[str, Any]) -> str:
@@ -231,21 +251,18 @@ def _tests(found: Sequence[Mapping[str, Any]]) -> str:
         "positive are left out. With few animals even the smallest possible p-value is large."
     )
     table = _table([*headings, "smallest possible p", "animals"], rows)
-    return f"## Tests over animals\n\n{words}\n\n{table}"
+    return f"{words}\n\n{table}"
 
 
-def _details(name: str, results: Mapping[str, Any]) -> str:
-    """Return the table that belongs to a figure, if any."""
-    if name == "multiverse":
-        rows = [
-            [claim, *(f"{held} of {total}" for held, total in kinds.values())]
-            for claim, kinds in results["multiverse"]["shares"].items()
-        ]
-        table = _table(["claim", "plug-in", "corrected"], rows)
-        return f"{table}\n{_by_components(results['multiverse']['corrected'])}"
-    if name == "truth":
-        return _truth(results["truth"]) + _coverage(results.get("coverage"))
-    return ""
+def _multiverse(found: Mapping[str, Any]) -> str:
+    """Return the tables of all choices: of all claims, and of claim (c) by components."""
+    rows = [
+        [claim, *(f"{held} of {total}" for held, total in kinds.values())]
+        for claim, kinds in found["shares"].items()
+    ]
+    words = "Combinations of choices whose estimate is on the side that a claim says:"
+    table = _table(["claim", "plug-in", "corrected"], rows)
+    return f"{words}\n\n{table}\n{_by_components(found['corrected'])}"
 
 
 def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
@@ -354,11 +371,13 @@ def redraw(path: Path, docs: Path) -> list[Path]:
 
 
 def beside_of(source: str, docs: Path) -> list[Path]:
-    """Return the results that a page shows beside its own: of the other source, and of VAEs."""
+    """Return the results that a page shows beside its own: of the other source, and of VAEs.
+
+    Ratios of VAEs are those of the confirmation, as far as it was measured.
+    """
     others = [docs / image_folder(one) / RESULTS for one in SHOWN if one != source]
-    rounds = [VAES / CONFIRMATION / RESULTS, VAES / RESULTS]
-    vaes = next(path for path in rounds if path.exists())
-    return [*(path for path in others if path.exists()), vaes]
+    vaes = [VAES / CONFIRMATION / RESULTS, VAES / RESULTS]
+    return [path for path in (*others, *vaes) if path.exists()]
 
 
 def main(

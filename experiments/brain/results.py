@@ -38,7 +38,7 @@ from experiments.brain.study import (
     variants,
     without_nan,
 )
-from experiments.brain.vaes import deciding_ratios, read_ratios
+from experiments.brain.vaes import deciding_ratios, latest_ratios
 from experiments.common.files import write_json
 from repshape.errors import InputError
 
@@ -54,7 +54,7 @@ def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     if not study.classes or not study.has(f"protocol-{study.classes[0].key}"):
         raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
     found = class_results(study)
-    vaes = [ratio for one in others for ratio in read_ratios(one)]
+    vaes = latest_ratios(others)
     subsampling = _optional(study, "subsampling")
     out = {
         **study.summary(),

@@ -97,6 +97,7 @@ def write_results(
     seconds = measurement.stores.seconds
     found: dict[str, Any] = {
         "scale": study.scale,
+        "round": study.part,
         "note": TINY_NOTE if study.scale == TINY else "",
         "settings": asdict(study.settings),
         "measure": asdict(study.measure),

@@ -21,8 +21,9 @@ from experiments.common.pages import (
     table_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results, read_round
+from experiments.common.results import TINY, is_whole, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
+from experiments.common.sections import claims_of, sections_text
 from experiments.vae.analysis import MATRICES
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
@@ -33,17 +34,23 @@ from experiments.vae.page_text import (
     CAPTIONS,
     COST_TEXT,
     DIFFERENCES,
+    ENERGIES,
+    FRESH_RATIOS,
     INTRODUCTION,
     JOB,
     NO_OTHERS,
     NO_SCORES,
     NOT_YET,
+    PART_OF_CONFIRMATION,
     PARTIAL,
     PILOT_ONLY,
+    PREDICTIONS,
     PROTOCOLS,
+    RATIO_TABLE,
     RATIOS,
     READING,
     RUNNING,
+    SECTIONS,
     TIMES,
 )
 from experiments.vae.scores import NAMES
@@ -71,25 +78,41 @@ def page_text(
     networks at the paper's scale, as far as they are stored.
     """
     tiny = results["scale"] == TINY
-    shown = results if confirmation is None else confirmation
-    rounds = PILOT_ONLY if confirmation is None else BOTH_ROUNDS
+    shown = confirmation if confirmation is not None and is_whole(confirmation) else results
     parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown)]
-    parts += [READING.format(rounds=rounds), "## Claims\n"]
+    parts.append(READING.format(rounds=rounds_text(confirmation)))
     if tiny:
-        parts.append(criteria_table(CLAIMS))
+        parts += ["## Claims\n", criteria_table(CLAIMS)]
     else:
-        later = confirmation["claims"] if confirmation else ()
-        parts.append(claims_table(results["claims"], later))
         numbers = shown["numbers"]
-        parts.append(ratios_text(numbers["distances"], architecture))
-        parts += figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
-        parts.append(protocols_text(numbers))
+        more = {
+            RATIOS: ratios_text(numbers["distances"], confirmation, architecture),
+            PREDICTIONS: protocols_text(numbers),
+            ENERGIES: sweep_text(numbers.get("sweep", {})),
+        }
+        figures = figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        parts += sections_text(SECTIONS, claims_of(results, confirmation), figures, more)
+        later = confirmation["claims"] if confirmation else ()
+        parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts.append(training_text(numbers.get("training", [])))
-        parts.append(sweep_text(numbers.get("sweep", {})))
         parts.append(full_scores_text(numbers.get("full_scores", {})))
     parts += [differences_text(DIFFERENCES, CHOSEN), cost_text(cost)]
     parts.append(RUNNING.format(times="" if tiny else times_text(shown)))
     return "\n".join(part for part in parts if part)
+
+
+def rounds_text(confirmation: Results | None) -> str:
+    """Say what of the confirmation has been measured."""
+    if confirmation is None:
+        return PILOT_ONLY
+    if is_whole(confirmation):
+        return BOTH_ROUNDS
+    measured = [
+        f"{group.replace('-', ', ')} ({one['measured']})"
+        for group, one in confirmation["networks"].items()
+        if one["measured"]
+    ]
+    return PART_OF_CONFIRMATION.format(groups="; ".join(measured))
 
 
 def measured_text(results: Results) -> str:
@@ -128,13 +151,18 @@ def times_text(results: Results) -> str:
     )
 
 
-def ratios_text(distances: Mapping[str, Any], architecture: Results | None) -> str:
+def ratios_text(
+    distances: Mapping[str, Any], confirmation: Results | None, architecture: Results | None
+) -> str:
     """Return the ratios of distances of raw and of centred networks."""
-    text = RATIOS.format(table=ratio_table(distances))
-    if architecture is None:
-        return text
-    table = ratio_table(architecture["numbers"]["distances"])
-    return f"{text}\n{ARCHITECTURE.format(table=table)}"
+    text = RATIO_TABLE.format(table=ratio_table(distances))
+    if confirmation is not None and not is_whole(confirmation):
+        table = ratio_table(confirmation["numbers"]["distances"])
+        text += f"\n{FRESH_RATIOS.format(table=table)}"
+    if architecture is not None:
+        table = ratio_table(architecture["numbers"]["distances"])
+        text += f"\n{ARCHITECTURE.format(table=table)}"
+    return text
 
 
 def ratio_table(distances: Mapping[str, Any]) -> str:
@@ -315,7 +343,7 @@ def stored_page(results_folder: Path) -> str:
 
 def write_vae_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_round(results_folder, CONFIRMATION) or read_results(results_folder)
+    results, arrays = read_shown(results_folder)
     text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 
