@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.common.drawing import Pictures
-from experiments.common.results import TINY, Arrays
+from experiments.common.results import COMMIT, TINY, Arrays
 from experiments.common.summary import is_measured
 from experiments.common.verdicts import FAMILY_LEVEL, Claim, Verdict
 from repshape.io.writing import open_output
@@ -21,6 +21,17 @@ pass their permutation tests; it *{Verdict.FAILS}* if one is below its threshold
 matter, with its whole interval; otherwise it is *{Verdict.OPEN}*. [How claims are
 decided](standard.md) lists all thresholds and margins with their reasons, and what was known when
 they were written."""
+
+
+def versions_text(results: Mapping[str, Any]) -> str:
+    """Say what measured the distances.
+
+    >>> versions_text({"versions": {"repshape": "0.3.0", "commit": "0123456789"}})
+    'Distances were measured with repshape 0.3.0, commit `0123456789`.'
+    """
+    found = results["versions"]
+    commit = f", commit `{found[COMMIT]}`" if found.get(COMMIT) else ""
+    return f"Distances were measured with repshape {found['repshape']}{commit}."
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -21,6 +21,7 @@ from experiments.common.pages import (
     differences_text,
     figure_texts,
     table_text,
+    versions_text,
     write_page,
 )
 from experiments.common.results import TINY, read_results, read_round, read_shown
@@ -106,7 +107,8 @@ def measured_text(results: Mapping[str, Any]) -> str:
     lines = [
         f"{networks['measured']} networks are compared here, of which {networks['failed']} failed "
         f"to train. Training took {core_hours:.1f} core hours and measuring "
-        f"{sum(results['seconds'].values()) / 3600:.1f} hours. {count_verdicts(results['claims'])}",
+        f"{sum(results['seconds'].values()) / 3600:.1f} hours. {versions_text(results)} "
+        f"{count_verdicts(results['claims'])}",
         "",
     ]
     missing = networks["planned"] - networks["measured"]

@@ -19,6 +19,7 @@ from experiments.common.pages import (
     differences_text,
     figure_texts,
     table_text,
+    versions_text,
     write_page,
 )
 from experiments.common.results import TINY, is_whole, read_results, read_round, read_shown
@@ -125,7 +126,7 @@ def measured_text(results: Results) -> str:
     which = f" ({', '.join(groups)})" if groups else ""
     lines = [
         f"{measured} networks are compared here, of which {failed} failed to train{which}. "
-        f"{count_verdicts(results['claims'])}",
+        f"{versions_text(results)} {count_verdicts(results['claims'])}",
         "",
     ]
     if measured < planned:
