@@ -23,9 +23,9 @@ python -m experiments.patch_gaussian all --scale small --images DIR --out patch-
 trains, measures and draws. An interrupted run resumes when you repeat the command, and each step
 can be run alone: `train`, `collect`, `measure` and `figures`. `--images` names the folder of
 CIFAR-10. Training and collecting responses need PyTorch. `--scale paper` has the settings of the
-paper, and `--round confirmation` the networks of fresh seeds. The results of a study are two
-files, `results.json` and `arrays.npz`; those of this page are in
-`experiments/patch_gaussian/results`, and
+paper, and `--round confirmation` the networks of fresh seeds, which `python -m experiments.confirm`
+trains, keeps and measures as far as they are missing. The results of a study are two files,
+`results.json` and `arrays.npz`; those of this page are in `experiments/patch_gaussian/results`, and
 
 ```sh
 python -m experiments.patch_gaussian figures --out figures \\

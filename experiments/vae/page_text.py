@@ -23,8 +23,9 @@ python -m experiments.vae all --scale small --images DIR --out vae-output
 trains, scores, measures and draws. An interrupted run resumes when you repeat the command, and each
 step can be run alone: `train`, `score`, `measure` and `figures`. `--images` names the folder of
 MNIST and CIFAR-10. Training needs PyTorch; the other steps, apart from `score`, do not.
-`--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds.
-The results of a study are two files, `results.json` and `arrays.npz`; those of this page are in
+`--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds,
+which `python -m experiments.confirm` trains, keeps and measures as far as they are missing. The
+results of a study are two files, `results.json` and `arrays.npz`; those of this page are in
 `experiments/vae/results`, and
 
 ```sh
