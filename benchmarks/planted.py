@@ -7,7 +7,8 @@ the planted transform, climbed to its optimum, and for every tenth pair also 100
 missed if its distance exceeds the reference by more than 0.1 % and by more than 1e-6 of the norms.
 Distances come from `rs.pairwise`. The set "choose" is for developing the search; "final" has other
 seeds and is measured once. Results are appended to benchmarks/results/planted_SET.jsonl, one line
-for each pair, and a repeated command continues there.
+for each pair, and a repeated command continues there. The table and the missed pairs are saved in
+benchmarks/results/planted_SET.json.
 """
 
 from __future__ import annotations
@@ -153,6 +154,9 @@ def main() -> None:
                 file.flush()
             print(f"{family}: finished", file=sys.stderr)
     show(rows)
+    missed = [row for row in rows if row["missed"]]
+    saved = {"cells": summary(rows), "missed": missed}
+    path.with_suffix(".json").write_text(json.dumps(saved, indent=1))
 
 
 if __name__ == "__main__":
