@@ -6,7 +6,7 @@ python -m experiments.vae.page [--results DIR] [--docs docs]
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +25,7 @@ from experiments.common.pages import (
 from experiments.common.results import TINY, is_whole, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
 from experiments.common.sections import claims_of, sections_text
+from experiments.common.summary import Round
 from experiments.vae.analysis import MATRICES
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
@@ -80,7 +81,8 @@ def page_text(
     """
     tiny = results["scale"] == TINY
     shown = confirmation if confirmation is not None and is_whole(confirmation) else results
-    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown)]
+    rounds = claims_of(results, confirmation)
+    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown, rounds)]
     parts.append(READING.format(rounds=rounds_text(confirmation)))
     if tiny:
         parts += ["## Claims\n", criteria_table(CLAIMS)]
@@ -92,7 +94,7 @@ def page_text(
             ENERGIES: sweep_text(numbers.get("sweep", {})),
         }
         figures = figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
-        parts += sections_text(SECTIONS, claims_of(results, confirmation), figures, more)
+        parts += sections_text(SECTIONS, rounds, figures, more)
         later = confirmation["claims"] if confirmation else ()
         parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts.append(training_text(numbers.get("training", [])))
@@ -116,8 +118,9 @@ def rounds_text(confirmation: Results | None) -> str:
     return PART_OF_CONFIRMATION.format(groups="; ".join(measured))
 
 
-def measured_text(results: Results) -> str:
-    """Say what was measured, and how many claims hold."""
+def measured_text(results: Results, rounds: Sequence[Round]) -> str:
+    """Say what was measured, and how many claims hold: of the last round that has each."""
+    claims = rounds[-1].after(rounds[0]).claims.values()
     networks = results["networks"]
     measured = sum(one["measured"] for one in networks.values())
     planned = sum(one["planned"] for one in networks.values())
@@ -126,7 +129,7 @@ def measured_text(results: Results) -> str:
     which = f" ({', '.join(groups)})" if groups else ""
     lines = [
         f"{measured} networks are compared here, of which {failed} failed to train{which}. "
-        f"{versions_text(results)} {count_verdicts(results['claims'])}",
+        f"{versions_text(results)} {count_verdicts(claims)}",
         "",
     ]
     if measured < planned:
@@ -159,7 +162,7 @@ def ratios_text(
     text = RATIO_TABLE.format(table=ratio_table(distances))
     if confirmation is not None and not is_whole(confirmation):
         table = ratio_table(confirmation["numbers"]["distances"])
-        text += f"\n{FRESH_RATIOS.format(table=table)}"
+        text += f"\n{FRESH_RATIOS.format(table=table, versions=versions_text(confirmation))}"
     if architecture is not None:
         table = ratio_table(architecture["numbers"]["distances"])
         text += f"\n{ARCHITECTURE.format(table=table)}"

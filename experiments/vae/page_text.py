@@ -95,7 +95,7 @@ RATIO_TABLE = """*Centred* networks have a mean of zero over all images; the pap
 """
 
 FRESH_RATIOS = """Networks of fresh seeds, as far as they were measured. Each untrained network is
-compared with one other only, so that pairs are independent:
+compared with one other only, so that pairs are independent. {versions}
 
 {table}
 """
