@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | evidence | evidence-check | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
@@ -21,6 +21,8 @@ help:
 	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
 	@echo "make dist    what is published, built and tested away from the sources"
 	@echo "make bench   the benchmarks"
+	@echo "make evidence  lists results that are older than the code; RUN=name measures one again, RUN=older all of them"
+	@echo "make evidence-check  fails if a page shows other numbers than benchmarks/results"
 	@echo "make native-test  the native code alone: GCC and Clang with sanitizers, and ARM64"
 	@echo "make thread-test  the same under the thread sanitizer"
 	@echo "make sanitize  kernel tests under the address and undefined-behaviour sanitizers"
@@ -100,6 +102,13 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.solver
 	$(BIN)/python -m benchmarks.optimum
 	$(BIN)/python -m benchmarks.resources
+
+# An interrupted run continues when it is repeated. Some results need NETREP_PATH, as above.
+evidence: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.evidence $(if $(RUN),--run $(RUN))
+
+evidence-check: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.evidence --check
 
 # A program of its own, without Python: under sanitizers with two compilers, and for another processor in an emulator.
 # Without optimisation, a build with sanitizers takes a third of the time.

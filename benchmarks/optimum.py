@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.search_families import NAMES, Pair, make_pairs, weights_of
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "optimum.json"
 ALPHAS = (0.0, 0.5, 1.0)
@@ -168,7 +169,7 @@ def measure(options: argparse.Namespace) -> None:
             shown = {k: v for k, v in rows[-1].items() if k != "excess_%"}
             print(json.dumps(shown), file=sys.stderr, flush=True)
             result = {"seed": options.seed, "rows": rows, "pooled": pooled(rows)}
-            options.out.write_text(json.dumps(result, indent=1))
+            write(options.out, result, continues=True)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.planted_pairs import FAMILIES, Planted, make_pair
+from benchmarks.stamps import write
 from repshape.errors import SearchWarning
 from repshape.groups import Transform
 from repshape.metrics.base import warm_start
@@ -55,6 +56,20 @@ def norm(pair: Planted) -> float:
     return float(sum(np.sqrt((one**2).sum() / one.shape[0] / one.shape[1]) for one in arrays))
 
 
+def verdict(pair: Planted, distance: float, *, restarts: bool) -> dict[str, Any]:
+    """Compare a distance with the planted optimum, and with that of many restarts."""
+    found = {"distance": distance, "climbed": climbed(pair)}
+    if restarts and "n_starts" in pair.metric.get_params():
+        many = pair.metric.with_parameters(n_starts=RESTARTS, random_state=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found["restarts"] = many.distance(pair.x, pair.y)
+    best = min(found.values())
+    missed = distance > best * (1 + LONGER) and distance - best > ROUNDING * norm(pair)
+    excess = 100 * (distance / best - 1) if best > 0 else 0.0
+    return found | {"missed": bool(missed), "excess_%": excess}
+
+
 def measure(family: str, case: int, seed: int) -> dict[str, Any]:
     """Search one pair by default, and compare."""
     pair = make_pair(family, case, seed)
@@ -64,21 +79,9 @@ def measure(family: str, case: int, seed: int) -> dict[str, Any]:
         begin = time.process_time()
         D = rs.pairwise([pair.x, pair.y], pair.metric, workers=1, progress=False)
         seconds = time.process_time() - begin
-    distance = float(np.asarray(D)[0, 1])
-    reference = climbed(pair)
     row = {"family": family, "case": case, **pair.settings}
-    if case % EVERY == 0 and "n_starts" in pair.metric.get_params():
-        many = pair.metric.with_parameters(n_starts=RESTARTS, random_state=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            row["restarts"] = many.distance(pair.x, pair.y)
-    best = min(reference, row.get("restarts", np.inf), distance)
-    missed = distance > best * (1 + LONGER) and distance - best > ROUNDING * norm(pair)
+    row |= verdict(pair, float(np.asarray(D)[0, 1]), restarts=case % EVERY == 0)
     return row | {
-        "distance": distance,
-        "climbed": reference,
-        "missed": bool(missed),
-        "excess_%": 100 * (distance / best - 1) if best > 0 else 0.0,
         "warned": bool(caught),
         "agreement": float(D.agreement[0, 1]),
         "seconds": seconds,
@@ -156,7 +159,7 @@ def main() -> None:
     show(rows)
     missed = [row for row in rows if row["missed"]]
     saved = {"cells": summary(rows), "missed": missed}
-    path.with_suffix(".json").write_text(json.dumps(saved, indent=1))
+    write(path.with_suffix(".json"), saved)
 
 
 if __name__ == "__main__":

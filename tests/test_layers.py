@@ -39,7 +39,6 @@ LAYERS = (
     (
         "_core",
         "_native",
-        "_native_results",
         "_parallel",
         "coordinates",
         "reference",

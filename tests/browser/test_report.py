@@ -53,7 +53,7 @@ class TestLoading:
     def test_it_says_what_was_measured(self, opened: Browser) -> None:
         opened.run("document.querySelectorAll('.badge').forEach((one) => (one.open = true))")
         shown = [part for part in opened.all(".matrix-part") if part.is_displayed()]
-        assert len(shown) == 3
+        assert len(shown) == 4  # the headline, what was measured, what was checked, and predictions
         assert "no triangle inequality is violated" in shown[0].text
         assert "Gaussian shape distance at α = 0" in shown[1].text
         assert "ignores rotations and reflections of the neurons" in shown[1].text

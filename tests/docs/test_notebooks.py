@@ -26,7 +26,10 @@ def test_notebook_is_of_the_present_page(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Notebooks have the code of pages, which test_code_blocks.py runs: one shows that kernels draw.
+@pytest.mark.parametrize(
+    "name", [PAGES[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in PAGES[1:])]
+)
 def test_notebook_runs_and_draws(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
