@@ -149,7 +149,7 @@ def verdicts_text(docs: Path) -> str:
         for title, (claims, rounds) in stored.items()
         for row in study_rows(title, [claim.name for claim in claims], rounds)
     ]
-    last = {title: rounds[bool(rounds[1].claims)] for title, (_, rounds) in stored.items()}
+    last = {title: rounds[1].after(rounds[0]) for title, (_, rounds) in stored.items()}
     headings = ["study", "claim", "pilot", "confirmation", "what decided it", "units needed"]
     kinds = ["study", "claims", "hold", "do not hold", "inconclusive", "share inconclusive"]
     summary = f"Of the last round that was measured:\n\n{table_text(kinds, counts(last))}"

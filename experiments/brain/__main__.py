@@ -17,7 +17,8 @@ from experiments.brain.keep import open_kept
 from experiments.brain.results import RESULTS, read_results
 from experiments.brain.settings import Source, settings_of
 from experiments.brain.study import Study, measure
-from experiments.common.command import Out, Scale, ScaleOption, Workers, follow, reported
+from experiments.common.command import Scale, ScaleOption, follow, reported
+from experiments.common.options import Out, Workers
 
 COLOURS = {"holds": "green", "does not hold": "red", "inconclusive": "yellow"}
 

@@ -23,8 +23,9 @@ from experiments.brain.settings import SMALL, Settings
 from experiments.brain.simulate import animals_of, draw_trials
 from experiments.brain.sources import GRATINGS, SCENES, Stimulus
 from experiments.brain.study import without_nan
-from experiments.common.command import Out, Workers, follow
+from experiments.common.command import follow
 from experiments.common.files import claim_folder, write_json
+from experiments.common.options import Out, Workers
 
 COVERAGE = "coverage.json"
 # Four animals give six pairs. Pairs within a cohort are not independent; cohorts are.

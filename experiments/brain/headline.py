@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments.brain.claims import LEVEL
 from experiments.brain.study import Study
-from experiments.brain.vaes import ABSTRACT, read_ratios
+from experiments.brain.vaes import ABSTRACT, latest_ratios
 from experiments.toy.panels import INK, PALETTE, WIDTH, dress, title
 from repshape.plots.style import SMALL_SIZE
 
@@ -34,15 +34,21 @@ class Row(NamedTuple):
     of_vaes: bool = False
 
 
-def rows_of(results: Mapping[str, Any]) -> list[Row]:
-    """Return the lines of a file of results: classes of stimuli, or groups of VAEs."""
+def class_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return the lines of a file of results, one for each class of stimuli."""
     out = []
     for key, one in results.get("classes", {}).items():
         source, count = results["settings"]["source"], one["animals"]
         value, low, high = (_number(one["log_ratio"][name]) for name in ("value", "low", "high"))
         label = f"{source}: {key} (n = {count} animals)"
         out.append(Row(label, value, low, high, _number(one["log_ratio, plug-in"]["value"])))
-    for ratio in read_ratios(results):
+    return out
+
+
+def vae_rows(others: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return the lines of groups of VAEs."""
+    out = []
+    for ratio in latest_ratios(others):
         label = f"VAEs: {ratio.networks}\n({ratio.level:.0%} interval, n = {ratio.n_units})"
         out.append(Row(label, ratio.value, ratio.low, ratio.high, of_vaes=True))
     return out
@@ -56,7 +62,7 @@ def side_by_side(
     study: Study, results: dict[str, Any], others: Sequence[Mapping[str, Any]] = ()
 ) -> Figure:
     """Draw log (d_0 / d_2) of all classes here, of other runs, and of VAEs."""
-    rows = [row for one in (results, *others) for row in rows_of(one)]
+    rows = [row for one in (results, *others) for row in class_rows(one)] + vae_rows(others)
     missing = not any(row.of_vaes for row in rows)
     count = len(rows) + missing
     figure = Figure(figsize=(WIDTH, 1.2 + 0.3 * count), layout="constrained")

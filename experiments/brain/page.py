@@ -18,23 +18,36 @@ from experiments.brain.__main__ import criterion_words
 from experiments.brain.claims import CLASSES
 from experiments.brain.figures import draw_all
 from experiments.brain.keep import kept_file, open_kept
-from experiments.brain.page_text import CAPTIONS, INTRODUCTIONS, TITLES
+from experiments.brain.page_text import (
+    CAPTIONS,
+    CHOICES,
+    INTRODUCTIONS,
+    MAIN,
+    SECTIONS,
+    STIMULUS,
+    TITLES,
+    TRUTH,
+)
+from experiments.brain.page_truth import truth_text
 from experiments.brain.results import RESULTS, read_results
 from experiments.brain.settings import PAPER, Source
-from experiments.brain.truth import UNBOUNDED
 from experiments.common.command import reported
 from experiments.common.files import write_whole
-from experiments.common.pages import STANDARD, table_text
+from experiments.common.pages import (
+    STANDARD,
+    count_verdicts,
+    figure_text,
+    table_text,
+    versions_text,
+)
 from experiments.common.rounds import CONFIRMATION
-from experiments.common.verdicts import Verdict
+from experiments.common.sections import Section, sections_text
+from experiments.common.summary import Round
 
 SHOWN = ("simulated", "macaque")  # sources that have a page
 VAES = Path(__file__).parents[1] / "vae" / "results"
 # What is kept of the results: the rows of the multiverse and the counts of trials are left out.
 LEFT_OUT = ("sessions",)
-# What 90 % intervals and corrected distances of simulated cohorts should reach.
-COVERED, LARGEST_BIAS = (0.80, 0.97), 1 / 3
-ESTIMATES = ("plug-in", "protocol", "corrected")
 
 
 def page_file(source: str) -> Path:
@@ -64,7 +77,6 @@ def kept(results: Mapping[str, Any], coverage: Mapping[str, Any] | None) -> dict
 def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
     """Return the page, in Markdown, from the kept part of the results."""
     source = results["settings"]["source"]
-    verdicts = [claim["verdict"] for claim in results["claims"]]
     parts = [
         f"# {TITLES[source]}\n",
         INTRODUCTIONS[source].format(
@@ -73,25 +85,31 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
             n_sessions=results["n_sessions"],
             scale=_scale(results["settings"]),
         ),
-        _counts(verdicts),
-        _finding(results),
-        _classes(results["classes"]),
-        _claims(results["claims"], results.get("restated", "")),
-        _scored(results.get("scored", ())),
-        _tests(results["tests"]),
+        f"{versions_text(results)} {count_verdicts(results['claims'])}\n",
+        _reading(results.get("restated", "")),
     ]
-    for name in figures:
-        path = (Path("..") / image_folder(source) / f"{name}.png").as_posix()
-        parts.append(f"## {CAPTIONS[name][0]}\n\n![{CAPTIONS[name][0]}]({path})\n")
-        parts.append(f"{CAPTIONS[name][1]}\n")
-        parts.append(_details(name, results))
-    parts.append(_chosen(results["chosen"]))
+    images = image_folder(source)
+    shown = {name: figure_text(*CAPTIONS[name], images, name) for name in figures}
+    parts += sections_text(_sections(results), [Round.of(results)], shown, _more(results))
+    parts += [_claims(results["claims"]), _chosen(results["chosen"])]
     return "\n".join(part for part in parts if part)
 
 
-def _counts(verdicts: Sequence[str]) -> str:
-    counts = [f"{name}: **{verdicts.count(name)}**" for name in Verdict]
-    return f"The {len(verdicts)} claims: {'; '.join(counts)}.\n"
+def _sections(results: Mapping[str, Any]) -> list[Section]:
+    """Return the sections; what is true is known of a simulated cohort only."""
+    return [one for one in SECTIONS if one.title != TRUTH or "truth" in results]
+
+
+def _more(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tables of the sections, by title."""
+    found = {
+        MAIN: _classes(results["classes"]),
+        STIMULUS: f"{_finding(results)}\n{_tests(results['tests'])}",
+        CHOICES: _multiverse(results["multiverse"]),
+    }
+    if "truth" in results:
+        found[TRUTH] = truth_text(results)
+    return found
 
 
 def _finding(results: Mapping[str, Any]) -> str:
@@ -149,7 +167,7 @@ def _classes(found: Mapping[str, Any]) -> str:
         "the share of variance that the components keep, and *overlap* how well two halves of the "
         "trials agree about them (1 is identical), for the session where they agree least.\n"
     )
-    return f"## Distances\n\n{_table(headings, rows)}\n{words}"
+    return f"{_table(headings, rows)}\n{words}"
 
 
 def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
@@ -160,7 +178,17 @@ def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
     return f"{one['value']:.{digits}f} [{one['low']:.{digits}f}, {one['high']:.{digits}f}]"
 
 
-def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
+def _reading(restated: str) -> str:
+    """Say how to read the verdicts."""
+    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
+    words = (
+        f"{standard}\n\n"
+        'Where a claim says that something is small, the statistic is its negative ("from above").'
+    )
+    return f"{words}\n\n{restated}\n" if restated else f"{words}\n"
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for claim in claims:
         numbers = []
@@ -173,46 +201,7 @@ def _claims(claims: Sequence[Mapping[str, Any]], restated: str) -> str:
         verdict = claim["verdict"]
         bold = verdict if verdict == "holds" else f"**{verdict}**"
         rows.append([f"**{claim['name']}.** {claim['sentence']}", "<br>".join(numbers), bold])
-    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
-    words = (
-        f"{standard}\n\n"
-        'Where a claim says that something is small, the statistic is its negative ("from above").'
-    )
-    words += f"\n\n{restated}" if restated else ""
-    return f"## Claims\n\n{words}\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
-
-
-def _scored(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return whether claims are true in the simulation, and were decided rightly."""
-    if not found:
-        return ""
-    answers = {True: "yes", False: "**no**", None: "not decided"}
-    rows = []
-    for claim in found:
-        numbers = [f"{one['name']}: {_true_number(one)}" for one in claim["criteria"]]
-        truth, right = claim["truth"], answers[claim["right"]]
-        rows.append([claim["name"], "<br>".join(numbers), truth, claim["verdict"], right])
-    inside = [one["covered"] for claim in found for one in claim["criteria"]]
-    known = [one for one in inside if one is not None]
-    decided = [claim["right"] for claim in found if claim["right"] is not None]
-    words = (
-        f"Of {len(found)} claims, {len(decided)} were decided, {sum(decided)} of these rightly. Of "
-        f"{len(known)} intervals, {sum(known)} contain the true value. The true value of a "
-        "statistic is its mean over other simulated cohorts of the same size, from exact moments; "
-        "those of Supplementary Figure 6 are from the exact moments of the same pair of animals. "
-        "The protocol's plug-in distances are biased, so that intervals of statistics about them "
-        "need not contain the truth."
-    )
-    headings = ["claim", "true values", "it is", "verdict", "right"]
-    return f"## Against what is true in the simulation\n\n{words}\n\n{_table(headings, rows)}"
-
-
-def _true_number(one: Mapping[str, Any]) -> str:
-    if one["true"] is None:
-        return "not known"
-    if abs(one["true"]) >= UNBOUNDED:
-        return "differs" if one["true"] > 0 else "does not differ"
-    return f"{one['true']:.2f}" + (" (not in the interval)" if one["covered"] is False else "")
+    return f"## All numbers\n\n{_table(['claim', 'numbers', 'verdict'], rows)}"
 
 
 def _tests(found: Sequence[Mapping[str, Any]]) -> str:
@@ -231,21 +220,18 @@ def _tests(found: Sequence[Mapping[str, Any]]) -> str:
         "positive are left out. With few animals even the smallest possible p-value is large."
     )
     table = _table([*headings, "smallest possible p", "animals"], rows)
-    return f"## Tests over animals\n\n{words}\n\n{table}"
+    return f"{words}\n\n{table}"
 
 
-def _details(name: str, results: Mapping[str, Any]) -> str:
-    """Return the table that belongs to a figure, if any."""
-    if name == "multiverse":
-        rows = [
-            [claim, *(f"{held} of {total}" for held, total in kinds.values())]
-            for claim, kinds in results["multiverse"]["shares"].items()
-        ]
-        table = _table(["claim", "plug-in", "corrected"], rows)
-        return f"{table}\n{_by_components(results['multiverse']['corrected'])}"
-    if name == "truth":
-        return _truth(results["truth"]) + _coverage(results.get("coverage"))
-    return ""
+def _multiverse(found: Mapping[str, Any]) -> str:
+    """Return the tables of all choices: of all claims, and of claim (c) by components."""
+    rows = [
+        [claim, *(f"{held} of {total}" for held, total in kinds.values())]
+        for claim, kinds in found["shares"].items()
+    ]
+    words = "Combinations of choices whose estimate is on the side that a claim says:"
+    table = _table(["claim", "plug-in", "corrected"], rows)
+    return f"{words}\n\n{table}\n{_by_components(found['corrected'])}"
 
 
 def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
@@ -266,61 +252,6 @@ def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
         "square that is not positive are not counted in the last column, the pairs whose ratio is "
         f"smaller for natural stimuli.\n\n{_table(headings, rows)}"
     )
-
-
-def _truth(found: Mapping[str, Any]) -> str:
-    rows = []
-    for key, one in found.items():
-        for alpha, numbers in one["distances"].items():
-            found_bias = numbers["bias"]
-            bias = [f"{found_bias[kind]:+.0%}" for kind in ESTIMATES]
-            part = abs(found_bias["corrected"] / found_bias["plug-in"])
-            cells = [key, f"d_{alpha}", numbers["n_pairs"], *bias, f"{part:.2f}"]
-            rows.append([*cells, f"{numbers['coverage']:.2f}"])
-    headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
-    return (
-        "Relative error of squared distances (median over pairs), and share of the 90 % intervals "
-        f"that contain the truth:\n\n{_table(headings, rows)}\n{_gammas(found)}"
-    )
-
-
-def _gammas(found: Mapping[str, Any]) -> str:
-    names = list(next(iter(found.values()))["gamma"])
-    rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
-    words = (
-        "Shrinkage gamma, means over sessions. Split-half cross-validation finds what is best for "
-        "half of the trials (*best, half*), which is more than is best for all of them (*best*)."
-    )
-    return f"{words}\n\n{_table(['class', *names], rows)}\n"
-
-
-def _coverage(found: Mapping[str, Any] | None) -> str:
-    if not found:
-        return ""
-    rows = []
-    for key, one in found["classes"].items():
-        for what, numbers in one.items():
-            if what == "gamma":
-                continue
-            error = f" ± {numbers['standard_error']:.2f}" if numbers["standard_error"] else ""
-            bias = [numbers["bias, plug-in"], numbers["bias"]]
-            cells = [key, what, numbers["intervals"], f"{numbers['coverage']:.2f}{error}"]
-            rows.append([*cells, *(f"{one:+.1%}" for one in bias), *_reached(numbers)])
-    headings = ["class", "estimate", "intervals", "coverage ± s.e.", "plug-in", "corrected"]
-    headings += [f"coverage in {COVERED[0]:.2f}-{COVERED[1]:.2f}", "bias below a third"]
-    return (
-        f"Over {found['cohorts']} other simulated cohorts of four animals "
-        "(`python -m experiments.brain.coverage`), with the standard error over cohorts and the "
-        f"median relative error of squares:\n\n{_table(headings, rows)}\n"
-        + _gammas(found["classes"])
-    )
-
-
-def _reached(numbers: Mapping[str, Any]) -> list[str]:
-    """Return whether coverage is in the range, and bias below a third of that of the plug-in."""
-    covered = COVERED[0] <= numbers["coverage"] <= COVERED[1]
-    small = abs(numbers["bias"]) < LARGEST_BIAS * abs(numbers["bias, plug-in"])
-    return ["yes" if one else "no" for one in (covered, small)]
 
 
 def _chosen(chosen: Mapping[str, str]) -> str:
@@ -354,11 +285,13 @@ def redraw(path: Path, docs: Path) -> list[Path]:
 
 
 def beside_of(source: str, docs: Path) -> list[Path]:
-    """Return the results that a page shows beside its own: of the other source, and of VAEs."""
+    """Return the results that a page shows beside its own: of the other source, and of VAEs.
+
+    Ratios of VAEs are those of the confirmation, as far as it was measured.
+    """
     others = [docs / image_folder(one) / RESULTS for one in SHOWN if one != source]
-    rounds = [VAES / CONFIRMATION / RESULTS, VAES / RESULTS]
-    vaes = next(path for path in rounds if path.exists())
-    return [*(path for path in others if path.exists()), vaes]
+    vaes = [VAES / CONFIRMATION / RESULTS, VAES / RESULTS]
+    return [path for path in (*others, *vaes) if path.exists()]
 
 
 def main(

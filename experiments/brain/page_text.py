@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.common.sections import Section
+
 TITLES = {
     "simulated": "Visual cortex: a simulated cohort",
     "allen": "Visual cortex: mice of the Allen Institute",
@@ -61,6 +63,61 @@ The run of this page took {minutes}. The recordings are not part of this project
     + _COMMON,
 }
 
+MAIN = "Do covariances differ between animals as much as means?"
+STIMULUS = "Does it depend on the stimulus?"
+CHOICES = "How do the conclusions depend on choices?"
+TRUTH = "Are the estimates right?"
+SECTIONS = (
+    Section(
+        MAIN,
+        """The paper compares d_0 and d_2 between sessions: are they of the same size, and do they
+tell the same about a pair?""",
+        ("Section 3.2 (a)", "Section 3.2 (b)"),
+        ("fig3",),
+    ),
+    Section(
+        STIMULUS,
+        """The paper finds covariances to matter more for gratings than for natural scenes.""",
+        (
+            "Section 3.2 (c)",
+            "Section 3.2, reversal",
+            "Figure 3 C",
+            "Figure 3 D",
+            "Figure 3 E",
+            "Supplementary Figure 5",
+        ),
+        ("supp5",),
+    ),
+    Section(
+        "How do responses of single sessions vary?",
+        """Figure 3 A-B shows the first two components of one session; the numbers are over all of
+them.""",
+        ("Figure 3 A-B, covariances", "Figure 3 A-B, variances", "Appendix B.2"),
+    ),
+    Section(
+        "Does the number of neurons matter?",
+        """Neurons of the two largest sessions are drawn at random, without PCA. The paper calls the
+ratio of d_0 to d_2 preserved because all lines rise with alpha; ours is the stricter criterion that
+the ratio hardly changes. Both are here.""",
+        (
+            "Supplementary Figure 6, growth",
+            "Supplementary Figure 6, ratio",
+            "Supplementary Figure 6, lines",
+        ),
+        ("supp6",),
+    ),
+    Section(
+        "Do artificial stimuli resemble untrained networks, and natural ones trained networks?",
+        """The abstract says so of gratings and natural scenes. The answer depends on how weights of
+untrained networks are drawn, so there is one for each initialisation.""",
+        ("Abstract", "Abstract, Kaiming", "Abstract, PyTorch", "Abstract, Glorot"),
+        ("side-by-side",),
+    ),
+    Section("How much of the distances is noise?", "", (), ("noise",)),
+    Section(TRUTH, "", (), ("truth",)),
+    Section(CHOICES, "", (), ("multiverse",)),
+)
+
 CAPTIONS = {
     "fig3": (
         "Figure 3 A-E",
@@ -81,25 +138,25 @@ CAPTIONS = {
         "standard deviation over draws.",
     ),
     "noise": (
-        "How much of the distances is noise",
+        "Corrected distances, plug-in distances and noise floors",
         "Corrected distances of all pairs with 90 % intervals, plug-in distances without "
         "shrinkage, and what the plug-in distance would be if both sessions were the same network. "
         "Values below 0 stand for negative estimates of squares.",
     ),
     "truth": (
-        "Against the truth",
+        "Estimated against true distances",
         "Estimated against true squared distances: plug-in, the protocol of the paper (shrunk "
         "covariances) and corrected. The dotted line is equality. Right: gamma chosen by "
         "cross-validation against the gamma that gives new trials the highest likelihood.",
     ),
     "multiverse": (
-        "How conclusions depend on choices",
+        "All combinations of choices",
         "A: log R of both classes under all combinations of choices, with 90 % intervals over "
         "animals; circles mark corrected distances. B: the choices. C: the share of combinations "
         "whose estimate is on the side that a claim says, whatever the interval.",
     ),
     "side-by-side": (
-        "Side by side",
+        "Ratios side by side",
         "log (d_0 / d_2) of all classes of stimuli, corrected and plug-in, and of trained and "
         "untrained VAEs if their study has been run. The title has the verdict on the claim of the "
         "abstract. Ratios of VAEs are from means of distances instead of squares.",

@@ -38,8 +38,9 @@ from experiments.brain.study import (
     variants,
     without_nan,
 )
-from experiments.brain.vaes import deciding_ratios, read_ratios
+from experiments.brain.vaes import deciding_ratios, latest_ratios
 from experiments.common.files import write_json
+from experiments.common.results import COMMIT
 from repshape.errors import InputError
 
 RESULTS = "results.json"
@@ -54,11 +55,11 @@ def collect(study: Study, others: Sequence[Mapping[str, Any]] = ()) -> dict[str,
     if not study.classes or not study.has(f"protocol-{study.classes[0].key}"):
         raise InputError(f"{study.out} has no results. Run the step 'measure' first.")
     found = class_results(study)
-    vaes = [ratio for one in others for ratio in read_ratios(one)]
+    vaes = latest_ratios(others)
     subsampling = _optional(study, "subsampling")
     out = {
         **study.summary(),
-        "versions": _versions(),
+        "versions": _versions(study),
         "sessions": study.records,
         "classes": {one.key: _class_summary(study, one.key, found) for one in study.classes},
         "claims": decide(study.source, found, subsampling, deciding_ratios(vaes)),
@@ -284,6 +285,9 @@ def _optional(study: Study, name: str) -> dict[str, Any] | None:
     return study.read(name) if study.has(name) else None
 
 
-def _versions() -> dict[str, str]:
+def _versions(study: Study) -> dict[str, str]:
+    """Return the versions that decide the results, and the commits that measured the distances."""
     found = {"repshape": rs.__version__, "python": platform.python_version()}
+    commits = {study.read(name).get(COMMIT, "") for name in study.measured} - {""}
+    found |= {COMMIT: ", ".join(sorted(commits))} if commits else {}
     return found | {name: version(name) for name in PACKAGES}

@@ -7,7 +7,7 @@ the latents of VAEs have known means and variances, so there is no noise to corr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import log
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ DECIDING = {"trained": "trained dSprites networks, Kaiming initialisation"} | {
     f"untrained, {one}": f"untrained dSprites networks, {one} initialisation"
     for one in INITIALISATIONS
 }
+DRAWN_FIRST = "dSprites"
 ABSTRACT = "Abstract"  # the claims whose names begin with it all have as many criteria
 LEVEL = next(claim.level for claim in CLAIMS if claim.name.startswith(ABSTRACT))
 
@@ -46,6 +47,14 @@ def read_ratios(results: Mapping[str, Any]) -> list[VaeRatio]:
         for row in claim["criteria"]
         if row["estimate"] is not None
     ]
+
+
+def latest_ratios(results: Iterable[Mapping[str, Any]]) -> list[VaeRatio]:
+    """Return the ratios of several files; of networks that two have, those of the first."""
+    found: dict[str, VaeRatio] = {}
+    for ratio in (ratio for one in results for ratio in read_ratios(one)):
+        found.setdefault(ratio.networks, ratio)
+    return sorted(found.values(), key=lambda one: DRAWN_FIRST not in one.networks)
 
 
 def _ratio(row: Mapping[str, Any]) -> VaeRatio:

@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -38,13 +38,40 @@ def write_archive(
     path: Path, networks: Mapping[str, Contents], provenance: Mapping[str, Any]
 ) -> None:
     """Write networks to an archive, with what they belong to."""
-    members = {
+    _write(path, _all_members(networks), sorted(networks), provenance)
+
+
+def add_to_archive(
+    path: Path, networks: Mapping[str, Contents], provenance: Mapping[str, Any]
+) -> None:
+    """Write networks to an archive beside those that it has, if it is there.
+
+    Networks that it already has are replaced. Raises if the others do not belong to the same study,
+    round and settings.
+    """
+    members, names = _all_members(networks), set(networks)
+    if path.exists():
+        archive = Archive(path)
+        if not _agrees(archive.provenance, json.loads(json.dumps(provenance))):
+            raise InputError(f"{path} has networks of another study, round or settings.")
+        names |= set(archive.networks)
+        members = archive.members(archive.networks, but=networks) | members
+    _write(path, members, sorted(names), provenance)
+
+
+def _all_members(networks: Mapping[str, Contents]) -> dict[str, bytes]:
+    return {
         f"{network}/{name}": content
         for network, contents in networks.items()
         for file, stored in contents.items()
         for name, content in _members(file, stored)
     }
-    fingerprints = {network: _fingerprint(network, members) for network in sorted(networks)}
+
+
+def _write(
+    path: Path, members: Mapping[str, bytes], names: list[str], provenance: Mapping[str, Any]
+) -> None:
+    fingerprints = {network: _fingerprint(network, members) for network in names}
     stated = json.dumps({**provenance, "sha256": fingerprints}, indent=1, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(path) as handle, zipfile.ZipFile(handle, "w") as archive:
@@ -54,17 +81,13 @@ def write_archive(
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
 
 
-def archive_name(scale: str, dataset: str, part: str, seeds: range | None) -> str:
+def archive_name(scale: str, dataset: str, part: str) -> str:
     """Return the name of an archive.
 
-    >>> archive_name("small", "mnist", "pilot", None)
-    'small-mnist.zip'
-    >>> archive_name("small", "dsprites", "confirmation", range(10, 11))
-    'small-dsprites-confirmation-10.zip'
+    >>> archive_name("small", "mnist", "pilot"), archive_name("small", "mnist", "confirmation")
+    ('small-mnist.zip', 'small-mnist-confirmation.zip')
     """
     words = [scale, dataset] if part == PILOT else [scale, dataset, part]
-    if seeds is not None:
-        words.append(f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}-to-{seeds[-1]}")
     return "-".join(words) + SUFFIX
 
 
@@ -139,9 +162,18 @@ class Archive:
     def _arrays_of(self, network: str, file: str) -> list[str]:
         return self._by_folder.get(f"{network}/{file.removesuffix('.npz')}", [])
 
+    def members(self, networks: Iterable[str], but: Container[str] = ()) -> dict[str, bytes]:
+        """Return name and content of everything that is kept of some networks."""
+        chosen = {network for network in networks if network not in but}
+        return {
+            name: self.zipped.read(name)
+            for name in self.names - {PROVENANCE}
+            if name.partition("/")[0] in chosen
+        }
+
     def check(self) -> None:
         """Raise unless every network is what its fingerprint says."""
-        members = {name: self.zipped.read(name) for name in self.names - {PROVENANCE}}
+        members = self.members(self.networks)
         for network, fingerprint in self.provenance["sha256"].items():
             if _fingerprint(network, members) != fingerprint:
                 raise InputError(f"{network} in {self.path} is not what its fingerprint says.")

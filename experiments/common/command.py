@@ -1,4 +1,4 @@
-"""What the commands of the studies share: their options, and a progress bar."""
+"""What the commands of the studies share: a progress bar, errors, and what needs results only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from experiments.common import rounds
 from experiments.common.files import write_json
 from experiments.common.results import RESULTS, read_results
 from repshape.errors import RepshapeError
@@ -42,35 +41,7 @@ class Scale(StrEnum):
     PAPER = "paper"
 
 
-class Part(StrEnum):
-    """Rounds of a study (`rounds`)."""
-
-    PILOT = rounds.PILOT
-    CONFIRMATION = rounds.CONFIRMATION
-
-
-Out = Annotated[Path, typer.Option(help="Folder of the study; repeat a command to continue.")]
 ScaleOption = Annotated[Scale, typer.Option(help="Two cores, or the sizes of the paper.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")]
-Images = Annotated[
-    Path | None, typer.Option(help="Folder of the image files; else REPSHAPE_IMAGES.")
-]
-
-PartOption = Annotated[
-    Part,
-    typer.Option(
-        "--round",
-        help="The networks of the first round, or those of fresh seeds. Each has its own folder.",
-    ),
-]
-Seeds = Annotated[
-    str | None, typer.Option(help="Only these seeds: a number, or a range such as 10:12.")
-]
-Device = Annotated[str, typer.Option(help="Device of PyTorch, such as cuda:0.")]
-Kept = Annotated[
-    bool,
-    typer.Option("--kept", help="Use the networks that are kept with the study; train the others."),
-]
 
 
 def add_commands_of_results(

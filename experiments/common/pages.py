@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.common.drawing import Pictures
-from experiments.common.results import TINY, Arrays
+from experiments.common.results import COMMIT, TINY, Arrays
+from experiments.common.summary import is_measured
 from experiments.common.verdicts import FAMILY_LEVEL, Claim, Verdict
 from repshape.io.writing import open_output
 
@@ -20,6 +21,17 @@ pass their permutation tests; it *{Verdict.FAILS}* if one is below its threshold
 matter, with its whole interval; otherwise it is *{Verdict.OPEN}*. [How claims are
 decided](standard.md) lists all thresholds and margins with their reasons, and what was known when
 they were written."""
+
+
+def versions_text(results: Mapping[str, Any]) -> str:
+    """Say what measured the distances.
+
+    >>> versions_text({"versions": {"repshape": "0.3.0", "commit": "0123456789"}})
+    'Distances were measured with repshape 0.3.0, commit `0123456789`.'
+    """
+    found = results["versions"]
+    commit = f", commit `{found[COMMIT]}`" if found.get(COMMIT) else ""
+    return f"Distances were measured with repshape {found['repshape']}{commit}."
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -38,12 +50,21 @@ def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
     """Say how many claims hold.
 
     >>> count_verdicts([{"verdict": "holds"}, {"verdict": "inconclusive"}])
-    '**Of 2 claims, 1 hold, 0 do not hold, 1 inconclusive.**'
+    '**Of 2 claims, 1 holds, none does not hold and 1 is inconclusive.**'
     """
-    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "inconclusive"}
     verdicts = [claim["verdict"] for claim in claims]
-    counts = ", ".join(f"{verdicts.count(one.value)} {words[one]}" for one in Verdict)
-    return f"**Of {len(verdicts)} claims, {counts}.**"
+    holds, fails, unknown = (_count_words(verdicts.count(one.value), one) for one in Verdict)
+    return f"**Of {len(verdicts)} claims, {holds}, {fails} and {unknown}.**"
+
+
+PLURAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "are inconclusive"}
+
+
+def _count_words(count: int, verdict: Verdict) -> str:
+    if count > 1:
+        return f"{count} {PLURAL[verdict]}"
+    words = "is inconclusive" if verdict is Verdict.OPEN else verdict.value
+    return f"{count or 'none'} {words}"
 
 
 def claims_table(
@@ -62,6 +83,8 @@ def claims_table(
 
 def _round_cells(claim: Mapping[str, Any]) -> list[str]:
     """Return numbers and verdict of a claim in one round."""
+    if not is_measured(claim):
+        return ["not measured yet", "-"]
     verdict = claim["verdict"]
     verdict = verdict if verdict == Verdict.HOLDS else f"**{verdict}**"
     note = f"<br>*{claim['note']}*" if claim["note"] else ""
@@ -113,14 +136,17 @@ def criterion_words(criterion: Mapping[str, Any]) -> str:
 
 def figure_texts(
     pictures: Pictures, results: Mapping[str, Any], captions: Mapping[str, str], images: Path
-) -> list[str]:
-    """Return a section for each figure that the results allow."""
-    return [
-        f"## {pictures.known[name].title}\n\n"
-        f"![{pictures.known[name].title}](../{images.as_posix()}/{name}.png)\n\n"
-        f"{captions[name]}\n"
+) -> dict[str, str]:
+    """Return every figure that the results allow, with its caption, by name."""
+    return {
+        name: figure_text(pictures.known[name].title, captions[name], images, name)
         for name in pictures.drawable(results)
-    ]
+    }
+
+
+def figure_text(title: str, caption: str, images: Path, name: str) -> str:
+    """Return a figure with its caption, under a heading of its own."""
+    return f"### {title}\n\n![{title}](../{images.as_posix()}/{name}.png)\n\n{caption}\n"
 
 
 def differences_text(differences: Mapping[str, tuple[str, str]], chosen: Mapping[str, str]) -> str:

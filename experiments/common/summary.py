@@ -21,6 +21,11 @@ class Decided(NamedTuple):
     units: str
 
 
+def is_measured(claim: Mapping[str, Any]) -> bool:
+    """Return whether any number of a claim has been measured, in the names of either study."""
+    return any(normalised(row)["estimate"] is not None for row in claim["criteria"])
+
+
 def normalised(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a criterion with the names of the network studies.
 
@@ -102,8 +107,13 @@ class Round(NamedTuple):
 
     @classmethod
     def of(cls, results: Mapping[str, Any] | None) -> Round:
-        """Return the claims of some results."""
-        return cls({one["name"]: one for one in results["claims"]} if results else {})
+        """Return the claims of some results of which any number was measured."""
+        claims = results["claims"] if results else ()
+        return cls({one["name"]: one for one in claims if is_measured(one)})
+
+    def after(self, earlier: Round) -> Round:
+        """Return the claims of two rounds, of an earlier one where this has none."""
+        return Round({**earlier.claims, **self.claims})
 
     def verdict(self, name: str) -> str:
         """Return the verdict on a claim, or a dash."""

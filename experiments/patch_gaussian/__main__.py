@@ -5,6 +5,7 @@ The steps are ``train``, ``collect``, ``measure`` and ``figures``; ``all`` takes
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -14,23 +15,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common.command import (
-    Device,
-    Images,
-    Kept,
-    Out,
-    Part,
-    PartOption,
-    Seeds,
-    Workers,
-    add_commands_of_results,
-    follow,
-    print_claims,
-    reported,
-)
-from experiments.common.devices import CPU
+from experiments.common.command import add_commands_of_results, follow, print_claims, reported
+from experiments.common.options import StudyOptions, add_command
 from experiments.common.results import read_results
-from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.claims import MANIPULATION
 from experiments.patch_gaussian.decide import decide_stored
 from experiments.patch_gaussian.draw import draw_all
@@ -63,81 +50,59 @@ ScaleOption = Annotated[
 ]
 
 
-@app.command()
-def train(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    part: PartOption = Part.PILOT,
-    seeds: Seeds = None,
-    kept: Kept = False,
-    device: Device = CPU,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options(StudyOptions):
+    """What this study can be told."""
+
+    scale: ScaleOption = Scale.SMALL
+
+    def study(self) -> Study:
+        """Return the study that the options describe."""
+        names = self.scale.value, self.out, self.images, self.part.value
+        return Study.of_scale(*names, self.chosen_seeds, kept=self.kept, device=self.device)
+
+
+@add_command(app, Options)
+def train(options: Options) -> None:
     """Train all networks that are not finished yet."""
     console = Console(stderr=True)
     with reported(console):
-        chosen = read_seeds(seeds)
-        study = Study.of_scale(
-            scale.value, out, images, part.value, chosen, kept=kept, device=device
-        )
-    follow(console, "networks trained", partial(train_all, study), workers)
+        study = options.study()
+    follow(console, "networks trained", partial(train_all, study), options.workers)
     records = list(study.records())
     print_accuracy(console, records)
     if len(records) == len(study.plans()):
         print_manipulation(console, records)
 
 
-@app.command()
-def collect(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    part: PartOption = Part.PILOT,
-    kept: Kept = False,
-    device: Device = CPU,
-) -> None:
+@add_command(app, Options, without=("seeds",))
+def collect(options: Options) -> None:
     """Collect responses alone, into cohorts on disk, for distances on a cluster."""
     console = Console(stderr=True)
     with reported(console):
-        study = Study.of_scale(scale.value, out, images, part.value, kept=kept, device=device)
-    follow(console, "responses", partial(collect_responses, study), workers)
+        study = options.study()
+    follow(console, "responses", partial(collect_responses, study), options.workers)
 
 
-@app.command()
-def measure(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    part: PartOption = Part.PILOT,
-    kept: Kept = False,
-) -> None:
+@add_command(app, Options, without=("seeds",))
+def measure(options: Options) -> None:
     """Collect responses, compute the distances between the networks, and decide the claims."""
     console = Console(stderr=True)
     with reported(console):
-        study = Study.of_scale(scale.value, out, images, part.value, kept=kept)
-    follow(console, "steps", partial(measure_all, study), workers)
-    print_claims(console, read_results(out)[0])
+        study = options.study()
+    follow(console, "steps", partial(measure_all, study), options.workers)
+    print_claims(console, read_results(options.out)[0])
 
 
 figures = add_commands_of_results(app, decide_stored, draw_all)
 
 
-@app.command(name="all")
-def everything(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    part: PartOption = Part.PILOT,
-    kept: Kept = False,
-) -> None:
+@add_command(app, Options, "all", without=("seeds",))
+def everything(options: Options) -> None:
     """Train, measure and draw; repeat the command to continue."""
-    train(out, scale, workers, images, part, kept=kept)
-    measure(out, scale, workers, images, part, kept)
-    figures(out)
+    train(options)
+    measure(options)
+    figures(options.out)
 
 
 def print_accuracy(console: Console, records: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ import repshape as rs
 from experiments.common.results import Arrays
 from experiments.common.samples import Folds, Sample, fold_interval
 from experiments.common.stores import alpha_name
-from experiments.common.verdicts import FAMILY_LEVEL
+from experiments.common.verdicts import CORRELATION, FAMILY_LEVEL, SHARE
 from experiments.patch_gaussian.claims import (
     ALPHAS,
     HALVED_TAUS,
@@ -77,6 +77,18 @@ def accuracy_table(sample: Sample) -> list[dict[str, Any]]:
     return rows
 
 
+def tables_of_distances(sample: Sample, permutations: int) -> dict[str, Any]:
+    """Return the tables that stored distances and accuracies give."""
+    return {
+        "accuracy": accuracy_table(sample),
+        "neighbors": neighbor_table(sample),
+        "nearest": nearest_table(sample),
+        "mantel": mantel_table(sample, permutations),
+        "reliability": reliability_table(sample),
+        "to_none": distances_to_none(sample),
+    }
+
+
 # Neighbours
 
 
@@ -136,7 +148,7 @@ def neighbor_row(sample: Sample, name: str, column: str, left_out: str) -> dict[
     for _ in range(NULL_PERMUTATIONS):
         drawn = labels[shuffled_within(groups, rng)]
         null.append(float((vote(drawn[nearest]) == drawn).mean()))
-    return fold_interval(folds, FAMILY_LEVEL).summary() | {
+    return fold_interval(folds, FAMILY_LEVEL, SHARE).summary() | {
         "chance": 1 / len(np.unique(labels)),
         "null": float(np.mean(null)),
         "null_high": float(np.percentile(null, NULL_PERCENTILE)),
@@ -159,14 +171,14 @@ def mantel_table(sample: Sample, permutations: int) -> dict[str, dict[str, Any]]
             names = [matrix_name(alpha, tau) for alpha in (first, second)]
             A, B = (between_seeds(sample, name) for name in names)
             folds: Folds = {pair: correlate_ranks(A[pair].ravel(), B[pair].ravel()) for pair in A}
-            entry: dict[str, Any] = {**fold_interval(folds, FAMILY_LEVEL).summary()}
+            entry: dict[str, Any] = {**fold_interval(folds, FAMILY_LEVEL, CORRELATION).summary()}
             if len(sample) > 3:
                 D = [sample.distances[name] for name in names]
                 test = rs.inference.mantel(*D, method="spearman", n_permutations=permutations)
                 entry |= {"mantel": finite(test.correlation), "p_value": test.p_value}
             if tau in HALVED_TAUS:
-                both = fold_interval(agreement(sample, (first, tau), (second, tau)), FAMILY_LEVEL)
-                entry["agreement"] = both.summary()
+                both = agreement(sample, (first, tau), (second, tau))
+                entry["agreement"] = fold_interval(both, FAMILY_LEVEL, CORRELATION).summary()
             row[f"{first:g} and {second:g}"] = entry
         found[f"{tau:g}"] = row
     return found

@@ -19,7 +19,7 @@ from experiments.common.verdicts import (
     shifted,
 )
 from experiments.patch_gaussian import statistics as st
-from experiments.patch_gaussian.analysis import nearest_table
+from experiments.patch_gaussian.analysis import tables_of_distances
 from experiments.patch_gaussian.claims import CLAIMS, LARGEST_FAILED
 from experiments.patch_gaussian.folds import named_folds
 from experiments.patch_gaussian.statistics import Found
@@ -96,13 +96,13 @@ def decide_all(evidence: Evidence, manipulation: Verdict, scale: str) -> list[di
 
 
 def decide_stored(folder: Path) -> dict[str, Any]:
-    """Return stored results with what stored distances decide: all claims, and one table."""
+    """Return stored results with what stored distances decide: all claims, and their tables."""
     results, arrays = read_results(folder)
     size = results["settings"]["side"], results["measure"]["permutations"]
     evidence = Evidence(read_sample(arrays, NETWORKS), *size)
     manipulation = Verdict(results["numbers"]["manipulation"]["verdict"])
     claims = decide_all(evidence, manipulation, results["scale"])
-    numbers = results["numbers"] | {"nearest": nearest_table(evidence.sample)}
+    numbers = results["numbers"] | tables_of_distances(evidence.sample, size[1])
     return results | {"claims": claims, "numbers": numbers}
 
 

@@ -13,24 +13,25 @@ import typer
 from rich.console import Console
 
 from experiments.common import files
-from experiments.common.archives import Contents, archive_name, require_finished, write_archive
-from experiments.common.command import Part, PartOption, Seeds, reported
+from experiments.common.archives import Contents, add_to_archive, archive_name, require_finished
+from experiments.common.command import reported
+from experiments.common.options import Part, PartOption, Seeds
 from experiments.common.rounds import read_seeds
 from experiments.patch_gaussian.__main__ import Scale, ScaleOption
 from experiments.patch_gaussian.run import KEPT, Study
 
 
 def keep_networks(study: Study, part: str, target: Path) -> Path:
-    """Write the networks of the study's seeds, with their weights, into an archive; return it."""
+    """Add the networks of the study's seeds, with their weights, to its archive; return it."""
     stored = {plan.name: study.network(plan) for plan in study.plans()}
     require_finished({name: one.has(files.RECORD) for name, one in stored.items()})
     networks: dict[str, Contents] = {
         name: {files.WEIGHTS: one.arrays(files.WEIGHTS), files.RECORD: one.read(files.RECORD)}
         for name, one in stored.items()
     }
-    path = target / archive_name(study.scale, "cifar10", part, study.seeds)
+    path = target / archive_name(study.scale, "cifar10", part)
     stated = {"study": "patch_gaussian", "dataset": "cifar10", "scale": study.scale, "round": part}
-    write_archive(path, networks, {**stated, "settings": asdict(study.settings)})
+    add_to_archive(path, networks, {**stated, "settings": asdict(study.settings)})
     return path
 
 

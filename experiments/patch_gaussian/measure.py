@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 import repshape as rs
+from experiments.common.rounds import CONFIRMATION
 from experiments.common.stores import DISTANCES, DistanceStores, gaussian_metrics, raw_and_centred
 from experiments.patch_gaussian.claims import ALPHAS, HALVED_TAUS
 from experiments.patch_gaussian.cohorts import complete_plans, metadata_of, spread
@@ -64,7 +65,17 @@ class Measurement:
         return metadata_of(self.study, self.plans)
 
     def check(self) -> None:
-        """Raise one sentence if there is nothing to measure."""
+        """Raise one sentence if there is nothing to measure.
+
+        The confirmation is measured once all of its seeds are finished, so that verdicts do not
+        hang on when one looks.
+        """
+        planned = len(self.study.plans())
+        if self.study.part == CONFIRMATION and len(self.plans) < planned:
+            raise InputError(
+                f"The confirmation is measured when all of its {planned} networks are trained. "
+                f"{len(self.plans)} are, in complete seeds. Run the step 'train' first."
+            )
         if len(self.plans) < 2:
             raise InputError(
                 f"{self.study.out} has no seed of which all networks are trained. Run the step "

@@ -22,6 +22,7 @@ from repshape.plots.style import SMALL_SIZE
 PAIR_COLOURS = {"0 and 1": PALETTE[0], "0 and 2": PALETTE[1], "1 and 2": PALETTE[2]}
 CLEAN = "clean"
 LINE_SHIFT = 0.12
+TOP = 1.04  # of shares, so that points at 1 are whole
 
 
 def draw_accuracy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
@@ -78,12 +79,18 @@ def draw_neighbors(results: Mapping[str, Any], arrays: Arrays) -> Figure:
             axis.plot([row[entry] for row in levels], style, color=INK, linewidth=0.8)
         axis.set_xticks(range(len(taus)), [f"{tau:g}" for tau in taus])
         axis.set_xlabel(f"{panels.TAU}")
-        axis.set_ylim(0, 1)
+        axis.set_ylim(0, TOP)
         tidy(axis)
         title(axis, letter, {"sigma": panels.SIGMA}.get(target, target))
     axes[0].set_ylabel("k-NN accuracy")
-    axes[-1].legend(loc="lower left")
+    _legend_below(figure, axes[0])
     return figure
+
+
+def _legend_below(figure: Figure, axis: Axes) -> None:
+    """Explain the lines of a panel below all panels, where it covers none of them."""
+    handles, words = axis.get_legend_handles_labels()
+    figure.legend(handles, words, loc="outside lower center", ncols=len(words))
 
 
 def _with_intervals(
@@ -120,10 +127,10 @@ def draw_mantel(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         axis.set_xticks(range(len(taus)), taus)
         axis.set_xlabel(panels.TAU)
         axis.axhline(0, color=INK, linewidth=0.5)
-        axis.set_ylim(-1, 1.25)
+        axis.set_ylim(-1, 1.1)
         tidy(axis)
         title(axis, letter, words)
-    left.legend(loc="lower left")
+    _legend_below(figure, left)
     return figure
 
 

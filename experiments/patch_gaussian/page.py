@@ -21,10 +21,12 @@ from experiments.common.pages import (
     differences_text,
     figure_texts,
     table_text,
+    versions_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results, read_round
+from experiments.common.results import TINY, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
+from experiments.common.sections import claims_of, sections_text
 from experiments.common.verdicts import Verdict
 from experiments.patch_gaussian.claims import CLAIMS, LOW_TAUS
 from experiments.patch_gaussian.cost import COST
@@ -46,7 +48,10 @@ from experiments.patch_gaussian.page_text import (
     READING,
     REFERENCE_TEXT,
     RUNNING,
+    SAME,
+    SECTIONS,
     WIDE_TEXT,
+    WORKS,
 )
 from experiments.patch_gaussian.search import N_PAIRS
 from experiments.patch_gaussian.settings import CHOSEN, MEASURE_SCALES, TAUS
@@ -80,10 +85,14 @@ def page_text(
             parts.append(NO_EFFECT.format(verdict=verdict))
         later = confirmation["claims"] if confirmation else ()
         parts += [measured_text(shown), reading]
-        parts += ["## Claims\n", claims_table(results["claims"], later)]
-        parts += [manipulation_text(numbers["manipulation"]), accuracy_text(numbers["accuracy"])]
-        parts.append(nearest_text(numbers.get("nearest", {})))
-        parts += figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        accuracy = accuracy_text(numbers["accuracy"])
+        more = {
+            WORKS: f"{manipulation_text(numbers['manipulation'])}\n{accuracy}",
+            SAME: nearest_text(numbers.get("nearest", {})),
+        }
+        figures = figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        parts += sections_text(SECTIONS, claims_of(results, confirmation), figures, more)
+        parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts += [wide_text(wide), reference_text(shown)]
     size = results["measure"]
     own = {k: (a, b.format(**size)) for k, (a, b) in DIFFERENCES.items()}
@@ -98,7 +107,8 @@ def measured_text(results: Mapping[str, Any]) -> str:
     lines = [
         f"{networks['measured']} networks are compared here, of which {networks['failed']} failed "
         f"to train. Training took {core_hours:.1f} core hours and measuring "
-        f"{sum(results['seconds'].values()) / 3600:.1f} hours. {count_verdicts(results['claims'])}",
+        f"{sum(results['seconds'].values()) / 3600:.1f} hours. {versions_text(results)} "
+        f"{count_verdicts(results['claims'])}",
         "",
     ]
     missing = networks["planned"] - networks["measured"]
@@ -301,7 +311,7 @@ def stored_page(results_folder: Path) -> str:
 
 def write_study_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_round(results_folder, CONFIRMATION) or read_results(results_folder)
+    results, arrays = read_shown(results_folder)
     text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 

@@ -1,6 +1,7 @@
 """The fixed texts of the documentation page."""
 
 from experiments.common.pages import STANDARD
+from experiments.common.sections import Section
 
 INTRODUCTION = """# Patch-Gaussian augmentation: a small replication
 
@@ -22,9 +23,9 @@ python -m experiments.patch_gaussian all --scale small --images DIR --out patch-
 trains, measures and draws. An interrupted run resumes when you repeat the command, and each step
 can be run alone: `train`, `collect`, `measure` and `figures`. `--images` names the folder of
 CIFAR-10. Training and collecting responses need PyTorch. `--scale paper` has the settings of the
-paper, and `--round confirmation` the networks of fresh seeds. The results of a study are two
-files, `results.json` and `arrays.npz`; those of this page are in
-`experiments/patch_gaussian/results`, and
+paper, and `--round confirmation` the networks of fresh seeds, which `python -m experiments.confirm`
+trains, keeps and measures as far as they are missing. The results of a study are two files,
+`results.json` and `arrays.npz`; those of this page are in `experiments/patch_gaussian/results`, and
 
 ```sh
 python -m experiments.patch_gaussian figures --out figures \\
@@ -36,13 +37,11 @@ archives in `experiments/patch_gaussian/trained`: with the option `--kept` the c
 from there, and nothing is trained. [How these studies were run](running.md) has the rest.
 """
 
-NEAREST = """## Same hyper-parameters, or same seed?
-
-The claim *seeds* compares networks of different seeds only: those with the same hyper-parameters
-are then close together. Among all networks it is the other way round, where there is little noise.
-At tau of at most {tau:g}, the nearest other network has the same seed in {seed} of cases, and the
-same hyper-parameters in {cell} (all alphas). Networks of one seed share initial weights and the
-order of the images, and this shows more than how they were trained.
+NEAREST = """The claim *seeds* compares networks of different seeds only: those with the same
+hyper-parameters are then close together. Among all networks it is the other way round, where there
+is little noise. At tau of at most {tau:g}, the nearest other network has the same seed in {seed} of
+cases, and the same hyper-parameters in {cell} (all alphas). Networks of one seed share initial
+weights and the order of the images, and this shows more than how they were trained.
 
 Share of networks whose nearest other network has the same hyper-parameters / the same seed (a
 random other network: {chance}):
@@ -76,12 +75,10 @@ BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 
 confirmation has six fresh seeds, and its verdict is the one that counts. Figures and tables below
 are those of the confirmation, unless they say otherwise."""
 
-MANIPULATION = """## Does Patch-Gaussian work here?
-
-Before any distance: the networks must show what the augmentation is for, a gain under noise at a
-small cost on clean images. *Robust* cells have W of at least half the side of the image and sigma
-of at least 0.3. A criterion holds if it holds for every seed. Two criteria were changed after
-four trial networks had been seen; the notes say how.
+MANIPULATION = """Before any distance: the networks must show what the augmentation is for, a gain
+under noise at a small cost on clean images. *Robust* cells have W of at least half the side of the
+image and sigma of at least 0.3. A criterion holds if it holds for every seed. Two criteria were
+changed after four trial networks had been seen; the notes say how.
 
 {table}
 
@@ -92,6 +89,35 @@ With the first threshold, a clean loss of at most 0.05 for every seed, the crite
 
 {gains}
 """
+
+WORKS = "Does Patch-Gaussian work here?"
+SAME = "Same hyper-parameters, or same seed?"
+SECTIONS = (
+    Section(WORKS, "", (), ("accuracy",)),
+    Section(
+        "Does the place of a network show how it was trained?",
+        """W and sigma are predicted from the three nearest networks of other seeds, and the plane
+of an embedding is compared with the grid of W and sigma. If covariances tell more than means,
+predictions are better for alpha < 2 than for alpha = 2.""",
+        ("position", "grid", "prediction"),
+        ("fig5b", "neighbors"),
+    ),
+    Section(SAME, "", ("seeds", "nearest network")),
+    Section(
+        "Do alpha and the noise at test change what is seen?",
+        """Two matrices of distances show the same if the ranks of their distances agree. Claims
+that they differ are stated for the negative of their rank correlation.""",
+        ("alpha", "alpha 1", "tau"),
+        ("mantel", "supp10", "supp11"),
+    ),
+    Section(
+        "Are representations of noisy images more robust?",
+        """The spread of responses to one noisy image is compared with the distance between
+images.""",
+        ("spread",),
+        ("fig5a", "to_none"),
+    ),
+)
 
 CAPTIONS = {
     "accuracy": "Accuracy on all 10 000 test images by the noise that is added to them. Lines are "

@@ -97,6 +97,7 @@ def write_results(
     seconds = measurement.stores.seconds
     found: dict[str, Any] = {
         "scale": study.scale,
+        "round": study.part,
         "note": TINY_NOTE if study.scale == TINY else "",
         "settings": asdict(study.settings),
         "measure": asdict(study.measure),
@@ -116,12 +117,7 @@ def tabulate(study: Study, measurement: Measurement, sample: Sample) -> dict[str
     """Return the tables of the results."""
     return {
         "manipulation": analysis.manipulation_table(read_records(measurement)),
-        "accuracy": analysis.accuracy_table(sample),
-        "neighbors": analysis.neighbor_table(sample),
-        "nearest": analysis.nearest_table(sample),
-        "mantel": analysis.mantel_table(sample, study.measure.permutations),
-        "reliability": analysis.reliability_table(sample),
-        "to_none": analysis.distances_to_none(sample),
+        **analysis.tables_of_distances(sample, study.measure.permutations),
     }
 
 

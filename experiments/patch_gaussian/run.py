@@ -61,6 +61,8 @@ class Study:
         Networks that are kept there need not be trained (`common.archives`).
     device : str
         Of training and collecting.
+    part : str
+        The pilot or the confirmation (`common.rounds`).
     """
 
     out: Path
@@ -71,6 +73,7 @@ class Study:
     seeds: range | None = None
     archives: tuple[Path, ...] = ()
     device: str = CPU
+    part: str = PILOT
 
     @classmethod
     def of_scale(
@@ -88,7 +91,7 @@ class Study:
         settings = settings_of_round(ROUNDS, part, scale)
         archives = find_archives(KEPT, settings=asdict(settings)) if kept else ()
         measure = replace(MEASURE_SCALES[scale], centred=part == PILOT)
-        return cls(out, settings, measure, images, scale, seeds, archives, device)
+        return cls(out, settings, measure, images, scale, seeds, archives, device, part)
 
     def plans(self) -> list[NetworkPlan]:
         """Return all networks, of some seeds or of all."""

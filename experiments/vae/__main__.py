@@ -6,6 +6,7 @@ The steps are ``train``, ``score``, ``measure`` and ``figures``; ``all`` takes t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,23 +17,14 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common.command import (
-    Device,
-    Images,
-    Kept,
     OnStart,
-    Out,
-    Part,
-    PartOption,
-    Seeds,
-    Workers,
     add_commands_of_results,
     follow,
     print_claims,
     reported,
 )
-from experiments.common.devices import CPU
+from experiments.common.options import StudyOptions, add_command
 from experiments.common.results import read_results
-from experiments.common.rounds import read_seeds
 from experiments.vae.decide import decide_stored
 from experiments.vae.draw import draw_all
 from experiments.vae.known import KnownResults
@@ -76,69 +68,58 @@ SpritesOption = Annotated[
 Only = Annotated[Dataset | None, typer.Option(help="Only this data set.")]
 
 
-@app.command()
-def train(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    only: Only = None,
-    part: PartOption = Part.PILOT,
-    seeds: Seeds = None,
-    kept: Kept = False,
-    sprites: SpritesOption = None,
-    device: Device = CPU,
-) -> None:
-    """Train all networks that are not finished yet."""
-    console, name = Console(stderr=True), None if only is None else only.value
-    with reported(console):
-        chosen = read_seeds(seeds)
-        study = Study.of_scale(
-            scale.value,
-            out,
-            images,
-            name,
-            part.value,
-            chosen,
-            kept=kept,
-            sprites=sprites,
-            device=device,
+@dataclass(frozen=True, kw_only=True)
+class Options(StudyOptions):
+    """What this study can be told."""
+
+    scale: ScaleOption = Scale.SMALL
+    only: Only = None
+    sprites: SpritesOption = None
+
+    def study(self) -> Study:
+        """Return the study that the options describe."""
+        only = None if self.only is None else self.only.value
+        return Study.of_scale(
+            self.scale.value,
+            self.out,
+            self.images,
+            only,
+            self.part.value,
+            self.chosen_seeds,
+            kept=self.kept,
+            sprites=self.sprites,
+            device=self.device,
         )
-    follow(console, "networks trained", partial(train_all, study), workers)
+
+
+@add_command(app, Options)
+def train(options: Options) -> None:
+    """Train all networks that are not finished yet."""
+    console = Console(stderr=True)
+    with reported(console):
+        study = options.study()
+    follow(console, "networks trained", partial(train_all, study), options.workers)
     print_training(console, list(study.records()))
 
 
-@app.command()
+@add_command(app, Options, without=("only", "device"))
 def score(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
+    options: Options,
     full: Annotated[
         int, typer.Option(min=0, help="Score this many networks at the paper's sizes instead.")
     ] = 0,
-    part: PartOption = Part.PILOT,
-    seeds: Seeds = None,
-    kept: Kept = False,
-    sprites: SpritesOption = None,
 ) -> None:
     """Compute the disentanglement scores of the trained sprite networks."""
-    console, name = Console(stderr=True), Dataset.DSPRITES.value
+    console = Console(stderr=True)
     with reported(console):
-        chosen = read_seeds(seeds)
-        study = Study.of_scale(
-            scale.value, out, images, name, part.value, chosen, kept=kept, sprites=sprites
-        )
+        study = replace(options, only=Dataset.DSPRITES).study()
     steps = partial(check_scores, study, full) if full else partial(score_all, study)
-    follow(console, "networks scored", steps, workers)
+    follow(console, "networks scored", steps, options.workers)
 
 
-@app.command()
+@add_command(app, Options, without=("images", "seeds", "sprites", "device"))
 def measure(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    only: Only = None,
+    options: Options,
     known: Annotated[
         Path | None,
         typer.Option(
@@ -146,39 +127,30 @@ def measure(
             "latents are taken from there instead of being computed again."
         ),
     ] = None,
-    part: PartOption = Part.PILOT,
-    kept: Kept = False,
 ) -> None:
     """Compute the distances between the networks, and decide the claims."""
-    console, name = Console(stderr=True), None if only is None else only.value
+    console = Console(stderr=True)
     with reported(console):
-        study = Study.of_scale(scale.value, out, None, name, part.value, kept=kept)
+        study = options.study()
 
     def steps(processes: int, on_start: OnStart) -> Iterator[dict[str, Any]]:
         earlier = None if known is None else KnownResults(known)
         return measure_all(study, processes, on_start, earlier)
 
-    follow(console, "matrices", steps, workers)
-    print_claims(console, read_results(out)[0])
+    follow(console, "matrices", steps, options.workers)
+    print_claims(console, read_results(options.out)[0])
 
 
 figures = add_commands_of_results(app, decide_stored, draw_all)
 
 
-@app.command(name="all")
-def everything(
-    out: Out,
-    scale: ScaleOption = Scale.SMALL,
-    workers: Workers = None,
-    images: Images = None,
-    part: PartOption = Part.PILOT,
-    kept: Kept = False,
-) -> None:
+@add_command(app, Options, "all", without=("seeds", "only"))
+def everything(options: Options) -> None:
     """Train, score, measure and draw; repeat the command to continue."""
-    train(out, scale, workers, images, part=part, kept=kept)
-    score(out, scale, workers, images, part=part, kept=kept)
-    measure(out, scale, workers, part=part, kept=kept)
-    figures(out)
+    train(options)
+    score(options)
+    measure(options)
+    figures(options.out)
 
 
 def print_training(console: Console, records: list[dict[str, Any]]) -> None:

@@ -22,11 +22,12 @@ from experiments.common.archives import (
     Arrays,
     Contents,
     NetworkFiles,
+    add_to_archive,
     archive_name,
     require_finished,
-    write_archive,
 )
-from experiments.common.command import Part, PartOption, Seeds, reported
+from experiments.common.command import reported
+from experiments.common.options import Part, PartOption, Seeds
 from experiments.common.rounds import PILOT, read_seeds
 from experiments.vae.__main__ import Dataset
 from experiments.vae.cohorts import spaced
@@ -63,7 +64,7 @@ def kept_contents(stored: NetworkFiles, n_images: int, *, exact: bool) -> Conten
 
 
 def keep_networks(study: Study, part: str, target: Path) -> Path:
-    """Write the networks of one data set, of the study's seeds, into an archive; return it."""
+    """Add the networks of one data set, of the study's seeds, to its archive; return it."""
     dataset = study.only or EXACT
     plans = [plan for plan in study.plans() if part == PILOT or plan.objective != UNTRAINED]
     require_finished({plan.name: _is_finished(study, plan) for plan in plans})
@@ -73,10 +74,10 @@ def keep_networks(study: Study, part: str, target: Path) -> Path:
         )
         for plan in plans
     }
-    path = target / archive_name(study.scale, dataset, part, study.seeds)
+    path = target / archive_name(study.scale, dataset, part)
     settings = asdict(study.settings[dataset])
     stated = {"study": "vae", "dataset": dataset, "scale": study.scale, "round": part}
-    write_archive(path, networks, {**stated, "settings": settings})
+    add_to_archive(path, networks, {**stated, "settings": settings})
     return path
 
 

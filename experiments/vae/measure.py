@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from experiments.common.rounds import CONFIRMATION
 from experiments.common.samples import PairSample, Sample, jackknife
 from experiments.common.stores import (
     DISTANCES,
@@ -63,15 +64,23 @@ class Measurement:
 
     @cached_property
     def groups(self) -> dict[str, list[NetworkPlan]]:
-        """The networks that are measured, by group; groups of fewer than two are left out."""
+        """The networks that are measured, by group; groups of fewer than two are left out.
+
+        A group of the confirmation is measured once all of its seeds are finished, so that verdicts
+        do not hang on when one looks.
+        """
         found = {group.name: complete_plans(self.study, group) for group in groups_of(self.study)}
+        if self.study.part == CONFIRMATION:
+            planned = {one.name: len(one.plans(self.study)) for one in groups_of(self.study)}
+            found = {name: one for name, one in found.items() if len(one) == planned[name]}
         return {name: plans for name, plans in found.items() if len(plans) > 1}
 
     def check(self) -> None:
         """Raise one sentence if there is nothing to measure."""
         if not self.groups:
+            whole = "group" if self.study.part == CONFIRMATION else "seed"
             raise InputError(
-                f"{self.study.out} has no complete seed yet. Run the step 'train' first."
+                f"{self.study.out} has no complete {whole} yet. Run the step 'train' first."
             )
 
     def tasks(self) -> Iterator[tuple[str, Callable[[], Any]]]:

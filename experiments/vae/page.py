@@ -6,7 +6,7 @@ python -m experiments.vae.page [--results DIR] [--docs docs]
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +19,13 @@ from experiments.common.pages import (
     differences_text,
     figure_texts,
     table_text,
+    versions_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results, read_round
+from experiments.common.results import TINY, is_whole, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
+from experiments.common.sections import claims_of, sections_text
+from experiments.common.summary import Round
 from experiments.vae.analysis import MATRICES
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
@@ -33,17 +36,23 @@ from experiments.vae.page_text import (
     CAPTIONS,
     COST_TEXT,
     DIFFERENCES,
+    ENERGIES,
+    FRESH_RATIOS,
     INTRODUCTION,
     JOB,
     NO_OTHERS,
     NO_SCORES,
     NOT_YET,
+    PART_OF_CONFIRMATION,
     PARTIAL,
     PILOT_ONLY,
+    PREDICTIONS,
     PROTOCOLS,
+    RATIO_TABLE,
     RATIOS,
     READING,
     RUNNING,
+    SECTIONS,
     TIMES,
 )
 from experiments.vae.scores import NAMES
@@ -71,29 +80,47 @@ def page_text(
     networks at the paper's scale, as far as they are stored.
     """
     tiny = results["scale"] == TINY
-    shown = results if confirmation is None else confirmation
-    rounds = PILOT_ONLY if confirmation is None else BOTH_ROUNDS
-    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown)]
-    parts += [READING.format(rounds=rounds), "## Claims\n"]
+    shown = confirmation if confirmation is not None and is_whole(confirmation) else results
+    rounds = claims_of(results, confirmation)
+    parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown, rounds)]
+    parts.append(READING.format(rounds=rounds_text(confirmation)))
     if tiny:
-        parts.append(criteria_table(CLAIMS))
+        parts += ["## Claims\n", criteria_table(CLAIMS)]
     else:
-        later = confirmation["claims"] if confirmation else ()
-        parts.append(claims_table(results["claims"], later))
         numbers = shown["numbers"]
-        parts.append(ratios_text(numbers["distances"], architecture))
-        parts += figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
-        parts.append(protocols_text(numbers))
+        more = {
+            RATIOS: ratios_text(numbers["distances"], confirmation, architecture),
+            PREDICTIONS: protocols_text(numbers),
+            ENERGIES: sweep_text(numbers.get("sweep", {})),
+        }
+        figures = figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        parts += sections_text(SECTIONS, rounds, figures, more)
+        later = confirmation["claims"] if confirmation else ()
+        parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts.append(training_text(numbers.get("training", [])))
-        parts.append(sweep_text(numbers.get("sweep", {})))
         parts.append(full_scores_text(numbers.get("full_scores", {})))
     parts += [differences_text(DIFFERENCES, CHOSEN), cost_text(cost)]
     parts.append(RUNNING.format(times="" if tiny else times_text(shown)))
     return "\n".join(part for part in parts if part)
 
 
-def measured_text(results: Results) -> str:
-    """Say what was measured, and how many claims hold."""
+def rounds_text(confirmation: Results | None) -> str:
+    """Say what of the confirmation has been measured."""
+    if confirmation is None:
+        return PILOT_ONLY
+    if is_whole(confirmation):
+        return BOTH_ROUNDS
+    measured = [
+        f"{group.replace('-', ', ')} ({one['measured']})"
+        for group, one in confirmation["networks"].items()
+        if one["measured"]
+    ]
+    return PART_OF_CONFIRMATION.format(groups="; ".join(measured))
+
+
+def measured_text(results: Results, rounds: Sequence[Round]) -> str:
+    """Say what was measured, and how many claims hold: of the last round that has each."""
+    claims = rounds[-1].after(rounds[0]).claims.values()
     networks = results["networks"]
     measured = sum(one["measured"] for one in networks.values())
     planned = sum(one["planned"] for one in networks.values())
@@ -102,7 +129,7 @@ def measured_text(results: Results) -> str:
     which = f" ({', '.join(groups)})" if groups else ""
     lines = [
         f"{measured} networks are compared here, of which {failed} failed to train{which}. "
-        f"{count_verdicts(results['claims'])}",
+        f"{versions_text(results)} {count_verdicts(claims)}",
         "",
     ]
     if measured < planned:
@@ -128,13 +155,18 @@ def times_text(results: Results) -> str:
     )
 
 
-def ratios_text(distances: Mapping[str, Any], architecture: Results | None) -> str:
+def ratios_text(
+    distances: Mapping[str, Any], confirmation: Results | None, architecture: Results | None
+) -> str:
     """Return the ratios of distances of raw and of centred networks."""
-    text = RATIOS.format(table=ratio_table(distances))
-    if architecture is None:
-        return text
-    table = ratio_table(architecture["numbers"]["distances"])
-    return f"{text}\n{ARCHITECTURE.format(table=table)}"
+    text = RATIO_TABLE.format(table=ratio_table(distances))
+    if confirmation is not None and not is_whole(confirmation):
+        table = ratio_table(confirmation["numbers"]["distances"])
+        text += f"\n{FRESH_RATIOS.format(table=table, versions=versions_text(confirmation))}"
+    if architecture is not None:
+        table = ratio_table(architecture["numbers"]["distances"])
+        text += f"\n{ARCHITECTURE.format(table=table)}"
+    return text
 
 
 def ratio_table(distances: Mapping[str, Any]) -> str:
@@ -315,7 +347,7 @@ def stored_page(results_folder: Path) -> str:
 
 def write_vae_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_round(results_folder, CONFIRMATION) or read_results(results_folder)
+    results, arrays = read_shown(results_folder)
     text = stored_page(results_folder)
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 

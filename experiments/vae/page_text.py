@@ -1,6 +1,7 @@
 """The fixed texts of the documentation page."""
 
 from experiments.common.pages import STANDARD
+from experiments.common.sections import Section
 
 INTRODUCTION = """# Variational autoencoders: a small replication
 
@@ -22,8 +23,9 @@ python -m experiments.vae all --scale small --images DIR --out vae-output
 trains, scores, measures and draws. An interrupted run resumes when you repeat the command, and each
 step can be run alone: `train`, `score`, `measure` and `figures`. `--images` names the folder of
 MNIST and CIFAR-10. Training needs PyTorch; the other steps, apart from `score`, do not.
-`--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds.
-The results of a study are two files, `results.json` and `arrays.npz`; those of this page are in
+`--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds,
+which `python -m experiments.confirm` trains, keeps and measures as far as they are missing. The
+results of a study are two files, `results.json` and `arrays.npz`; those of this page are in
 `experiments/vae/results`, and
 
 ```sh
@@ -73,7 +75,7 @@ NO_SCORES = """!!! note "Without disentanglement scores"
 UNITS = "seeds, because networks of one seed share initial weights and the order of the data"
 READING = f"""{STANDARD.format(units=UNITS)}
 
-Predictions are for seeds that were left out. Networks that failed to train stay in every number; a
+Networks that failed to train stay in every number; a
 claim whose verdict changes without them is inconclusive. {{rounds}}
 """
 PILOT_ONLY = """The results on this page are those of the first round, the pilot (seeds 0 to 9).
@@ -82,12 +84,18 @@ BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 
 confirmation has fresh seeds, and its verdict is the one that counts. Figures and tables below are
 those of the confirmation."""
 
-RATIOS = """## Are networks farther apart in means or in covariances?
+PART_OF_CONFIRMATION = """Claims were worded with the first round, the pilot (seeds 0 to 9), at
+hand. The confirmation has fresh seeds, and its verdict is the one that counts. A group of its
+networks is measured once all of its seeds are finished. So far these are: {groups}. Figures and
+tables are those of the pilot, unless they say otherwise."""
 
-log2(mean d_2 / mean d_0) over networks with different seeds, with 95 % intervals over the units:
-above 0, means differ more than covariances. *Centred* networks have a mean of zero over all images;
-the paper does not centre. The means of untrained networks with PyTorch's initialisation differ
-mostly by an offset that all images share, so that centring decides their ratio.
+RATIO_TABLE = """*Centred* networks have a mean of zero over all images; the paper does not centre.
+
+{table}
+"""
+
+FRESH_RATIOS = """Networks of fresh seeds, as far as they were measured. Each untrained network is
+compared with one other only, so that pairs are independent. {versions}
 
 {table}
 """
@@ -97,7 +105,7 @@ ARCHITECTURE = """Untrained networks with the paper's architectures, compared in
 {table}
 """
 
-PROTOCOLS = """## The paper's own protocol of predictions
+PROTOCOLS = """### The paper's own protocol of predictions
 
 The paper holds out random networks and chooses k by six-fold cross-validation. Networks of the same
 seed, or of the same objective and strength, are then among the neighbours. Here are the same scores
@@ -107,6 +115,57 @@ are in Figure 4).
 
 {table}
 """
+
+RATIOS = "Are networks farther apart in means or in covariances?"
+PREDICTIONS = "What do the neighbours of a network tell about it?"
+ENERGIES = "Do energy distances show something else?"
+SECTIONS = (
+    Section(
+        "Do objectives form clusters?",
+        """The paper's embeddings show networks of the same objective together. Here the mean
+distance between objectives is compared with that within them, over networks of different seeds and
+strengths, and labels of whole cells are permuted. A joint test of all objectives can rest on one of
+them, so each is also tested by itself.""",
+        ("clusters", "clusters, each objective"),
+        ("fig4",),
+    ),
+    Section(
+        RATIOS,
+        """The paper finds that trained networks are farther apart at alpha = 2 than at alpha = 0,
+and untrained ones the reverse. The statistic is log2(mean d_2 / mean d_0) over networks with
+different seeds: above 0, means differ more than covariances. For untrained networks it depends on
+how initial weights are drawn. With PyTorch's initialisation, the means of untrained networks differ
+mostly by an offset that all images share, so that centring decides their ratio.""",
+        ("ratio", "ratio, MNIST", "ratio, CIFAR-10"),
+        ("supp9", "training"),
+    ),
+    Section(
+        PREDICTIONS,
+        """Objective, strength, seed, reconstruction loss and 15 disentanglement scores are
+predicted from the nearest networks. Predictions are for seeds that were left out.""",
+        (
+            "objective, every strength",
+            "objective, high or low",
+            "seed",
+            "reconstruction",
+            "scores",
+            "scores, inside",
+        ),
+    ),
+    Section(
+        ENERGIES,
+        """Energy distances compare samples of the latents, and need no Gaussian assumption. The
+latents of an image are Gaussian in a VAE, so that both kinds of distance see the same data.""",
+        ("energy, closest to 1", "energy, another matrix", "energy, no better"),
+        ("supp7", "samples"),
+    ),
+    Section(
+        "How many dimensions does the space have?",
+        "",
+        ("distortion",),
+        ("supp8",),
+    ),
+)
 
 CAPTIONS = {
     "fig4": "A: distances between all trained networks, and two principal components of "

@@ -16,12 +16,13 @@ from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, analysi
 from experiments.common.samples import PairSample, Sample
 from experiments.vae import analysis
 from experiments.vae.claims import ENERGY
-from experiments.vae.cohorts import SPRITES, Group, complete_seeds, groups_of, metadata_of
+from experiments.vae.cohorts import SPRITES, Group, groups_of, metadata_of
 from experiments.vae.decide import decide_all
 from experiments.vae.known import KnownResults
 from experiments.vae.measure import Measurement, repaired
 from experiments.vae.run import FULL_SCORES, SCORES, Study
 from experiments.vae.scores import NAMES
+from experiments.vae.settings import NetworkPlan
 
 Matrices = dict[str, rs.DistanceMatrix | PairSample]
 
@@ -69,10 +70,14 @@ def write_results(study: Study, measurement: Measurement, matrices: Matrices) ->
         numbers["sweep"] = analysis.sweep_table(sweep, size.sweep_trials)
     found: dict[str, Any] = {
         "scale": study.scale,
+        "round": study.part,
         "note": TINY_NOTE if study.scale == TINY else "",
         "measure": asdict(size),
         "scores": asdict(study.scores),
-        "networks": {group.name: count_networks(study, group) for group in groups_of(study)},
+        "networks": {
+            group.name: count_networks(study, group, measurement.groups.get(group.name, []))
+            for group in groups_of(study)
+        },
         "versions": analysis_versions(),
         "claims": decide_all(samples, size.permutations),
         "numbers": numbers,
@@ -140,22 +145,19 @@ def score_seconds(found: Mapping[str, Any]) -> float:
     return float(sum(found.get("seconds", {}).values()))
 
 
-def count_networks(study: Study, group: Group) -> dict[str, Any]:
+def count_networks(study: Study, group: Group, measured: list[NetworkPlan]) -> dict[str, Any]:
     """Return how many networks of a group were planned, measured, scored, and failed.
 
     ``seconds`` is the time that training them took, one after the other, and ``score_seconds``
     that of their scores.
     """
-    plans = group.plans(study)
-    seeds = complete_seeds(study, group)
-    measured = [plan for plan in plans if plan.seed in seeds]
     frame = metadata_of(study, measured) if measured else None
     stored = list(map(study.network, measured))
     scores = [one.json(SCORES) for one in stored if one.has(SCORES)]
     return {
-        "planned": len(plans),
+        "planned": len(group.plans(study)),
         "measured": len(measured),
-        "seeds": len(seeds),
+        "seeds": len({plan.seed for plan in measured}),
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
         "seconds": sum(one["seconds"] for one in read_records(stored)),

@@ -66,6 +66,8 @@ class Study:
         The original file of dSprites, or "rendered" (`data.find_sprites`).
     device : str
         Of the training.
+    part : str
+        The pilot or the confirmation (`common.rounds`).
     """
 
     out: Path
@@ -79,6 +81,7 @@ class Study:
     archives: tuple[Path, ...] = ()
     sprites: str | None = None
     device: str = CPU
+    part: str = PILOT
 
     def folder(self, plan: NetworkPlan) -> Path:
         """Return the folder of a network."""
@@ -137,7 +140,7 @@ class Study:
             for name in (settings if kept else ())
             for path in find_archives(KEPT, dataset=name, settings=asdict(settings[name]))
         ]
-        return cls(out, *sizes, images, only, scale, seeds, tuple(archives), sprites, device)
+        return cls(out, *sizes, images, only, scale, seeds, tuple(archives), sprites, device, part)
 
     def prepare(self) -> None:
         """Check that PyTorch and the folder can be used, before anything is computed."""
@@ -152,8 +155,14 @@ def train_all(study: Study, workers: int, on_start: Callable[[int, int], None]) 
     ``workers`` is the number of processes. ``on_start`` is called once, with the number of networks
     that were finished before and of all networks.
     """
+    yield from train_plans(study, study.plans(), workers, on_start)
+
+
+def train_plans(
+    study: Study, plans: list[NetworkPlan], workers: int, on_start: Callable[[int, int], None]
+) -> Iterator[Any]:
+    """Train some networks, as `train_all` trains all."""
     study.prepare()
-    plans = study.plans()
     jobs = [plan for plan in plans if not study.network(plan).has(files.RECORD)]
     if any(plan.dataset == SPRITES for plan in jobs):
         study.sprites_file()

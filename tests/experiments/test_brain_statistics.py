@@ -10,7 +10,7 @@ import pytest
 from experiments.brain import protocol
 from experiments.brain.claims import CLAIMS, CLASSES
 from experiments.brain.decide import decide, relevant, subsampling_statistic, why_unknown
-from experiments.brain.headline import rows_of
+from experiments.brain.headline import class_rows, vae_rows
 from experiments.brain.multiverse import cells, keys_of, match_conditions, needed_keys
 from experiments.brain.paired_tests import run_tests
 from experiments.brain.results import shares
@@ -26,7 +26,7 @@ from experiments.brain.statistics import (
     with_interval,
 )
 from experiments.brain.study import without_nan
-from experiments.brain.vaes import deciding_ratios, read_ratios
+from experiments.brain.vaes import deciding_ratios, latest_ratios, read_ratios
 from experiments.vae.claims import CLAIMS as VAE_CLAIMS
 from scipy.stats import t as student
 
@@ -132,11 +132,27 @@ def test_ratios_of_vaes_are_decided_at_the_level_of_the_claim() -> None:
 def test_the_headline_has_a_row_for_each_class_and_each_group_of_vaes() -> None:
     numbers = {"value": 0.2, "low": None, "high": None}
     one = {"animals": 4, "log_ratio": numbers, "log_ratio, plug-in": {"value": 0.1}}
-    rows = rows_of({"settings": {"source": "macaque"}, "classes": {"natural": one}})
+    rows = class_rows({"settings": {"source": "macaque"}, "classes": {"natural": one}})
     assert [row.label for row in rows] == ["macaque: natural (n = 4 animals)"]
     assert (rows[0].value, rows[0].plug_in, rows[0].of_vaes) == (0.2, 0.1, False)
     assert np.isnan(rows[0].low)
-    assert all(row.of_vaes for row in rows_of(vae_results(0.5, 0.3)))
+    both = vae_rows([{"claims": []}, vae_results(0.5, 0.3)])
+    assert all(row.of_vaes for row in both)
+    assert "dSprites" in both[0].label
+
+
+def test_ratios_of_a_later_round_replace_those_of_the_pilot() -> None:
+    """Only what it has: the confirmation may have been measured in part."""
+    later, pilot = vae_results(0.9, 0.7), vae_results(0.5, 0.3)
+    later["claims"] = [
+        {**claim, "criteria": [row for row in claim["criteria"] if "untrained" in row["name"]]}
+        for claim in later["claims"]
+    ]
+    found = {one.networks: one.value for one in latest_ratios([later, pilot])}
+    assert len(found) == 4 + 5 + 5
+    for name, value in found.items():
+        expected = 0.7 if name.startswith("untrained") else -0.5
+        assert value == pytest.approx(expected * np.log(2))
 
 
 def test_claims_are_decided_by_their_intervals() -> None:

@@ -317,7 +317,7 @@ def test_the_simulated_cohort_is_scored_against_the_truth(
     assert gap["criteria"][0]["true"] == pytest.approx(np.mean(values))
     assert gap["truth"] == ("true" if np.mean(values) > np.log(1.05) else "false")
     text = page_text(kept(results, None), [])
-    assert "## Against what is true in the simulation" in text
+    assert "## Are the estimates right?" in text
 
 
 @pytest.mark.parametrize("source", ["simulated", "macaque"])

@@ -14,6 +14,7 @@ from experiments.common import files
 from experiments.common.archives import (
     Archive,
     NetworkFiles,
+    add_to_archive,
     archive_of,
     find_archives,
     open_archive,
@@ -115,6 +116,23 @@ def test_an_archive_that_is_written_again_is_read_again(path: Path) -> None:
     assert open_archive(path) is open_archive(path)
     write_archive(path, {"c": {"record.json": RECORD}}, {})
     assert open_archive(path).networks == ["c"]
+
+
+def test_seeds_are_added_to_an_archive(path: Path) -> None:
+    """Whatever the order, the archive is the one that is written at once; others are refused."""
+    stated = {"study": "vae", "settings": {"seeds": 3, "widths": (1, 2)}}
+    contents = {"weights.npz": ARRAYS, "record.json": RECORD}
+    for name in "ca":
+        add_to_archive(path, {name: contents}, stated)
+    whole = path.with_name("whole.zip")
+    add_to_archive(whole, dict.fromkeys("abc", contents), stated)
+    assert path.read_bytes() == whole.read_bytes()
+    Archive(path).check()
+    add_to_archive(path, {"a": {"record.json": b"{}"}}, stated)
+    assert Archive(path).read("a", files.RECORD) == b"{}"
+    assert not Archive(path).has("a", files.WEIGHTS)
+    with pytest.raises(InputError, match="networks of another study, round or settings"):
+        add_to_archive(path, {"d": contents}, {**stated, "study": "other"})
 
 
 def test_only_whole_seeds_are_kept() -> None:

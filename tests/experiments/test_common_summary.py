@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from experiments.brain import claims as brain_claims
+from experiments.brain import page_text as brain_text
+from experiments.common.sections import Section, finding, sections_text
 from experiments.common.summary import Round, counts, decided, study_rows
+from experiments.patch_gaussian import claims as patch_claims
+from experiments.patch_gaussian import page_text as patch_text
+from experiments.patch_gaussian.draw import FIGURES as PATCH_FIGURES
 from experiments.standard import stored_rounds, verdicts_text
+from experiments.vae import claims as vae_claims
+from experiments.vae import page_text as vae_text
+from experiments.vae.draw import FIGURES as VAE_FIGURES
 from test_stored_pages import DOCS
 
 
@@ -76,6 +85,62 @@ def test_the_last_round_decides() -> None:
     (found,) = study_rows("study", ["other"], [pilot, later])
     assert found[2:] == ["-", "-", "not measured yet", "-"]
     assert counts({"study": later}) == [["study", "1", "0", "0", "1", "100%"]]
+
+
+def test_a_round_that_was_measured_in_part_leaves_the_rest_to_the_pilot() -> None:
+    known = claim("holds", row("a", "holds", (1.0, 2.0)))
+    other = {**known, "name": "other"}
+    pilot = Round.of({"claims": [known, other]})
+    unknown = claim("inconclusive", row("a", "inconclusive", None, units=0))
+    refuted = claim("does not hold", row("a", "does not hold", (-2.0, -1.0)))
+    later = Round.of({"claims": [{**refuted, "name": "other"}, unknown]})
+    assert list(later.claims) == ["other"]
+    both = later.after(pilot)
+    assert {name: one["verdict"] for name, one in both.claims.items()} == {
+        "gain": "holds",
+        "other": "does not hold",
+    }
+    assert counts({"study": both}) == [["study", "2", "1", "1", "0", "0%"]]
+
+
+def test_findings_say_what_was_decided_when() -> None:
+    sure = claim("holds", row("a", "holds", (1.0, 2.0))) | {"sentence": "It grows."}
+    wide = claim("inconclusive", row("a", "inconclusive", (-0.01, 0.11)))
+    wide |= {"sentence": "It grows.", "source": "Figure 1"}
+    rounds = [Round.of({"claims": [sure]}), Round.of({"claims": [wide]})]
+    assert finding("gain", rounds) == (
+        "- It grows. *(Figure 1)* **This is inconclusive in the confirmation (pilot: holds)**: "
+        "a: 0.05 [-0.01, 0.11] around 0. With this spread, 14 units would decide."
+    )
+    assert finding("gain", rounds[:1]) == "- It grows. **It holds**: a: 1.5 [1, 2], above 0."
+    assert finding("other", rounds) == ""
+
+
+def test_sections_have_claims_tables_and_figures_in_this_order() -> None:
+    sure = claim("holds", row("a", "holds", (1.0, 2.0))) | {"sentence": "It grows."}
+    sections = [Section("Does it?", "We ask.", ("gain",), ("b", "c")), Section("Else", "")]
+    found = sections_text(
+        sections, [Round.of({"claims": [sure]})], {"b": "figure b"}, {"Does it?": "a table"}
+    )
+    words = [part.strip().partition(" ")[0] for part in found]
+    assert words == ["##", "We", "-", "a", "figure", "##"]
+
+
+@pytest.mark.parametrize(
+    ("sections", "claims", "pictures"),
+    [
+        (vae_text.SECTIONS, vae_claims.CLAIMS, VAE_FIGURES.known),
+        (patch_text.SECTIONS, patch_claims.CLAIMS, PATCH_FIGURES.known),
+        (brain_text.SECTIONS, brain_claims.CLAIMS, brain_text.CAPTIONS),
+    ],
+)
+def test_every_claim_and_figure_is_in_one_section(
+    sections: Any, claims: Any, pictures: Any
+) -> None:
+    names = [name for section in sections for name in section.claims if name != "Abstract"]
+    assert sorted(names) == sorted(claim.name for claim in claims)
+    figures = [name for section in sections for name in section.figures]
+    assert sorted(figures) == sorted(pictures)
 
 
 @pytest.mark.parametrize("study", list(stored_rounds(DOCS)))

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.common import files
-from experiments.common.results import read_results
+from experiments.common.results import is_whole, read_results
 from experiments.common.rounds import CONFIRMATION, PILOT
 from experiments.common.samples import PairSample, read_sample
 from experiments.common.stores import DISTANCES
+from experiments.common.summary import Round
 from experiments.vae import pairs as pairs_module
 from experiments.vae.analysis import random_test_sets
 from experiments.vae.cohorts import Group, read_network
 from experiments.vae.decide import decide_stored
+from experiments.vae.measure import Measurement
+from experiments.vae.page import RESULTS_FOLDER, page_text
 from experiments.vae.results import measure_all
 from experiments.vae.run import LATENTS, Study
 from experiments.vae.scales import ROUNDS
@@ -26,8 +29,10 @@ from scipy.stats import t as student
 from vae_support import MEASURE, drawn_study
 
 import repshape as rs
+from repshape.errors import InputError
 
 GROUP = Group("dsprites", "kaiming", False)
+COST = json.loads((RESULTS_FOLDER / "cost.json").read_text())
 PAIRED = replace(MEASURE, untrained_pairs=True)
 
 
@@ -60,6 +65,31 @@ def test_only_the_confirmation_has_pairs(tmp_path: Path) -> None:
     for scale in ("small", "paper"):
         for one in confirmed[scale].values():
             assert one.untrained_initialisations == ("kaiming", "pytorch", "glorot")
+
+
+def test_the_confirmation_is_measured_group_by_group_when_all_seeds_are_there(
+    tmp_path: Path,
+) -> None:
+    """Untrained networks are complete, trained ones are not: these wait."""
+    sizes: dict[str, Any] = {"seeds": 3, "untrained_seeds": 4, "first_seed": 10}
+    drawn = drawn_study(tmp_path, **sizes, untrained_initialisations=("kaiming",))
+    started = replace(drawn, measure=PAIRED, part=CONFIRMATION)
+    (started.folder(started.plans()[-1]) / files.RECORD).unlink()
+    assert list(Measurement(started, 1).groups) == [GROUP.name]
+    list(measure_all(started, 1, lambda done, total: None))
+    found = read_results(tmp_path)[0]
+    assert found["round"] == CONFIRMATION
+    counted = {name: (one["measured"], one["planned"]) for name, one in found["networks"].items()}
+    assert counted == {"dsprites-trained-kaiming": (0, 18), GROUP.name: (4, 4)}
+    assert not is_whole(found)
+    assert list(Round.of(found).claims) == ["ratio"]
+    text = page_text(read_results(RESULTS_FOLDER)[0], COST, found)
+    assert "So far these are: dsprites, untrained, kaiming (4)." in text.replace("\n", " ")
+    assert "| not measured yet | - |" in text
+    assert "in the confirmation (pilot: inconclusive)" in text
+    (started.folder(started.plans()[3]) / files.RECORD).unlink()
+    with pytest.raises(InputError, match="no complete group yet"):
+        Measurement(started, 1).check()
 
 
 def test_pairs_are_disjoint_and_their_distances_those_of_the_metrics(
