@@ -86,6 +86,8 @@ EVIDENCE = (
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
     Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
     Evidence("nwb", ("nwb",), (), ("files",)),
+    Evidence("models_final", ("models",), (), ("search", "inference")),  # writes its own page
+    Evidence("layers", ("layers",), (), ("search", "matrices")),
 )
 
 
