@@ -90,7 +90,7 @@ docs-version: $(VENV)/.installed-dev
 	$(BIN)/mike deploy --update-aliases "$$($(BIN)/repshape --version | grep -o '[0-9]*\.[0-9]*' | head -n 1)" latest
 	$(BIN)/mike set-default latest
 
-# Takes some minutes: the lowest and the newest dependencies are installed anew.
+# Takes some minutes: the lowest and the newest dependencies are installed from scratch.
 dist:
 	PYTHON="$(PYTHON)" .ci/dist
 

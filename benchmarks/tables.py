@@ -142,9 +142,9 @@ are triangular, and products with them count half.
 
 `python -m benchmarks.optimum --other PYTHON`: excess of the default's distance over the best known,
 which is the smallest of the default with two seeds, 100 random restarts (20 for layers), and
-release 0.1, of which PYTHON is an interpreter. Times are processor times of a pair that is
+release 0.1 (PYTHON: an interpreter with 0.1 installed). Times are processor times of a pair that is
 prepared. `benchmarks/search_families.py` makes the pairs. The row of layer-like pairs at alpha = 0
-is from an earlier build, whose searches of so many neurons ended one or two gradients sooner.
+is from an earlier build, whose searches of wide layers ended one or two gradients sooner.
 
 {table(optimum["rows"], quality)}
 
