@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 from docs_tools.example_page import all_examples
+from docs_tools.facts import fill
+from docs_tools.features import MARK, table
 from docs_tools.reference import with_metrics
 from typer.main import get_command
 
@@ -49,10 +51,10 @@ def on_config(config: Any) -> Any:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Insert what is generated. MkDocs calls this before converting Markdown."""
-    for mark, make in ((COMMANDS, command_help), (EXAMPLES, all_examples)):
+    for mark, make in ((COMMANDS, command_help), (EXAMPLES, all_examples), (MARK, table)):
         if mark in markdown:
             markdown = markdown.replace(mark, make())
-    return with_metrics(markdown)
+    return with_metrics(fill(markdown))
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

@@ -14,21 +14,25 @@ from docs.blocks import ROOT
 
 sys.path.insert(0, str(ROOT))  # the tools are no part of the package
 
-from docs_tools.notebooks import PAGES, notebook_text
+from docs_tools.notebooks import PAGES, TUTORIALS, notebook_text
 
 NOTEBOOKS = ROOT / "notebooks"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *TUTORIALS])
 def test_notebook_is_of_the_present_page(name: str) -> None:
     assert (NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8") == notebook_text(name), (
         "Run python -m docs_tools.notebooks."
     )
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Tests of the pages run the code of tutorials, too.
+SLOW = [pytest.param(name, 1, marks=pytest.mark.nightly) for name in TUTORIALS]
+
+
+@pytest.mark.parametrize(("name", "pictures"), [*((name, 2) for name in PAGES), *SLOW])
 def test_notebook_runs_and_draws(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MPLBACKEND", raising=False)  # notebooks draw into their cells
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
@@ -42,4 +46,4 @@ def test_notebook_runs_and_draws(
         for output in cell.outputs
         if output.output_type == "display_data"
     ]
-    assert sum("image/png" in one for one in shown) == 2
+    assert sum("image/png" in one for one in shown) == pictures

@@ -34,10 +34,3 @@ def test_times_are_those_that_were_measured() -> None:
         cells += [f"{one:.2f}" for one in times]
         assert f"| {' | '.join(cells)} |" in MEASURED
     assert any(row["networks"] == 300 and row["open_worst_ms"] < 3000 for row in ROWS)
-
-
-def test_the_page_quotes_one_of_the_rows() -> None:
-    (row,) = [row for row in ROWS if row["networks"] == FULL]
-    made, size, opened = row["make_s"], row["MB"], row["open_ms"] / 1000
-    sentence = f"takes {made:.0f} s to make on two cores, is {size:.1f} MB large and opens in"
-    assert f"A page of {FULL} networks and four matrices {sentence} {opened:.1f} s." in PAGE
