@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | evidence-check | dist | bench | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick nightly coverage lint docs docs-version evidence-check dist bench native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
 	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
+	@echo "make evidence-check  whether pages say what the saved results say"
 	@echo "make dist    what is published, built and tested away from the sources"
 	@echo "make bench   the benchmarks"
 	@echo "make native-test  the native code alone: GCC and Clang with sanitizers, and ARM64"
@@ -74,6 +75,10 @@ coverage: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	  $(BIN)/python -m coverage run --source=src/repshape -m pytest -q
 	$(BIN)/python -m coverage report --skip-covered --show-missing
+
+# Numbers on pages are those of the saved results, and no fact is typed twice.
+evidence-check: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q tests/docs/test_facts.py tests/experiments/test_stored_pages.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
