@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 
 PATH = Path(__file__).parents[1] / "docs" / "images" / "which-metric.svg"
-WIDTH, ROW, TOP = 760, 78, 16
-QUESTION_WIDTH, CALL_X, BOX = 300, 410, 50
+WIDTH, ROW, TOP = 780, 78, 16
+QUESTION_WIDTH, CALL_X, BOX = 320, 425, 50
 STYLE = """
 rect { fill: #e8eaf6; stroke: #3f51b5; rx: 6px; } .call rect { fill: #fff3e0; stroke: #e64a19; }
 text { font: 14px system-ui, sans-serif; fill: #1a1c22; }
@@ -34,9 +34,9 @@ STEPS = (
     Step("Are responses maps of a convolution?", "yes", "rs.ConvShapeMetric(shifts=True)"),
     Step("Is there one response per condition?", "yes", "rs.ProcrustesShapeMetric()"),
     Step(
-        "Does more than mean and covariance matter?",
+        "Do heavy tails or several modes matter?",
         "yes",
-        "rs.repair of rs.EnergyShapeMetric()",
+        "rs.EnergyShapeMetric(), rs.repair",
     ),
     Step("Do both networks have the same neurons?", "yes", 'GaussianShapeMetric(group="identity")'),
     Step(

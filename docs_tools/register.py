@@ -15,7 +15,7 @@ import repshape as rs
 
 PATH = Path(__file__).parents[1] / "docs" / "images" / "register.svg"
 COLOURS = ("#3f51b5", "#e64a19")
-WIDTH, HEIGHT, SCALE = 640, 300, 46.0  # pixels; pixels per unit
+WIDTH, HEIGHT, SCALE = 640, 300, 36.0  # pixels; pixels per unit
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 SHOWN_TRIALS = 12
 STYLE = """
@@ -69,6 +69,7 @@ def draw() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         'aria-label="Two clouds of responses turn into register">',
         f"<style>{STYLE.replace('DEGREES', f'{degrees:.1f}')}</style>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="#fff"/>',  # readable on dark pages
         *first,
         '<g class="second">',
         *second,
