@@ -34,7 +34,7 @@ def test_recordings_interval_contains_the_truth() -> None:
 
 
 def test_recordings_find_the_area_that_differs_and_no_other() -> None:
-    """AL has another odour space; LM has that of V1 and fewer neurons."""
+    """AL has another space of images; LM has that of V1 and fewer neurons."""
     text = page("recordings")
     naive, fair = re.findall(r"LM +V1 +([\d.]+)", text)
     differs, same = only(
