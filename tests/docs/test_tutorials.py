@@ -38,7 +38,8 @@ def test_recordings_find_the_area_that_differs_and_no_other() -> None:
     text = page("recordings")
     naive, fair = re.findall(r"LM +V1 +([\d.]+)", text)
     differs, same = only(
-        r"AL differed from V1 \(p = ([\d.]+)\), and LM did not \(p = (0\.\d)", text
+        r"AL differed from V1 \(p = ([\d.]+)\), and LM did not \(p = (0\.\d)",
+        " ".join(text.split()),
     )
     assert float(naive) < 0.05 < float(fair.rstrip("."))
     assert differs < 0.05 < same
