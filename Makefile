@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | evidence-check | dist | bench | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | evidence | evidence-check | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick nightly coverage lint docs docs-version evidence-check dist bench native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
@@ -19,9 +19,10 @@ help:
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation, in site/index.html"
 	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
-	@echo "make evidence-check  whether pages say what the saved results say"
 	@echo "make dist    what is published, built and tested away from the sources"
 	@echo "make bench   the benchmarks"
+	@echo "make evidence  lists results that are older than the code; RUN=name measures one again, RUN=older all of them"
+	@echo "make evidence-check  fails if a page shows other numbers than benchmarks/results"
 	@echo "make native-test  the native code alone: GCC and Clang with sanitizers, and ARM64"
 	@echo "make thread-test  the same under the thread sanitizer"
 	@echo "make sanitize  kernel tests under the address and undefined-behaviour sanitizers"
@@ -76,10 +77,6 @@ coverage: $(VENV)/.installed-dev
 	  $(BIN)/python -m coverage run --source=src/repshape -m pytest -q
 	$(BIN)/python -m coverage report --skip-covered --show-missing
 
-# Numbers on pages are those of the saved results, and no fact is typed twice.
-evidence-check: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q tests/docs/test_facts.py tests/experiments/test_stored_pages.py
-
 lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
@@ -105,6 +102,14 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.solver
 	$(BIN)/python -m benchmarks.optimum
 	$(BIN)/python -m benchmarks.resources
+
+# An interrupted run continues when it is repeated. Some results need NETREP_PATH, as above.
+evidence: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.evidence $(if $(RUN),--run $(RUN))
+
+evidence-check: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.evidence --check
+	$(BIN)/python -m pytest -q tests/docs/test_facts.py
 
 # A program of its own, without Python: under sanitizers with two compilers, and for another processor in an emulator.
 # Without optimisation, a build with sanitizers takes a third of the time.

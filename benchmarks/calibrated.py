@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from benchmarks.stamps import RESULTS, write
 from benchmarks.tables import table
 from repshape.baselines import cka
 from repshape.baselines.calibration import calibrated
 from repshape.errors import InputError
 
-RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "baselines.md"
 PAGE_TEXT = """# Chance, few conditions and few neurons
 
@@ -53,6 +53,8 @@ proportional to the square roots of 1, 2, ..., 30. The populations have a CKA of
 The usual correction is for few conditions. With few neurons it makes networks look more different
 than their populations are. The correction for both is about right from some 50 conditions on; its
 estimates scatter widely if there are ten neurons.
+
+<!-- builds -->
 """
 CONDITIONS = 20
 NEURONS = (10, 30, 100, 300, 1000)
@@ -211,7 +213,7 @@ def main() -> None:
         data["few_neurons"] = [
             few_neurons(*one, simulations=given.simulations, seed=given.seed) for one in DESIGNS
         ]
-    out.write_text(json.dumps(data, indent=1) + "\n")
+    write(out, data, continues=True)
     PAGE.write_text(page(data), encoding="utf-8")
 
 

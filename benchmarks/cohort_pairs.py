@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
@@ -24,6 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
+from benchmarks import stamps
 from repshape.engine.store import Store
 
 ROOT = Path(__file__).parent
@@ -141,7 +140,8 @@ COLUMNS = {
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = ["| " + " | ".join(COLUMNS.values()) + " |", "|" + "---|" * len(COLUMNS)]
-    for row in rows:
+    order = list(FAMILIES)
+    for row in sorted(rows, key=lambda r: (order.index(r["family"]), r["networks"], r["alpha"])):
         cells = [row[key] for key in COLUMNS]
         shown = (f"{one:.3g}" if isinstance(one, float) else str(one) for one in cells)
         lines.append("| " + " | ".join(shown) + " |")
@@ -149,7 +149,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    from benchmarks.families import write
+    from benchmarks.markers import write
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[6, 18, 40])
@@ -181,7 +181,4 @@ def read_rows(seed: int) -> list[dict[str, Any]]:
 
 def save(rows: list[dict[str, Any]], seed: int) -> None:
     """Save what is measured so far."""
-    machine = {"processor": platform.processor() or platform.machine(), "load": os.getloadavg()[0]}
-    RESULTS.write_text(
-        json.dumps({"machine": machine, "seed": seed, "rows": rows}, indent=1) + "\n"
-    )
+    stamps.write(RESULTS, {"seed": seed, "rows": rows}, continues=True)

@@ -11,9 +11,7 @@ benchmarks/results/cohorts.json and replaces the table in docs/evidence/scale.md
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -156,7 +154,8 @@ def main() -> None:
         count, perturbation, alpha, out = options.measure
         measure(int(count), float(perturbation), float(alpha), out)
         return
-    from benchmarks.families import write  # not there for the other interpreter
+    from benchmarks import stamps  # not there for the other interpreter
+    from benchmarks.markers import write
 
     pythons = {"this": sys.executable} | ({"other": options.other} if options.other else {})
     rows = [
@@ -166,8 +165,7 @@ def main() -> None:
         for alpha in options.alphas
         for row in study(count, perturbation, alpha, options.sample, pythons)
     ]
-    machine = {"processor": platform.processor() or platform.machine(), "load": os.getloadavg()[0]}
-    RESULTS.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    stamps.write(RESULTS, {"rows": rows})
     write(PAGE, "cohorts", table(rows))
 
 

@@ -13,7 +13,6 @@ benchmarks/results/doubt.json.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import warnings
 from pathlib import Path
@@ -28,6 +27,7 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from benchmarks.planted_pairs import responses
 from benchmarks.search_families import Pair, make_pairs
+from benchmarks.stamps import write
 from repshape import _doubt
 from repshape._doubt import is_doubtful, possible_excess
 
@@ -126,8 +126,7 @@ def main() -> None:
     ]
     table.append({"search": "all"} | rates(rows))
     rules = curve(rows)
-    saved = {"seed": options.seed, "rates": table, "curve": rules, "rows": rows}
-    RESULTS.write_text(json.dumps(saved))
+    write(RESULTS, {"seed": options.seed, "rates": table, "curve": rules, "rows": rows})
     show(table)
     show(rules)
 

@@ -27,6 +27,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
+from benchmarks.stamps import write
 from repshape import _native
 from repshape.groups import nearest_orthogonal
 from repshape.reference import energy as reference
@@ -159,8 +160,7 @@ def main():
             np.save(Path(folder) / f"{name}.npy", structured(FULL, seed))
         child = [sys.executable, __file__, "--full", folder]
         results["full"] = json.loads(subprocess.run(child, check=True, capture_output=True).stdout)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    write(RESULTS, results)
     print(json.dumps(results, indent=2))
 
 

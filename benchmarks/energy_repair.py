@@ -1,6 +1,6 @@
 """Energy distances of the toy networks before and after repair, for docs/evidence/repair.md.
 
-python benchmarks/energy_repair.py [TRIALS ...]
+python -m benchmarks.energy_repair [TRIALS ...]
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Errors of the metrics with few trials, on data with known distances.
 
-    python benchmarks/families.py          # about five minutes on one core
+    python -m benchmarks.families          # about five minutes on one core
 
 The tables between markers in docs/evidence/families.md are replaced by the results.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -16,7 +15,10 @@ from scipy.special import gammaln
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
+from benchmarks import stamps
+from benchmarks.markers import write
 
+RESULTS = stamps.RESULTS / "families.json"
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "families.md"
 TRIALS = (5, 10, 20, 50, 100)
 NEURONS = (2, 5, 10, 30)
@@ -110,21 +112,11 @@ def limit_ratios(n, trials, seed):
     return ratios
 
 
-def write(page, name, lines):
-    """Replace the table between its markers."""
-    begin, end = f"<!-- {name} -->", "<!-- end -->"
-    pattern = re.escape(begin) + ".*?" + re.escape(end)
-    text = page.read_text()
-    if not re.search(pattern, text, re.DOTALL):
-        raise SystemExit(f"{page} has no table {name!r}.")
-    table = "\n".join([begin, *lines, end])
-    page.write_text(re.sub(pattern, lambda _: table, text, flags=re.DOTALL))
-
-
 def main():
-    write(PAGE, "different", bias_table(LOUD))
-    write(PAGE, "same", bias_table(1.0))
-    write(PAGE, "limit", limit_table())
+    tables = {"different": bias_table(LOUD), "same": bias_table(1.0), "limit": limit_table()}
+    stamps.write(RESULTS, tables)
+    for name, lines in tables.items():
+        write(PAGE, name, lines)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from benchmarks import inference_v1
 from benchmarks.interval_cells import CONFIRM
 from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
 from benchmarks.intervals import COMPARISONS, OTHERS
+from benchmarks.markers import write
+from benchmarks.stamps import record
 
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 GUIDE = DOCS.parent.parent / "inference.md"
@@ -36,38 +38,41 @@ def load(path: Path) -> dict[str, Any]:
 def save(path: Path, key: str, value: Any) -> None:
     """Set one entry of a JSON file, one line per entry."""
     path.parent.mkdir(exist_ok=True)
-    everything = load(path) | {key: value}
+    kept = load(path)
+    everything = kept | {key: value}
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in everything.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    record(path, everything, kept=kept)
+
+
+def tables(results: dict[str, Any]) -> dict[str, str]:
+    """Return every table whose simulations exist."""
+    every = {
+        "equality": equality_table(results),
+        "groups": group_table(results),
+        "networks": network_table(results),
+        "neighbors": neighbor_table(results),
+        "intervals": markdown(CELL_HEAD, cell_table(results, CELL_KEYS)),
+        "comparisons": markdown(CELL_HEAD, cell_table(results, OTHER_KEYS)),
+        "coverage": markdown(POOL_HEAD, pooled_table(results)),
+        "methods": interval_table(results),
+        "floors": floor_table(results),
+        "macaque": inference_v1.tables(results),
+    }
+    return {name: table for name, table in every.items() if table.count("\n") > 1}
 
 
 def write_tables(results: dict[str, Any]) -> None:
     """Write every table whose simulations exist."""
-    for name, table in (
-        ("equality", equality_table(results)),
-        ("groups", group_table(results)),
-        ("networks", network_table(results)),
-        ("neighbors", neighbor_table(results)),
-        ("intervals", markdown(CELL_HEAD, cell_table(results, CELL_KEYS))),
-        ("comparisons", markdown(CELL_HEAD, cell_table(results, OTHER_KEYS))),
-        ("coverage", markdown(POOL_HEAD, pooled_table(results))),
-        ("methods", interval_table(results)),
-        ("floors", floor_table(results)),
-        ("macaque", inference_v1.tables(results)),
-    ):
-        if table.count("\n") > 1:
-            replace_table(name, table)
-            replace_table(name, table, GUIDE)
+    for name, table in tables(results).items():
+        replace_table(name, table)
+        replace_table(name, table, GUIDE)
 
 
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:
     """Replace the table between the markers with this name, if the page has them."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    text = path.read_text() if path.exists() else ""
-    if begin in text and end in text:
-        before, rest = text.split(begin, 1)
-        after = rest.split(end, 1)[1]
-        path.write_text(f"{before}{begin}\n{table}\n{end}{after}")
+    if f"<!-- {name} -->" in path.read_text(encoding="utf-8"):
+        write(path, name, [table])
 
 
 def rows_of(results: dict[str, Any], part: str) -> dict[str, np.ndarray]:

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 import repshape as rs
-from benchmarks.solver import RESULTS, show
+from benchmarks.solver import show
+from benchmarks.stamps import RESULTS, write
 from repshape.groups import GROUPS
 
 FloatArray = npt.NDArray[np.float64]
@@ -195,8 +196,7 @@ def main() -> None:
         if options.study in (name, "all"):
             saved[name] = list(study())
             show(saved[name], name)
-            RESULTS.mkdir(exist_ok=True)
-            path.write_text(json.dumps(saved, indent=1))
+            write(path, saved, continues=True)
 
 
 if __name__ == "__main__":

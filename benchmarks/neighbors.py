@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import time
 import warnings
 from collections.abc import Callable
@@ -26,7 +25,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import repshape as rs
-from benchmarks.families import write
+from benchmarks import stamps
+from benchmarks.markers import write
 from benchmarks.workloads import macaque_populations
 
 ROOT = Path(__file__).parent
@@ -177,6 +177,17 @@ def members_table(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def tables() -> dict[str, list[str]]:
+    """Return the tables of docs/evidence/neighbors.md, of the results that are saved."""
+    rows = json.loads(RESULTS.read_text())["rows"]
+    rows.sort(key=lambda row: (list(COHORTS).index(row["cohort"]), row["alpha"], row["k"]))
+    return {
+        "cohorts": table(rows),
+        "scale": scale_table(json.loads(SCALE.read_text())),
+        "members": members_table(json.loads(MEMBERS.read_text())["rows"]),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cohorts", nargs="*", choices=COHORTS, default=list(COHORTS))
@@ -185,19 +196,14 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of doubtful pairs
     saved = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": []}
     rows = [row for row in saved["rows"] if row["cohort"] not in options.cohorts]
-    machine = {"processor": platform.processor() or platform.machine(), "load": os.getloadavg()[0]}
     for name in options.cohorts:
         networks = COHORTS[name](options.images)
         for alpha in ALPHAS:
             rows += study(name, networks, alpha)
-            content = {"machine": machine, "images": options.images, "rows": rows}
-            RESULTS.write_text(json.dumps(content, indent=1) + "\n")
-    rows.sort(key=lambda row: (list(COHORTS).index(row["cohort"]), row["alpha"], row["k"]))
-    write(PAGE, "cohorts", table(rows))
-    if SCALE.exists():
-        write(PAGE, "scale", scale_table(json.loads(SCALE.read_text())))
-    if MEMBERS.exists():
-        write(PAGE, "members", members_table(json.loads(MEMBERS.read_text())["rows"]))
+            content = {"images": options.images, "rows": rows}
+            stamps.write(RESULTS, content, continues=True)
+    for name, lines in tables().items():
+        write(PAGE, name, lines)
 
 
 if __name__ == "__main__":

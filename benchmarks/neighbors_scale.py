@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import time
 import warnings
@@ -29,6 +28,7 @@ import numpy as np
 
 import repshape as rs
 from benchmarks.neighbor_families import CONDITIONS, NEURONS, Members, families
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "neighbors_scale.json"
 COMPARED = RESULTS.with_name("neighbors_members.json")
@@ -146,15 +146,15 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.compare:
         rows = [compare(*case) for case in CASES]
-        COMPARED.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+        write(COMPARED, {"rows": rows})
         return
     if chosen.folder is None:
         parser.error("FOLDER is needed without --compare.")
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     found = measure(chosen.folder, chosen.families, chosen.size, chosen.workers)
     found["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found |= {"workers": chosen.workers, "machine": platform.machine(), "repshape": rs.__version__}
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    found["workers"] = chosen.workers
+    write(RESULTS, found)
     print(json.dumps(found, indent=2))
 
 

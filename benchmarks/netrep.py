@@ -8,9 +8,7 @@ Uses random networks with 8 conditions and 5 neurons. Takes about a minute.
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -20,6 +18,8 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from benchmarks import stamps
+from benchmarks.markers import markdown, write
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "evidence" / "netrep.md"
@@ -177,21 +177,6 @@ def edges(metrics: Any) -> list[dict[str, str]]:
     return [{"case": a, "netrep": outcome(b), "repshape": outcome(c)} for a, b, c in rows]
 
 
-def write(page: Path, name: str, lines: list[str]) -> None:
-    """Replace the table between two markers of a page."""
-    begin, end = f"<!-- {name} -->", "<!-- end -->"
-    block = "\n".join([begin, *lines, end])
-    text = page.read_text(encoding="utf-8")
-    pattern = re.escape(begin) + ".*?" + re.escape(end)
-    page.write_text(re.sub(pattern, lambda _: block, text, count=1, flags=re.DOTALL))
-
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Return a table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
-
-
 def _share(theirs: float, ours: float) -> str:
     gap = abs(theirs / ours - 1)
     return f"{gap:.0e}" if gap else "0"
@@ -203,21 +188,29 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # netrep uses deprecated functions of NumPy
         found = {"same": same_numbers(metrics), "alpha": excesses(metrics), "edges": edges(metrics)}
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    rows = [
+    stamps.write(RESULTS, found)
+    for name, lines in tables(found).items():
+        write(PAGE, name, lines)
+
+
+def tables(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the tables of docs/evidence/netrep.md."""
+    same = [
         [f"`{r['netrep']}`", f"`rs.{r['repshape']}`", _share(r["theirs"], r["ours"])]
         for r in found["same"]
     ]
-    write(PAGE, "same", table(["netrep", "repshape", "relative difference"], rows))
     names = ("same_mean", "same_max", "default_mean", "default_max")
-    rows = [
+    alpha = [
         [f"{r['alpha']:g}", *(f"{round(r[name], 2) + 0.0:.2f}" for name in names)]
         for r in found["alpha"]
     ]
     head = ["alpha", "same start, mean %", "largest %", "default, mean %", "largest %"]
-    write(PAGE, "alpha", table(head, rows))
-    rows = [[r["case"], r["netrep"], r["repshape"]] for r in found["edges"]]
-    write(PAGE, "edges", table(["case", "netrep", "repshape"], rows))
+    edges = [[r["case"], r["netrep"], r["repshape"]] for r in found["edges"]]
+    return {
+        "same": markdown(["netrep", "repshape", "relative difference"], same),
+        "alpha": markdown(head, alpha),
+        "edges": markdown(["case", "netrep", "repshape"], edges),
+    }
 
 
 if __name__ == "__main__":

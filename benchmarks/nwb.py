@@ -17,7 +17,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from benchmarks.solver import RESULTS, show
+from benchmarks.solver import show
+from benchmarks.stamps import RESULTS, write
 
 AREA_SHARE, GOOD_SHARE = 15, 2  # one unit of 15 is in VISp, and half of these pass the filter
 N_SCENES, N_REPEATS = 119, 50
@@ -129,8 +130,7 @@ def measure(n_units: int, n_spikes: int) -> dict[str, float]:
 def main() -> None:
     rows = [measure(300, 10_000_000), measure(3000, 100_000_000)]
     show(rows, "one area of a large NWB file")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "nwb.json").write_text(json.dumps(rows, indent=1))
+    write(RESULTS / "nwb.json", rows)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """The default search compared with the best of many restarts, and with another version.
 
     python -m benchmarks.optimum [--pairs 30] [--large 8] [--seed 0] [--other PYTHON] [--only NAME]
+        [--out FILE]
 
 The best known distance of a pair is the smallest of all runs: the default with two seeds, 100
 restarts (20 for 60 neurons or more), and the other version, of which PYTHON is an interpreter.
 Times are processor seconds of a pair that is prepared, all on one core in turn. Saves
-benchmarks/results/optimum.json, one family after the other, and continues from it.
+FILE (benchmarks/results/optimum.json), one family after the other, and continues from it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.search_families import NAMES, Pair, make_pairs, weights_of
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "optimum.json"
 ALPHAS = (0.0, 0.5, 1.0)
@@ -139,6 +141,7 @@ def main() -> None:
     parser.add_argument("--other", help="an interpreter with another version of repshape")
     parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES)
     parser.add_argument("--alpha", type=float, nargs="+", default=ALPHAS)
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -154,7 +157,7 @@ def main() -> None:
 
 def measure(options: argparse.Namespace) -> None:
     """Measure what the kept results do not hold yet."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept = json.loads(options.out.read_text()) if options.out.exists() else {}
     rows = kept.get("rows", []) if kept.get("seed") == options.seed else []
     done = {(row["family"], row["alpha"]) for row in rows}
     for name in options.only:
@@ -166,7 +169,7 @@ def measure(options: argparse.Namespace) -> None:
             shown = {k: v for k, v in rows[-1].items() if k != "excess_%"}
             print(json.dumps(shown), file=sys.stderr, flush=True)
             result = {"seed": options.seed, "rows": rows, "pooled": pooled(rows)}
-            RESULTS.write_text(json.dumps(result, indent=1))
+            write(options.out, result, continues=True)
 
 
 if __name__ == "__main__":

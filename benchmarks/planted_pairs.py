@@ -47,12 +47,47 @@ class Family:
     alphas: tuple[float, ...] = ALPHAS
 
 
+def low_rank(rng: np.random.Generator, x: FloatArray) -> FloatArray:
+    """Return responses that span at most a quarter of the dimensions."""
+    n = x.shape[-1]
+    rank = integer(rng, 1, max(1, n // 4))
+    return x[..., :rank] @ rng.normal(size=(rank, n))
+
+
+def shared_noise(rng: np.random.Generator, x: FloatArray) -> FloatArray:
+    """Return responses whose noise is mostly along two directions, which change with the input."""
+    mu, n = x.mean(axis=1, keepdims=True), x.shape[-1]
+    directions = rng.normal(size=(len(x), 2, n))
+    return mu * 3 + rng.normal(size=(*x.shape[:2], 2)) @ directions + 0.1 * (x - mu)
+
+
+def symmetric(rng: np.random.Generator, x: FloatArray) -> FloatArray:
+    """Return responses that some reflections, or exchanges of neurons, leave as they are.
+
+    Means vanish in the last third of the neurons, and each trial comes with its mirror image
+    there. Every neuron of the first third exists twice.
+    """
+    third, half = x.shape[-1] // 3, x.shape[1] // 2
+    x = x.copy()
+    x[..., third : 2 * third] = x[..., :third]
+    x[:, half : 2 * half] = x[:, :half]
+    x[:, half : 2 * half, 2 * third :] *= -1
+    x[:, 2 * half :, 2 * third :] = 0  # the last one of an odd number of trials
+    return x
+
+
+# Structures for the fuzzer; the benchmark keeps to `STRUCTURES`.
+SPECIAL = {"low rank": low_rank, "shared noise": shared_noise, "symmetric": symmetric}
+
+
 def responses(rng: np.random.Generator, shape: tuple[int, ...], structure: str) -> FloatArray:
     """Return responses (conditions, trials, ..., neurons)."""
     n = shape[-1]
     x = rng.normal(size=shape)
     if structure == "white":
         return x
+    if structure in SPECIAL:
+        return SPECIAL[structure](rng, x)
     x = x * np.exp(-np.arange(n) / (n / 3)) @ GROUPS["orthogonal"](rng.normal(size=(n, n)))
     if structure == "spectrum":
         return x
@@ -82,10 +117,14 @@ def integer(rng: np.random.Generator, low: int, high: int) -> int:
 
 
 def plant(
-    rng: np.random.Generator, shape: tuple[int, ...], metric: Any, s: dict[str, Any]
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    metric: Any,
+    s: dict[str, Any],
+    structure: str | None = None,
 ) -> Planted:
     """Return a pair without shifts."""
-    structure = STRUCTURES[integer(rng, 0, 2)]
+    structure = structure or STRUCTURES[integer(rng, 0, 2)]
     x = responses(rng, shape, structure)
     Q = element(rng, shape[-1], s["group"])
     y = with_noise(rng, x, s["noise"]) @ Q

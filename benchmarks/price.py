@@ -25,7 +25,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks.families import write
+from benchmarks import stamps
+from benchmarks.markers import write
 from benchmarks.optimum import run_child
 from benchmarks.search_families import layer_like, pilot
 
@@ -130,7 +131,7 @@ def main() -> None:
     if options.other:
         for row, other in zip(rows, run_child(options.other, "benchmarks.price"), strict=True):
             row["other_pair_s"] = other["pair_s"]
-    RESULTS.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
+    stamps.write(RESULTS, {"rows": rows})
     write(PAGE, "price", table(rows))
 
 

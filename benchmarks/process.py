@@ -21,7 +21,9 @@ import scipy.linalg  # noqa: F401  its BLAS must be loaded before threads are li
 from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks.netrep import load, table, write
+from benchmarks import stamps
+from benchmarks.markers import markdown, write
+from benchmarks.netrep import load
 from repshape.errors import InputError
 
 ROOT = Path(__file__).parents[1]
@@ -160,8 +162,14 @@ def main() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # netrep uses deprecated functions of NumPy
                 found["speed"] = speed(load())
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    rows = [
+    stamps.write(RESULTS, found, continues=True)
+    for name, lines in tables(found).items():
+        write(PAGE, name, lines)
+
+
+def tables(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the tables of docs/evidence/processes.md."""
+    biases = [
         [
             str(r["trials"]),
             r["mode"],
@@ -171,9 +179,8 @@ def main() -> None:
         ]
         for r in found["bias"]
     ]
-    head = ["trials", "mode", "plug-in", "corrected by halves", "its standard deviation"]
-    write(PAGE, "bias", table(head, rows))
-    rows = [
+    bias_head = ["trials", "mode", "plug-in", "corrected by halves", "its standard deviation"]
+    speeds = [
         [
             r["what"],
             shown(r["netrep_s"], 1),
@@ -188,7 +195,7 @@ def main() -> None:
     ]
     head = ["pair", "netrep, s", "repshape, one start, s", "repshape, default, s", "times faster"]
     head += ["netrep's distance", "one start", "default"]
-    write(PAGE, "speed", table(head, rows))
+    return {"bias": markdown(bias_head, biases), "speed": markdown(head, speeds)}
 
 
 if __name__ == "__main__":

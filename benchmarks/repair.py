@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_matrix, identity
 from scipy.spatial.distance import pdist, squareform
 
+from benchmarks.stamps import write
 from repshape import repair, triangle_violations
 from repshape.matrix.triangles import scan_triangles
 
@@ -130,14 +129,12 @@ def main() -> None:
     if options.osqp:
         sizes = [20] if options.quick else OSQP_SIZES
         jobs += [("osqp", bench_osqp, (case, size)) for size in sizes for case in CASES]
-    machine = {"cores": os.cpu_count(), "processor": platform.machine()}
-    results: dict[str, Any] = {"machine": machine | {"load": round(os.getloadavg()[0], 1)}}
+    results: dict[str, Any] = {}
     for name, function, arguments in jobs:
         results.setdefault(name, []).append(function(*arguments))
         print(name, json.dumps(results[name][-1]), flush=True)
         if not options.quick:
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            write(RESULTS, results)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 import repshape as rs
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "report.json"
 SIZES = (100, 300, 500, 2000)
@@ -143,11 +144,11 @@ def measure(size: int, make: Make) -> dict[str, Any]:
 
 
 def main() -> None:
-    kept = json.loads(RESULTS.read_text())
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if sys.argv[1:] == ["one"]:
         kept["one_matrix"] = measure(MANY, one_matrix)
         print(json.dumps(kept["one_matrix"]))
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        write(RESULTS, kept, continues=True)
         return
     sizes = [int(one) for one in sys.argv[1:]] or list(SIZES)
     rows = []
@@ -156,7 +157,7 @@ def main() -> None:
         print(json.dumps(rows[-1]), flush=True)
     if len(sys.argv) == 1:
         kept |= {"matrices": MATRICES, "rows": rows}
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        write(RESULTS, kept, continues=True)
 
 
 if __name__ == "__main__":

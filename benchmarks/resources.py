@@ -7,7 +7,6 @@ Saves benchmarks/results/resources.json.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -21,7 +20,8 @@ import numpy as np
 
 import repshape as rs
 from benchmarks import workloads
-from benchmarks.solver import RESULTS, show
+from benchmarks.solver import show
+from benchmarks.stamps import RESULTS, write
 
 # Increase of the peak memory by aligning a pair, measured in a separate process.
 MEMORY = """
@@ -98,8 +98,7 @@ def main() -> None:
     show([rows["threads"]], "two pairs on two threads, one pair on one thread")
     show(rows["memory"], "peak memory of a pair")
     show([rows["wide"]], "more neurons than responses")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "resources.json").write_text(json.dumps(rows, indent=1))
+    write(RESULTS / "resources.json", rows)
 
 
 if __name__ == "__main__":

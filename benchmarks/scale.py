@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from benchmarks.scale_jobs import (
     macaque,
     vae_like,
 )
+from benchmarks.stamps import write
 from repshape.cli import run
 from repshape.io.cohort import save_networks
 
@@ -140,12 +140,9 @@ def main(names: list[str]) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             found = BENCHMARKS[name](Path(folder))
-        machine = {"processor": platform.processor() or platform.machine(), "cores": CORES}
-        load = os.getloadavg()[0]  # other work on the machine makes seconds longer, not cpu_seconds
         kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        kept[name] = found | {"machine": machine | {"load": load}}
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(kept, indent=2) + "\n")
+        kept[name] = found
+        write(RESULTS, kept, continues=True)
         print(name, json.dumps(found, indent=2))
 
 

@@ -14,7 +14,6 @@ import json
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -29,10 +28,9 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from benchmarks import workloads
 from benchmarks.search_families import pilot, real_latents
+from benchmarks.stamps import RESULTS, write
 from repshape import _native
 from repshape.coordinates.factors import TRIANGULAR_FROM
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -234,8 +232,7 @@ def main() -> None:
             if not options.only or options.only in name:
                 rows[name] = row(name, pairs, rivals, repeats, bulk)
                 show([rows[name]], name)
-    RESULTS.mkdir(exist_ok=True)
-    saved.write_text(json.dumps({"pairs": list(rows.values()), "kernel": kernel}, indent=1))
+    write(saved, {"pairs": list(rows.values()), "kernel": kernel}, continues=bool(options.only))
     show(list(rows.values()), "one pair, alpha = 1")
 
 

@@ -34,6 +34,7 @@ from threadpoolctl import threadpool_limits
 import repshape as rs
 from benchmarks.optimum import run_child
 from benchmarks.search_families import layer_like
+from benchmarks.stamps import write
 
 RESULTS = Path(__file__).parent / "results" / "wide.json"
 FloatArray = npt.NDArray[np.float64]
@@ -200,7 +201,7 @@ def measure(options: argparse.Namespace) -> None:
             kept["this"] = run_child(sys.executable, "benchmarks.wide", *child)
         kept["row"] = summarise(cell, options.seed, kept)
         print(json.dumps(kept["row"]), file=sys.stderr, flush=True)
-        RESULTS.write_text(json.dumps(result, indent=1))
+        write(RESULTS, result, continues=True)
 
 
 def main() -> None:

@@ -87,12 +87,11 @@ def pair_seconds(solver: Any) -> str:
         n = int(re.search(r"n=(\d+)", row["workload"])[1])  # type: ignore[index]
         times.setdefault(n, []).append(row["auto_s"])
     sizes = sorted(times)
-    between = [t for n in sizes[1:-1] for t in times[n]]
-    few, many = (sum(times[n]) / len(times[n]) for n in (sizes[0], sizes[-1]))
+    few = sum(times[sizes[0]]) / len(times[sizes[0]])
+    others = [1e3 * one for n in sizes[1:] for one in times[n]]
     return (
-        f"{rounded(1e3 * few, 1)} ms with {sizes[0]} neurons, {rounded(1e3 * min(between), 1)} to "
-        f"{rounded(1e3 * max(between))} ms with {sizes[1]} to {sizes[-2]}, "
-        f"{rounded(many)} s with {sizes[-1]}"
+        f"{rounded(1e3 * few, 1)} ms with {sizes[0]} neurons, {rounded(min(others), 1)} to "
+        f"{rounded(max(others))} ms with {sizes[1]} to {sizes[-1]}"
     )
 
 

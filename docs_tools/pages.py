@@ -1,11 +1,14 @@
-"""MkDocs hooks: insert help and examples into pages, unfold source code, and name the version."""
+"""MkDocs hooks: insert help, examples and builds into pages, unfold sources, name the version."""
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import typer
+from benchmarks.evidence import MARK as BUILDS
+from benchmarks.evidence import note
 from docs_tools.example_page import all_examples
 from docs_tools.facts import fill
 from docs_tools.features import MARK, table
@@ -49,9 +52,15 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Insert what is generated. MkDocs calls this before converting Markdown."""
-    for mark, make in ((COMMANDS, command_help), (EXAMPLES, all_examples), (MARK, table)):
+    made = {
+        COMMANDS: command_help,
+        EXAMPLES: all_examples,
+        MARK: table,
+        BUILDS: partial(note, page.file.src_uri),
+    }
+    for mark, make in made.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
     return with_metrics(fill(markdown))

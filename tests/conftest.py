@@ -1,5 +1,6 @@
 """Tests run against the installed package, or against a sanitized build of it."""
 
+import gc
 import os
 import sys
 
@@ -10,3 +11,9 @@ if sanitized := os.environ.get("REPSHAPE_SANITIZED"):
 
 # They hold fixtures and no examples; as modules their names would clash.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
+
+def pytest_collection_finish() -> None:
+    """Keep what lives as long as the run, such as ten thousand tests, out of collections."""
+    gc.collect()
+    gc.freeze()

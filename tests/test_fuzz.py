@@ -21,12 +21,15 @@ from fuzz.draws import Draw
 from repshape.errors import InputError
 
 ROOT = Path(__file__).parents[1]
-# Enough for every function to be tried; the rest of the time belongs to longer runs.
+# Enough for every function to be tried, with those of every night; a third of them in each run.
 CASES = 1200
 FILE_CASES = 300
 
 
-@pytest.mark.parametrize("part", range(3))
+NIGHTLY = [pytest.param(part, marks=pytest.mark.nightly) for part in (1, 2)]
+
+
+@pytest.mark.parametrize("part", [0, *NIGHTLY])
 def test_no_case_fails(part: int) -> None:
     size = CASES // 3
     tally = runner.run_range(7, part * size, (part + 1) * size)

@@ -39,7 +39,6 @@ LAYERS = (
     (
         "_core",
         "_native",
-        "_native_results",
         "_parallel",
         "coordinates",
         "reference",
@@ -67,6 +66,7 @@ UPWARD = {
     ("repshape.matrix.cross", "repshape.plots.cross"),  # CrossDistances.plot
     ("repshape.matrix.summary", "repshape.inference.factors"),  # DistanceMatrix.summary
     ("repshape.analysis.embedding", "repshape.plots.embedding"),  # Embedding.plot
+    ("repshape.inference.model_result", "repshape.plots.models"),  # ModelComparison.plot
 }
 # Modules that are run as scripts, and use the package as a user does: through its root.
 SCRIPTS = {"repshape.plots.gallery"}

@@ -85,7 +85,7 @@ def is_single_of_few(
     n_starts: npt.ArrayLike,
     n_agreeing: npt.ArrayLike,
 ) -> BoolArray:
-    """Return whether one start found the best optimum, of too few to tell much by it."""
+    """Return whether a single start found the best optimum, of too few starts to be informative."""
     starts = np.asarray(n_starts)
     single = (np.asarray(n_agreeing) == 1) & (starts > 1) & (starts < TELLING_STARTS)
     doubt = single if lower_bound is None else single & ~is_proven(distance, lower_bound)

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from repshape import _core
 from repshape._core import Network, Options, Samples, instruction_set, instruction_sets
-from repshape._native_results import PairResults, Parts, Slope, Solution
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.int64]
@@ -27,7 +26,6 @@ __all__ = [
     "PairResults",
     "Parts",
     "Samples",
-    "Search",
     "Slope",
     "Solution",
     "align",
@@ -53,37 +51,95 @@ GROUP_CODES = {"orthogonal": 0, "rotation": 1, "permutation": 2, "identity": 3}
 
 
 @dataclass(frozen=True)
-class Search:
-    """What the searches of all metrics have in common.
+class Solution:
+    """The best transform of one pair.
 
     Attributes
     ----------
-    group : str
-        Name of the group.
-    weights : array of shape (M,)
-        Weights of the conditions, which sum to 1.
-    tol : float
-        Relative size of the gradient at which the search stops.
-    max_iter : int
-        Maximum number of gradient evaluations per start.
-    starts : array of shape (S, s, s)
-        Starting points besides the means, s being the size of the larger network.
-    screen : bool
-        Whether the search makes its own starts until they agree; else the given ones are finished.
-    seed : int
-        Seed for generated starts.
-    pad_to : int
-        Number of neurons of the space in which permutations act; 0 for the larger network's own.
+    distance, lower_bound : float
+        The distance at the transform, and a proven lower bound of the minimum.
+    mean_distance, covariance_distance : float
+        The two parts of a Gaussian distance; NaN for energy distances.
+    converged : bool
+    n_iterations, n_starts : int
+        Gradient evaluations of the best start, and the number of starts.
+    n_agreeing : int
+        Number of starts that ended in the best optimum.
+    transform : array of shape (s_y, s_x)
+    gap : float
+        By what share the second-best optimum found is longer than the best: 0 if no start ended
+        anywhere else, NaN if not known.
     """
 
-    group: str
-    weights: FloatArray
-    tol: float
-    max_iter: int
-    starts: FloatArray
-    screen: bool
-    seed: int
-    pad_to: int = 0
+    distance: float
+    lower_bound: float
+    mean_distance: float
+    covariance_distance: float
+    converged: bool
+    n_iterations: int
+    n_starts: int
+    n_agreeing: int
+    transform: FloatArray
+    gap: float = float("nan")
+
+
+@dataclass(frozen=True)
+class PairResults:
+    """The best transforms of P pairs.
+
+    Attributes
+    ----------
+    distance, lower_bound : array of shape (P,)
+    converged : bool array of shape (P,)
+    n_starts, n_agreeing : int array of shape (P,)
+        Numbers of independent starts, and of those that ended in the best optimum.
+    n_composed : int array of shape (P,), or None
+        Number of compositions of other pairs' transforms that ended in the best optimum; None if
+        none were tried.
+    transforms : list of P arrays of shape (s_y, s_x), or None
+        The transforms in the coordinates of the prepared networks; None unless they were asked for.
+    gap : array of shape (P,), or None
+        By what share the second-best optimum found is longer than the best: 0 if no start ended
+        anywhere else, NaN where not known.
+    """
+
+    distance: FloatArray
+    lower_bound: FloatArray
+    converged: npt.NDArray[np.bool_]
+    n_starts: IndexArray
+    n_agreeing: IndexArray
+    transforms: list[FloatArray] | None = None
+    n_composed: IndexArray | None = None
+    gap: FloatArray | None = None
+
+    @classmethod
+    def of(cls, found: Sequence[Any], *, keep: bool = False) -> PairResults:
+        """Collect single solutions, or alignments if their transforms are not kept."""
+        return cls(
+            distance=np.array([one.distance for one in found]),
+            lower_bound=np.array([one.lower_bound for one in found]),
+            converged=np.array([one.converged for one in found], dtype=bool),
+            n_starts=np.array([one.n_starts for one in found], dtype=np.int64),
+            n_agreeing=np.array([one.n_agreeing for one in found], dtype=np.int64),
+            transforms=[one.transform for one in found] if keep else None,
+            gap=np.array([one.gap for one in found]),
+        )
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Squared Gaussian distance at a fixed transform: the parts of means and of covariances."""
+
+    means: float
+    covariances: float
+
+
+@dataclass(frozen=True)
+class Slope:
+    """An objective and its gradient, of shape (s_x, s_y)."""
+
+    value: float
+    gradient: FloatArray
 
 
 def make_network(
@@ -157,24 +213,15 @@ def make_samples(
     return Samples(np.ascontiguousarray(rows), counts, n_neurons, float(q))
 
 
-def make_options(
-    search: Search, *, alpha: float = 1.0, q: float = 1.0, unbiased: bool = True
-) -> Options:
-    """Return the options of a search; the keywords are parameters of the metric."""
-    return Options(
-        group=GROUP_CODES[search.group],
-        weights=search.weights,
-        tolerance=float(search.tol),
-        max_iterations=int(search.max_iter),
-        starts=search.starts,
-        n_starts=len(search.starts),
-        screen=search.screen,
-        seed=search.seed,
-        pad_to=search.pad_to,
-        alpha=float(alpha),
-        q=float(q),
-        unbiased=unbiased,
-    )
+def make_options(group: str, starts: FloatArray, **settings: Any) -> Options:
+    """Return the options of a search over a group; the settings are those of `Options`.
+
+    ``starts`` (S, s, s) are starting points besides the means, s being the size of the larger
+    network. If ``screen`` is True, the search makes its own starts until they agree; otherwise the
+    given ones are finished. ``pad_to`` is the number of neurons of the space in which permutations
+    act; 0 stands for that of the larger network.
+    """
+    return Options(group=GROUP_CODES[group], starts=starts, n_starts=len(starts), **settings)
 
 
 def align(x: Any, y: Any, options: Options, starts: FloatArray | None = None) -> Solution:

@@ -180,6 +180,12 @@ def check_integer_or_auto(name: str, value: Any, low: int, *, owner: str = "") -
         check_integer(name, value, low, owner=owner)
 
 
+def check_integer_or_none(name: str, value: Any, low: int, *, owner: str = "") -> None:
+    """Raise unless ``value`` is None or an integer of at least ``low``."""
+    if value is not None:
+        check_integer(name, value, low, owner=owner)
+
+
 def check_boolean(name: str, value: Any, *, owner: str = "") -> bool:
     """Return ``value`` if it is True or False, or raise."""
     if not isinstance(value, bool):

@@ -8,7 +8,7 @@ orthonormal if n_x >= n_y, and its rows otherwise.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -138,10 +138,10 @@ def oracle(group: str | Group) -> Oracle:
     return GROUPS[check_choice("group", group, GROUPS)]
 
 
-def check_group(name: str, value: Any, *, owner: str = "") -> None:
+def check_group(name: str, value: Any, *, choices: Iterable[str] = GROUPS, owner: str = "") -> None:
     """Raise unless ``value`` names a group or is one."""
     if not isinstance(value, Group):
-        check_choice(name, value, GROUPS, owner=owner)
+        check_choice(name, value, choices, owner=owner)
 
 
 class Group(ABC):
@@ -276,10 +276,9 @@ class Transform:
         Q_y, Q_x = (_padded(Q, size) for Q in (self._basis_y, self._basis_x))
         extra = [_direction_outside(Q_y, Q_x)] if self._rotation else []
         B = _orthonormal_span(np.hstack([Q_y, Q_x, *extra]))
-        U, _, Vt = np.linalg.svd((B.T @ Q_y) @ self.core @ (Q_x.T @ B))
-        if self._rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0:
-            U[:, -1] *= -1  # a direction in which neither network responds
-        return B, U @ Vt
+        # The axis that is reversed is a direction in which neither network responds.
+        nearest = nearest_rotation if self._rotation else nearest_orthogonal
+        return B, nearest((B.T @ Q_y) @ self.core @ (Q_x.T @ B))
 
     def apply(self, responses: FloatArray) -> FloatArray:
         """Return ``responses @ matrix`` for responses of shape (..., n_y)."""

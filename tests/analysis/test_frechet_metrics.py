@@ -202,6 +202,7 @@ def turned_any(net: Any, seed: int) -> Any:
     return turned(net, seed)
 
 
+@pytest.mark.nightly  # a quarter of a minute
 def test_a_mean_of_large_networks_stops_at_the_precision_of_alignments() -> None:
     rng = np.random.default_rng(0)
     mu, A = rng.normal(size=(3, 48)), rng.normal(size=(3, 48, 48)) / 7

@@ -53,7 +53,7 @@ class TestLoading:
     def test_it_says_what_was_measured(self, opened: Browser) -> None:
         opened.run("document.querySelectorAll('.badge').forEach((one) => (one.open = true))")
         shown = [part for part in opened.all(".matrix-part") if part.is_displayed()]
-        assert len(shown) == 3
+        assert len(shown) == 4  # the headline, what was measured, what was checked, and predictions
         assert "no triangle inequality is violated" in shown[0].text
         assert "Gaussian shape distance at α = 0" in shown[1].text
         assert "ignores rotations and reflections of the neurons" in shown[1].text
@@ -181,8 +181,8 @@ class TestControls:
     def test_points_walk_unless_the_reader_wants_calm(self, browser: Browser, page: Path) -> None:
         """Between two matrices there are pictures of neither; reduced motion has none."""
         count = """
-            const done = arguments[0], seen = new Set(), canvas = document.getElementById('plane');
-            document.querySelectorAll('[name=matrix]')[1].click();
+            const done = arguments[1], seen = new Set(), canvas = document.getElementById('plane');
+            document.querySelectorAll('[name=matrix]')[arguments[0]].click();
             const started = performance.now();
             const look = () => {
               seen.add(canvas.toDataURL());
@@ -192,9 +192,11 @@ class TestControls:
             requestAnimationFrame(look);
         """
         browser.open(page, calm=False)
-        assert browser.driver.execute_async_script(count) > 3
+        walk = browser.driver.execute_async_script
+        # A busy machine may draw no picture in between: five attempts.
+        assert any(walk(count, k) > 3 for k in (1, 0, 1, 0, 1))
         browser.open(page, calm=True)
-        assert browser.driver.execute_async_script(count) <= 2
+        assert walk(count, 1) <= 2
 
     def test_the_theme_can_be_chosen(self, opened: Browser) -> None:
         back = "return getComputedStyle(document.body).backgroundColor"

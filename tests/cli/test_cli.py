@@ -14,7 +14,7 @@ import repshape.demo
 from repshape.cli import run
 from repshape.cli.app import COMMANDS
 from repshape.datasets import load_vae_distances, vaes
-from repshape.demo import Demo, run_demo, save_demo
+from repshape.demo import Demo, VaeDemo, run_demo, run_vae_demo, save_demo
 from repshape.matrix.distances import DistanceMatrix
 from repshape.plots import grid_colours
 
@@ -25,12 +25,20 @@ def small() -> Demo:
     return run_demo(5, 3, n_trials=12)
 
 
-@pytest.fixture
-def _quick(small: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repshape.demo, "run_demo", lambda **_: small)
-    monkeypatch.setattr("repshape.demo.vaes.LIVE_SEEDS", 1)
+@pytest.fixture(scope="module")
+def trained() -> VaeDemo:
+    """The part about trained networks, of one seed."""
     every = {alpha: load_vae_distances(alpha) for alpha in (0.0, 1.0, 2.0)}
-    monkeypatch.setattr(vaes, "load_vae_distances", lambda alpha: every[alpha].select(seed=0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("repshape.demo.vaes.LIVE_SEEDS", 1)
+        patch.setattr(vaes, "load_vae_distances", lambda alpha: every[alpha].select(seed=0))
+        return run_vae_demo(progress=False)
+
+
+@pytest.fixture
+def _quick(small: Demo, trained: VaeDemo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repshape.demo, "run_demo", lambda **_: small)
+    monkeypatch.setattr(repshape.demo, "run_vae_demo", lambda **_: trained)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,11 +29,14 @@ def build_site(folder: Path) -> Path:
 
 
 def shared_site(factory: pytest.TempPathFactory) -> Path:
-    """Return the site, built once for all processes of a test run."""
+    """Return the site, built once for all processes of a test run.
+
+    It is kept in the folder that REPSHAPE_SITE names, if this is set.
+    """
     root = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
-    folder, done = root / "site", root / "site.done"
+    folder, done = Path(os.environ.get("REPSHAPE_SITE", root / "site")), root / "site.done"
     with FileLock(root / "site.lock"):
         if not done.exists():
             build_site(folder)

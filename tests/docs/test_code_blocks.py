@@ -24,6 +24,8 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         pytest.importorskip(NEEDS[page.name])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # Of other packages, which are compiled when they are first imported.
+        warnings.filterwarnings("ignore", "invalid escape sequence")
         run_page(page)
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")

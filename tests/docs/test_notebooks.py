@@ -26,11 +26,14 @@ def test_notebook_is_of_the_present_page(name: str) -> None:
     )
 
 
-# Tests of the pages run the code of tutorials, too.
-SLOW = [pytest.param(name, 1, marks=pytest.mark.nightly) for name in TUTORIALS]
+# Notebooks have the code of pages, which test_code_blocks.py runs: one shows that kernels draw.
+SLOW = [
+    *(pytest.param(name, 2, marks=pytest.mark.nightly) for name in PAGES[1:]),
+    *(pytest.param(name, 1, marks=pytest.mark.nightly) for name in TUTORIALS),
+]
 
 
-@pytest.mark.parametrize(("name", "pictures"), [*((name, 2) for name in PAGES), *SLOW])
+@pytest.mark.parametrize(("name", "pictures"), [(PAGES[0], 2), *SLOW])
 def test_notebook_runs_and_draws(
     name: str, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,13 @@ def test_every_page_is_built(site: Path) -> None:
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists()
 
 
+def test_evidence_names_its_builds(site: Path) -> None:
+    for name in ("benchmarks", "scale", "inference"):
+        text = (site / "evidence" / f"{name}.html").read_text(encoding="utf-8")
+        assert "Builds behind these numbers" in text
+        assert f"<code>{'solver' if name == 'benchmarks' else name}.json</code>" in text
+
+
 def test_nothing_is_loaded_from_afar(site: Path) -> None:
     seen = 0
     for path in site.rglob("*.html"):

@@ -324,6 +324,7 @@ def test_page_is_that_of_the_stored_results() -> None:
     assert "a small replication" in current.splitlines()[0]
 
 
+@pytest.mark.nightly  # the same page is compared with the documentation in test_stored_pages.py
 def test_figures_are_drawn_from_the_stored_results_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

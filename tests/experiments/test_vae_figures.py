@@ -45,6 +45,7 @@ def test_stored_results_are_complete(results: dict[str, Any]) -> None:
     assert sum(path.stat().st_size for path in RESULTS_FOLDER.iterdir()) < 2_000_000
 
 
+@pytest.mark.nightly  # the same page is compared with the documentation in test_stored_pages.py
 def test_figures_are_drawn_from_stored_results_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,6 +223,7 @@ def test_records_say_where_sprites_come_from(finished: Study) -> None:
     assert {record["sprites"] for record in finished.records()} == {"rendered"}
 
 
+@pytest.mark.nightly  # each step has tests of its own
 def test_all_steps_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From two networks of 50 steps for each seed to figures, with one command."""
     draw_quickly(monkeypatch)

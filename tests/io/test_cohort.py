@@ -16,6 +16,7 @@ from repshape import Cohort, Gaussians, Trials
 from repshape.cli import run
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError, RepshapeError, StorageError
+from repshape.io import network_arrays
 from repshape.io.importing import import_cohort, read_network
 from repshape.report.info import info
 
@@ -361,3 +362,21 @@ def test_a_replacement_that_was_interrupted_counts_once_it_is_complete(
     np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
     back.remove("c0s1")
     assert Cohort.open(tmp_path / "c").labels == ("c0s0", "c1s0", "c1s1")
+
+
+def test_a_network_that_another_process_replaces_meanwhile_is_named_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cohort = Cohort.create(tmp_path / "c")
+    cohort.add("mouse", np.ones((2, 3, 4)))
+    original = network_arrays.list_folder
+
+    def vanishing(folder: Path) -> list[Path]:
+        if folder.name == "trials":  # between two looks at the folder
+            monkeypatch.setattr(network_arrays, "list_folder", original)
+            Cohort.open(tmp_path / "c").replace("mouse", np.full((2, 3, 4), 2.0))
+        return original(folder)
+
+    monkeypatch.setattr(network_arrays, "list_folder", vanishing)
+    with pytest.raises(StorageError, match=r"disappeared while it was read.*Open the cohort again"):
+        cohort.verify()

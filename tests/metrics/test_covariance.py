@@ -8,7 +8,7 @@ import pytest
 import repshape as rs
 from process_support import covariances, orthogonal
 from repshape.errors import InputError
-from repshape.metrics.covariance import _affine_cost
+from repshape.metrics.covariance import AffineProblem
 from repshape.reference.ground import GROUND_METRICS, affine_invariant, log_euclidean
 from repshape.solvers.descent import turn
 
@@ -100,7 +100,7 @@ def test_slope_of_the_affine_invariant_cost_is_that_of_finite_differences():
     rng = np.random.default_rng(5)
     metric = rs.CovarianceShapeMetric(ground="affine-invariant")
     x, y = metric.prepare(network(rng)), metric.prepare(network(rng))
-    cost = _affine_cost(x, y, 0.6, np.array([0.5, 0.3, 0.2]))
+    cost = AffineProblem(x, y, 0.6, np.array([0.5, 0.3, 0.2])).at
     T = orthogonal(rng, 3)
     W = rng.normal(size=(3, 3))
     W -= W.T

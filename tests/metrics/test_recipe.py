@@ -72,6 +72,34 @@ def spread_metric(**parameters: Any) -> Any:
     return importlib.import_module("my_package.spread").SpreadMetric(**parameters)
 
 
+# Commands one after the other in one process, which takes a second to start.
+COMMANDS = """
+import contextlib, io, json, sys
+from repshape.cli import run
+told = []
+for arguments in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(arguments)
+    told.append({"code": code, "stdout": out.getvalue(), "stderr": err.getvalue()})
+print(json.dumps(told))
+"""
+
+
+def run_commands(commands: list[list[str]], package: Path, folder: Path) -> list[dict[str, Any]]:
+    """Return what commands say in another process, in which the package is installed."""
+    found = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(commands)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(package), "COLUMNS": "200"},
+    )
+    told: list[dict[str, Any]] = json.loads(found.stdout)
+    return told
+
+
 @pytest.mark.usefixtures("package")
 def test_pairwise_a_store_and_its_growth(networks: dict[str, FloatArray], tmp_path: Path) -> None:
     metric, store = spread_metric(), tmp_path / "d.zarr"
@@ -122,34 +150,29 @@ def test_the_command_line_knows_the_metric(
     package: Path, networks: dict[str, FloatArray], tmp_path: Path
 ) -> None:
     rs.Cohort.from_networks(networks).save(tmp_path / "c.zarr")
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from repshape.cli import main; main()", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(package), "COLUMNS": "200"},
-        )
-
-    assert "covariance, spread" in " ".join(run("pairwise", "--help").stdout.split())
-    chosen = ["--metric", "spread", "--set", "power=0.5", "--quiet"]
-    made = run("pairwise", "c.zarr", "-o", "d.zarr", *chosen)
-    assert made.returncode == 0, made.stderr
+    chosen = ["--metric", "spread", "--set", "power=0.5"]
+    shown, made, again, like, report, wrong = run_commands(
+        [
+            ["pairwise", "--help"],
+            ["pairwise", "c.zarr", "-o", "d.zarr", *chosen, "--quiet"],
+            ["pairwise", "c.zarr", "-o", "d.zarr", *chosen],
+            ["neighbors", "--search", "c.zarr", "--like", "d.zarr", "-k", "1", "--json"],
+            ["report", "d.zarr", "--cohort", "c.zarr", "-o", "page.html"],
+            ["pairwise", "c.zarr", "-o", "e.zarr", "--metric", "spread", "--set", "power=2"],
+        ],
+        package,
+        tmp_path,
+    )
+    assert "covariance, spread" in " ".join(shown["stdout"].split())
+    for one in (made, again, like, report):
+        assert one["code"] == 0, one["stderr"]
     D = rs.DistanceMatrix.load(tmp_path / "d.zarr")
     s = [spread_of(networks[name]) for name in "ab"]
     assert D.values[0, 1] == pytest.approx(abs(s[0] - s[1]) ** 0.5)
-    again = run("pairwise", "c.zarr", "-o", "d.zarr", *chosen[:-1])
-    assert "10 of 10 pairs are known already" in again.stderr
-    like = run("neighbors", "--search", "c.zarr", "--like", "d.zarr", "-k", "1", "--json")
-    assert like.returncode == 0, like.stderr
-    report = run("report", "d.zarr", "--cohort", "c.zarr", "-o", "page.html")
-    assert report.returncode == 0, report.stderr
+    assert "10 of 10 pairs are known already" in again["stderr"]
     assert "Spread, power = 0.5" in (tmp_path / "page.html").read_text()
-    wrong = run("pairwise", "c.zarr", "-o", "e.zarr", "--metric", "spread", "--set", "power=2")
-    assert wrong.returncode == 2
-    assert "must be a float in (0, 1]" in " ".join(wrong.stderr.split())
+    assert wrong["code"] == 2
+    assert "must be a float in (0, 1]" in " ".join(wrong["stderr"].split())
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,15 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from repshape.errors import SearchWarning
+from repshape.errors import FewTrialsWarning, SearchWarning
 
 from .checks import tally
 from .machine import AnyMomentMachine
+from .shared import run_world
 from .writers import Schedule, run_schedule
 
+# Rounds of two processes that share a world.
+ROUNDS = 10
 # Machines, and steps of each, between two writings of the tally.
 MACHINES = 4
 STEPS = 50
@@ -30,11 +33,16 @@ def main() -> None:
     options.add_argument("--tally", type=Path, default=None, help="JSON; continued if it exists")
     options.add_argument("--shrink", action="store_true", help="look for a shorter failure")
     options.add_argument("--writers", type=int, help="schedules of two runs at once, instead")
+    options.add_argument("--shared", type=int, help="steps of two processes on one cohort")
     given = options.parse_args()
     warnings.simplefilter("error")
-    warnings.simplefilter("ignore", SearchWarning)
+    for category in (SearchWarning, FewTrialsWarning):
+        warnings.simplefilter("ignore", category)
     if given.writers:
         run_schedules(range(given.seed, given.seed + given.writers))
+        return
+    if given.shared:
+        run_worlds(given.seed, given.shared)
         return
     total = {"rounds": 0, "steps": 0, "cpu_seconds": 0.0}
     if given.tally is not None and given.tally.exists():
@@ -56,6 +64,15 @@ def run_schedules(seeds: range) -> None:
         outcomes = run_schedule(Schedule.of(number))
         print(number, *(outcome.end for outcome in outcomes), flush=True)
     print(json.dumps(dict(sorted(tally.items()))), flush=True)
+
+
+def run_worlds(first: int, steps: int) -> None:
+    """Let two processes share one cohort and one store, until so many steps are done."""
+    number = first
+    while tally["steps"] < steps:
+        run_world(number, ROUNDS)
+        number += 1
+        print(json.dumps(dict(sorted(tally.items()))), flush=True)
 
 
 def run_round(number: int, *, shrink: bool = False) -> None:

@@ -15,9 +15,10 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -196,7 +197,9 @@ def run_schedule(schedule: Schedule) -> tuple[Outcome, Outcome]:
             if schedule.before is not None:
                 schedule.before.run(store, schedule.metric)
             known = _values(store)
-            outcomes = _interleave(schedule, store)
+            actions = [partial(plan.run, store, schedule.metric) for plan in schedule.plans]
+            kills = [plan.kill for plan in schedule.plans]
+            outcomes = interleave(actions, kills, schedule.bursts)
             check_schedule(schedule, root, outcomes, known)
     finally:
         shutil.rmtree(root)
@@ -206,12 +209,12 @@ def run_schedule(schedule: Schedule) -> tuple[Outcome, Outcome]:
     return outcomes
 
 
-def _interleave(schedule: Schedule, store: Path) -> tuple[Outcome, Outcome]:
-    runs = []
-    for plan in schedule.plans:
-        action = lambda plan=plan: plan.run(store, schedule.metric)  # noqa: E731
-        runs.append(Stepping(action, plan.kill))
-    bursts, now, left = iter(schedule.bursts * 100), 0, 0
+def interleave(
+    actions: Sequence[Callable[[], Any]], kills: Sequence[int | None], given: tuple[int, ...]
+) -> tuple[Outcome, Outcome]:
+    """Do two things at once, each in a process of its own; bursts say how long each goes on."""
+    runs = [Stepping(action, kill) for action, kill in zip(actions, kills, strict=True)]
+    bursts, now, left = iter(given * 100), 0, 0
     while True:
         for run in runs:
             run.settle()

@@ -24,7 +24,8 @@ def barycentre_step(A: FloatArray, factors: list[FloatArray], weights: FloatArra
     ----------
     A : array of shape (M, n, n)
         Factors of the current mean.
-    factors : list of K arrays of shape (M, n, n)
+    factors : list of K arrays of shape (M, n, r)
+        Those of a network may have any width r, also 0 if it has no noise.
     weights : array of shape (K,)
 
     Examples
@@ -37,6 +38,8 @@ def barycentre_step(A: FloatArray, factors: list[FloatArray], weights: FloatArra
     """
     new = np.zeros_like(A)
     for weight, F in zip(weights, factors, strict=True):
+        if not F.size:
+            continue
         P = polar(np.swapaxes(A, 1, 2) @ F)
         new += weight * (F @ np.swapaxes(P, 1, 2))
     return new

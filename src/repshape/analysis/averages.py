@@ -34,6 +34,9 @@ FloatArray = npt.NDArray[np.float64]
 # Steps of the fixed point of covariances between two alignments. Both change together, and further
 # steps before the next alignment are wasted.
 BURES_STEPS = 3
+# Conditions are averaged together as long as their factors have this many numbers: many small
+# matrices at once are faster, and large ones are divided among threads.
+TOGETHER = 4096
 
 
 class Average(ABC):
@@ -104,7 +107,8 @@ class BuresAverage(Average):
         self, networks: Iterable[NetworkLike], metric: Any, workers: int | None = None
     ) -> None:
         super().__init__(networks, metric, workers)
-        self._factors = [_square_factors(one, self.size) for one in self.networks]
+        # As thin as they are: steps cost by their width.
+        self._factors = [factorise(one).dense for one in self.networks]
 
     def average(self, transforms: list[FloatArray], share: FloatArray, mean: Any) -> Gaussians:
         """Average the means, and move the covariance of the mean a few steps."""
@@ -112,13 +116,14 @@ class BuresAverage(Average):
         n = mean.n_neurons
         A = _square_factors(mean, self.size)[:, :n]
 
-        def one_condition(m: int) -> FloatArray:
-            moved = [
-                transforms[k].T @ self._factors[k][m : m + 1, : len(transforms[k])] for k in used
-            ]
-            return barycentre(A[m : m + 1], moved, share[used], max_iter=BURES_STEPS)
+        def some_conditions(m: int) -> FloatArray:
+            some = slice(m, m + step)
+            moved = [transforms[k].T @ self._factors[k][some] for k in used]
+            return barycentre(A[some], moved, share[used], max_iter=BURES_STEPS)
 
-        found = run_all(one_condition, range(len(A)), workers=self.workers, progress=False)
+        step = max(1, TOGETHER // A[0].size)
+        starts = range(0, len(A), step)
+        found = run_all(some_conditions, starts, workers=self.workers, progress=False)
         A = np.concatenate(found)
         means = self._mean_of_means(transforms, share)
         return Gaussians.from_factors(means, A, conditions=self.conditions)

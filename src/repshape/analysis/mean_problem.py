@@ -99,13 +99,23 @@ class MeanProblem:
         self._prepared = [self._metric.prepare(one) for one in self.networks]
         self._workers = workers
 
-    def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:
-        """Return the mean of the networks with these weights."""
-        first, transforms = self._central(share)
-        mean, used = self._average.start(first), np.flatnonzero(share > 0)
+    def solve(
+        self,
+        share: FloatArray,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        near: FrechetMean | None = None,
+    ) -> FrechetMean:
+        """Return the mean of the networks, searched from one with similar weights if given."""
+        if near is None:
+            first, transforms = self._central(share)
+            mean = self._average.start(first)
+        else:
+            mean, transforms = near.mean, list(near.transforms)
+        used = np.flatnonzero(share > 0)
         floor = ROUNDING * sum(share[k] * self._average.scale(int(k)) for k in used)
         tol = max(tol, self._precision)
-        previous, searched, converged, iteration = np.inf, False, False, 0
+        previous, searched, converged, iteration = np.inf, near is not None, False, 0
         while not converged and iteration < max_iter:
             iteration += 1
             mean = self._average.average(transforms, share, mean)
@@ -130,6 +140,11 @@ class MeanProblem:
     def distances_to(self, mean: Any) -> FloatArray:
         """Return the distance of every network to a given one."""
         return self._search(self._metric, mean, np.full(len(self.networks), np.inf), [])[0]
+
+    def distance_to(self, mean: Any, k: int) -> float:
+        """Return the distance of one network to a given one."""
+        metric = self._metric
+        return float(metric.align_prepared(metric.prepare(mean), self._prepared[k]).distance)
 
     def _central(self, share: FloatArray) -> tuple[int, list[FloatArray]]:
         """Return the candidate with the smallest variance about it, and the transforms onto it.
@@ -209,8 +224,15 @@ class PositionMeanProblem:
         self.networks = [one.network for one in self._points]
         self._workers = workers
 
-    def solve(self, share: FloatArray, tol: float = 1e-8, max_iter: int = 100) -> FrechetMean:
-        """Return the mean of the networks with these weights."""
+    def solve(
+        self,
+        share: FloatArray,
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        near: FrechetMean | None = None,
+    ) -> FrechetMean:
+        """Return the mean of the networks with these weights; ``near`` is not used."""
+        del near
         found = mean_point(
             self._space, self._points, share, tol=tol, max_iter=max_iter, workers=self._workers
         )
@@ -235,3 +257,7 @@ class PositionMeanProblem:
             progress=False,
         )
         return np.array(found)
+
+    def distance_to(self, mean: Any, k: int) -> float:
+        """Return the distance of one network to a given one."""
+        return float(self._space.metric.align(mean, self.networks[k]).distance)

@@ -12,7 +12,12 @@ import pandas as pd
 
 from repshape._compact import compact_repr
 from repshape.analysis.frechet import network_shares, warn_unconverged
-from repshape.analysis.mean_problem import MeanProblem, PositionMeanProblem, mean_problem
+from repshape.analysis.mean_problem import (
+    FrechetMean,
+    MeanProblem,
+    PositionMeanProblem,
+    mean_problem,
+)
 from repshape.errors import InputError, check_integer
 from repshape.metrics.base import ShapeMetric
 from repshape.responses import NetworkLike
@@ -79,11 +84,23 @@ def frechet_ceiling(
         raise InputError("A ceiling needs at least two networks. Got one.")
     names = tuple(f"network{k}" for k in range(count)) if labels is None else tuple(labels)
     everyone = problem.solve(network_shares(None, count))
-    to_others = np.empty(count)
-    for k in range(count):
-        others = problem.solve(network_shares(np.arange(count) != k, count))
-        to_others[k] = others.distances[k]
+    to_others = to_mean_of_others(problem, np.arange(count))
     return Ceiling(names, to_others, everyone.distances)
+
+
+def to_mean_of_others(
+    problem: Problem, units: IntArray, near: FrechetMean | None = None
+) -> FloatArray:
+    """Return the distance of each network to the mean of those of other units, (K,).
+
+    If the mean of all networks is given, the others are searched near it.
+    """
+    out = np.empty(len(units))
+    for unit in np.unique(units):
+        others = problem.solve(network_shares(units != unit, len(units)), near=near)
+        for k in np.flatnonzero(units == unit).tolist():
+            out[k] = min(others.distances[k], problem.distance_to(others.mean, k))
+    return out
 
 
 @compact_repr

@@ -20,6 +20,7 @@ from repshape.cli.demo import demo
 from repshape.cli.embed import embed
 from repshape.cli.groups import groups
 from repshape.cli.matrices import repair
+from repshape.cli.models import models
 from repshape.cli.neighbors import neighbors
 from repshape.cli.options import command
 from repshape.cli.pairwise import pairwise
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "embed": embed,
     "neighbors": neighbors,
     "groups": groups,
+    "models": models,
     "report": report,
 }
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from repshape.cli.options import Printing, argument, option
 from repshape.cli.pairwise import (
     ChangeOptions,
     MetricOptions,
     RunOptions,
-    make_metrics,
+    make_one_metric,
     make_settings,
     tell_estimate,
     tell_known,
@@ -24,7 +24,7 @@ from repshape.cli.shared import (
     usage,
     warnings_in_words,
 )
-from repshape.errors import FewTrialsWarning, InputError, SearchWarning
+from repshape.errors import FewTrialsWarning, SearchWarning
 
 if TYPE_CHECKING:  # slow to import: not for --help
     from repshape.matrix.cross import CrossDistances
@@ -72,7 +72,7 @@ def cross(given: CrossOptions) -> None:
     else:
         check_output_folder(given.out, inputs=inputs)
     with usage():
-        metric = _metric(given)
+        metric = make_one_metric(given)
         settings = make_settings(given, given, in_file, given.out)
     rows, columns = Cohort.open(given.rows), Cohort.open(given.columns)
     kept = resumable(given.out, "All finished tiles")
@@ -91,11 +91,3 @@ def cross(given: CrossOptions) -> None:
     found = describe_cross(C, str(given.out))
     lines = [f"{given.out}: {found.lines[0]}", *found.lines[1:]]
     given.tell(lines, found.data | {"known_pairs": known})
-
-
-def _metric(given: CrossOptions) -> Any:
-    """Return the metric, of which there must be one."""
-    metrics = list(make_metrics(given).values())
-    if len(metrics) > 1:
-        raise InputError(f"Give one --alpha. Got {len(metrics)}.")
-    return metrics[0]

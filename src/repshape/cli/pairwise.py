@@ -313,6 +313,14 @@ def make_metrics(given: MetricOptions) -> dict[str, Any]:
     return {f"alpha-{_digits(alpha)}": one for alpha, one in made.items()}
 
 
+def make_one_metric(given: MetricOptions) -> Any:
+    """Return the metric of a command that takes one."""
+    metrics = list(make_metrics(given).values())
+    if len(metrics) > 1:
+        raise InputError(f"Give one --alpha. Got {len(metrics)}.")
+    return metrics[0]
+
+
 def _digits(number: float) -> str:
     """Return the shortest text that tells a number from all others."""
     short = f"{number:g}"

@@ -76,11 +76,8 @@ def factorise(network: Gaussians, *, orthogonal: bool = True) -> Factors:
     if variances is not None:
         deviations = np.sqrt(variances)
         return Factors(network.means, deviations, -np.sort(-deviations, axis=1), True)
-    splits = {
-        "full": _split_covariances,
-        "factors": split_factors if orthogonal else _measure_factors,
-    }
-    split = splits[network.kind]
+    of_factors = split_factors if orthogonal else _measure_factors
+    split = of_factors if network.kind == "factors" else _split_covariances
     M, n, width = network.stored.shape
     step = max(1, CHUNK_ENTRIES // max(n * width, 1))
     rank = min(n, width)
@@ -222,13 +219,12 @@ def in_principal_axes(
     if unit != 1:
         means, factors, spectrum = net.means / unit, net.factors / unit, net.spectrum / unit
         near_one = Factors(means, factors, spectrum, net.diagonal)
-    find = _neuron_order if net.diagonal else _axes_of_span
-    basis = find(near_one, weights)
+    basis = (_neuron_order if net.diagonal else _axes_of_span)(near_one, weights)
     deviations = None
     if not net.diagonal and basis.shape[1] > 2:  # all angles of the plane are searched anyway
         basis, deviations = _independent_axes(near_one.factors, near_one.means, weights, basis)
-    if oriented and basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
-        basis[:, -1] *= -1
+    if oriented:
+        basis = as_rotation(basis)
     means = net.means @ basis
     if net.diagonal:  # the basis is a signed permutation
         return Factors(means, net.factors @ np.abs(basis), net.spectrum, True, basis)
@@ -239,6 +235,13 @@ def in_principal_axes(
     if factors.shape[2] > factors.shape[1]:  # beside one huge response, the noise is rounding
         factors, spectrum = split_factors(factors)
     return Factors(means, _triangular(factors, spectrum, safe), spectrum, False, basis)
+
+
+def as_rotation(basis: FloatArray) -> FloatArray:
+    """Reverse the last axis of a square basis that reflects, in place, and return the basis."""
+    if basis.shape[0] == basis.shape[1] and np.linalg.det(basis) < 0:
+        basis[:, -1] *= -1
+    return basis
 
 
 def _independent_axes(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import extreme_unit
-from repshape.coordinates.factors import axis_signs, span_of_rows
+from repshape.coordinates.factors import as_rotation, axis_signs, span_of_rows
 from repshape.groups import FREE_COORDINATES, Group
 from repshape.responses import Trials
 
@@ -59,8 +59,8 @@ def in_principal_axes(
     if Q is not None:
         rows, means = rows @ Q, means @ Q
     V = _axes(rows, means, trials.n_trials, weights)
-    if oriented and Q is None and np.linalg.det(V) < 0:
-        V[:, -1] *= -1
+    if oriented and Q is None:
+        V = as_rotation(V)
     if near_one is trials:
         return Coordinates(rows @ V, means @ V, V if Q is None else Q @ V)
     basis = V if Q is None else np.asarray(Q @ V)

@@ -61,7 +61,7 @@ def pack(transforms: Sequence[FloatArray], tile: Tile) -> FloatArray:
 
 
 def unpack(record: npt.NDArray[Any], tile: Tile) -> list[FloatArray]:
-    """Return the transforms that `pack` made one vector of."""
+    """Return the transforms of a vector that `pack` made."""
     i, j = places_in(tile)
     ends_of_sizes = np.cumsum([len(tile.rows), len(tile.columns)])
     row_sizes, column_sizes, packed = np.split(record.astype(np.float64), ends_of_sizes)

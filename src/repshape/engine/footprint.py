@@ -47,7 +47,7 @@ def disk_bytes(sizes: IndexArray, form: Form, changed: Sequence[float], compress
         Numbers of neurons.
     form : Form
     changed : sequence of float
-        The share of pairs that each layer of the polish changes. A tile of such a layer has
+        The share of pairs that each layer of the polish changes. A tile of a layer has
         alignments only if one of its pairs was changed.
     compressed : float
         What compression leaves of the alignments, as a share.

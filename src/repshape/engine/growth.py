@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from repshape.engine.chunks import array_forms
 from repshape.engine.effort import PLAIN, Effort
 from repshape.engine.store import GENERATION, Store, make_layer, read_steadily
 from repshape.engine.tiles import QUANTITIES
@@ -112,7 +113,7 @@ def _relate(store: Store, identity: Identity, effort: Effort, permission: Permis
             "or choose another output.",
         )
     try:
-        return permission.check(store.identity, identity, store.removed)
+        return permission.check(store.identity, identity, store.header.removed)
     except InputError as error:
         raise refusal(store.path, str(error)) from None
 
@@ -154,7 +155,7 @@ def open_store(
     """
     if not path.exists():
         header = form.header(identity, metadata)
-        make_layer(path, header, header)
+        make_layer(path, header, array_forms(header))
     lease = Lease(path)
     try:
         store, relation = _enter(lease, identity, form, permission or Permission(), wait)
@@ -235,10 +236,10 @@ def _begin_generation(
         "sources": folders,
         "inherited": inherited.tolist(),
         "inherited_from": _name(store, polished) if polished and effort.inherits else None,
-        "removed": sorted(permission.remove | store.removed),
+        "removed": sorted(permission.remove | store.header.removed),
     }
     name = GENERATION + header["id"]
-    make_layer(store.path / name, header, header)
+    make_layer(store.path / name, header, array_forms(header))
     root = {"version": VERSION, "kind": header["kind"], "current": name, "growing": True}
     write_attributes(store.path, store.root | root)
     return Store(store.path)
@@ -266,7 +267,7 @@ def discard_sources(store: Store) -> None:
     with suppress(OSError, StorageError):
         if store.lease.take() is not None or read_attributes(store.path) != store.root:
             return
-        write_attributes(store.path, kept)  # from here on, what follows is nobody's source
+        write_attributes(store.path, kept)  # from here on, no generation is read from them
         for folder in earlier:
             (folder / "zarr.json").unlink(missing_ok=True)
         store.lease.give_back()

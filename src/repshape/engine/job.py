@@ -360,7 +360,7 @@ def _release(opened: Mapping[str, TileStore]) -> None:
 
 def _warn_of_doubt(D: DistanceMatrix | CrossDistances) -> None:
     """Warn if some pairs may be longer than necessary, once for all of them."""
-    words = D.doubt_words() if isinstance(D, CrossDistances) else doubt_words(D)
+    words = doubt_words(D)
     if words:
         warn_user(
             f"{words}: too few starts agree on their best alignments; see "

@@ -56,8 +56,9 @@ BoolArray = npt.NDArray[np.bool_]
 SETTLED = 4
 FEWEST_COMPOSED = 2
 MOST_STARTS = 0.5
-# At most this many compositions of a pair are solved in a round, and where the metric chooses the
-# number of starts, one for so many of these: the polish is to take a fraction of the search's time.
+# Maximum number of compositions of a pair that are solved in a round. Where the metric chooses the
+# number of starts, one composition is solved per STARTS_PER_COMPOSITION starts, so that the polish
+# takes a fraction of the search's time.
 SOLVED = 2
 STARTS_PER_COMPOSITION = 16
 # Distances that differ by less than this share belong to the same optimum, as in the search.

@@ -285,17 +285,8 @@ def plan_pairwise(
 
     ``names`` are the names of callables that need one; all else is as in `pairwise_many`.
     """
-    if store is None and (settings.shard.count > 1 or settings.engine == "dask"):
-        raise InputError("Shards and Dask need a store, in which the finished tiles are collected.")
-    if store is None and not (replace is None and remove is None):
-        raise InputError("The 'replace' and 'remove' parameters need a store.")
-    if store is not None:
-        check_store(Path(store), metrics, names)
-    for metric in metrics.values():
-        if settings.alignments is not None and not keeps_transforms(metric):
-            raise InputError(
-                f"The 'alignments' parameter needs a metric that keeps transforms. Got {metric!r}."
-            )
+    changes = not (replace is None and remove is None)
+    _check_request(metrics, names, store, settings, changes=changes)
     items = as_sequence(networks, "networks")
     own_labels = check_labels(own(networks, "labels", labels), len(items))
     frame = (
@@ -307,13 +298,7 @@ def plan_pairwise(
         named = labels is not None or isinstance(networks, Mapping)
         warn_of_doubts(items, own_labels, named)
     permission = Permission.of(replace, remove, own_labels)
-    if isinstance(items, Cohort):  # the sizes of others are known once they are read
-        check_sizes(metrics.values(), [(one.name, one.n_neurons) for one in items.records])
-    on_disk = isinstance(items, Cohort) and items.path is not None
-    if settings.engine == "dask" and not on_disk:
-        raise InputError(
-            "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
-        )
+    _check_cohort(items, metrics, settings)
     paths = {name: None if store is None else Path(store, name) for name in metrics}
     fingerprints: tuple[str, ...] = ()
     if store is not None:
@@ -335,3 +320,35 @@ def plan_pairwise(
             permission,
         )
     )
+
+
+def _check_request(
+    metrics: Mapping[str, Metric],
+    names: Mapping[str, str | None],
+    store: PathLike | None,
+    settings: Settings,
+    *,
+    changes: bool,
+) -> None:
+    """Raise one clear sentence if settings need a store or a metric that was not given."""
+    if store is None and (settings.shard.count > 1 or settings.engine == "dask"):
+        raise InputError("Shards and Dask need a store, in which the finished tiles are collected.")
+    if store is None and changes:
+        raise InputError("The 'replace' and 'remove' parameters need a store.")
+    if store is not None:
+        check_store(Path(store), metrics, names)
+    for metric in metrics.values():
+        if settings.alignments is not None and not keeps_transforms(metric):
+            raise InputError(
+                f"The 'alignments' parameter needs a metric that keeps transforms. Got {metric!r}."
+            )
+
+
+def _check_cohort(items: Any, metrics: Mapping[str, Metric], settings: Settings) -> None:
+    """Raise one clear sentence if networks are too small for a metric, or Dask cannot read them."""
+    if isinstance(items, Cohort):  # the sizes of others are known once they are read
+        check_sizes(metrics.values(), [(one.name, one.n_neurons) for one in items.records])
+    if settings.engine == "dask" and not (isinstance(items, Cohort) and items.path is not None):
+        raise InputError(
+            "Dask needs a cohort on disk, which its workers can read: see Cohort.save."
+        )

@@ -21,7 +21,7 @@ def side_labels(rows: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def split_sides(labels: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names that `side_labels` made labels of."""
+    """Return the names of two sets, given the labels that `side_labels` made."""
     rows, columns = (
         tuple(one.removeprefix(side) for one in labels if one.startswith(side)) for side in SIDES
     )

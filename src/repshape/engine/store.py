@@ -9,25 +9,21 @@ from collections.abc import Callable
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from repshape._native import PairResults
 from repshape.engine.chunks import (
-    array_forms,
     pack,
     places_in,
-    plan_of,
-    quantities_of,
     unpack,
     where,
 )
-from repshape.engine.effort import INHERITING_LAYER, Effort
+from repshape.engine.effort import INHERITING_LAYER
+from repshape.engine.header import MatrixHeader
 from repshape.engine.plan import Tile
-from repshape.engine.sides import split_sides
 from repshape.engine.sources import EARLIER, Sources
 from repshape.engine.tiles import (
     QUANTITIES,
@@ -39,15 +35,12 @@ from repshape.engine.tiles import (
     read_matrix,
 )
 from repshape.errors import SearchWarning, StorageError
-from repshape.io.matrices import metadata_from_json
 from repshape.io.writing import writable
 from repshape.io.zarr import read_attributes, readable, write_attributes
 from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
-from repshape.matrix.sizes import sizes_from_json
 from repshape.store.arrays import RECOMPUTE, REWRITE, Array, Place, SealedArray, seal_of
-from repshape.store.header import REFUSALS, Header, identity_in, make_group, read_header
-from repshape.store.identity import Identity
+from repshape.store.header import REFUSALS, Header, make_group, read_header
 from repshape.store.lease import Lease
 
 __all__ = ["Store", "make_layer", "read_cross", "read_steadily", "read_store"]
@@ -96,34 +89,21 @@ class Store:
         self.folder = self._generation(self.root.get("current", "")) if folder is None else folder
         # The first generation is in the store itself, whose attributes may have changed since.
         own = self.folder != self.path
-        self._header = read_header(self.folder, "matrix", "cross") if own else self.root
-        if "labels" not in self._header:
+        attributes = read_header(self.folder, "matrix", "cross") if own else self.root
+        if "labels" not in attributes:
             raise StorageError(f"{self.folder} holds no distances any more.")
-        with readable(self.folder / "zarr.json"):
-            self._read_header()
+        self.header = MatrixHeader.read(self.folder, attributes)
+        self.id, self.plan, self.identity = self.header.id, self.header.plan, self.header.identity
+        self.alignments, self.effort = self.header.alignments, self.header.effort
+        self.keeps, self.bounded = self.alignments is not None, self.header.bounded
+        self.inherited = self.header.inherited
         self.lease: Lease | None = None  # that of the run which opened the store to write
         self._arrays: dict[tuple[int, str], SealedArray] = {}
-
-    def _read_header(self) -> None:
-        """Read the attributes of the generation, which raises anything if they are damaged."""
-        self.id = str(self._header["id"])
-        self.plan = plan_of(self._header)
-        self.alignments: str | None = self._header["alignments"]
-        if self.alignments not in (None, "float32", "float64"):
-            raise ValueError(f"it keeps alignments as {self.alignments!r}")
-        self.keeps = self.alignments is not None
-        self.removed = frozenset(self._header.get("removed", ()))
-        self.bounded = bool(self._header["bounded"])
-        self.effort = Effort(**self._header["effort"])
-        if not all(isinstance(one, int | None) for one in vars(self.effort).values()):
-            raise ValueError(f"it was searched with {self.effort}")
-        self.inherited = np.array(self._header.get("inherited", ()), dtype=np.intp)
-        self._forms = array_forms(self._header)
 
     @cached_property
     def generations(self) -> list[Store]:
         """The present generation, and earlier ones that still exist, the latest first."""
-        places = [self._generation(one) for one in self._header.get("sources", ())]
+        places = [self._generation(one) for one in self.header.sources]
         there = [one for one in places if "labels" in (read_attributes(one) or {})]
         return [self, *(Store(self.path, one) for one in there)]
 
@@ -135,7 +115,7 @@ class Store:
 
     @cached_property
     def _sources(self) -> Sources:
-        polished = self._header.get("inherited_from")
+        polished = self.header.inherited_from
         folder = None if polished is None else self._generation(polished)
         return Sources(self.generations[1:], self.identity, folder)
 
@@ -147,39 +127,8 @@ class Store:
         """Return how to replace a lost file: not at all if it is of an earlier polish."""
         inherits = self.effort.inherits and layer == INHERITING_LAYER
         alone = layer == 0 and name == "tiles"  # every pair, solved by itself
-        anew = alone or (self._is_current and not inherits) or self.polished() is None
-        return remedy if anew else EARLIER
-
-    @cached_property
-    def identity(self) -> Identity:
-        """The metric and the networks that the store belongs to."""
-        with readable(self.folder / "zarr.json"):
-            return identity_in(self._header)
-
-    @property
-    def metadata(self) -> pd.DataFrame:
-        """A row for each network."""
-        with readable(self.folder / "zarr.json"):
-            frame = metadata_from_json(self._header["metadata"], self.plan.count)
-        frame.index = pd.Index(list(self.identity.labels))
-        return frame
-
-    @property
-    def sides(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """A row for each network of the two sets whose distances to each other are stored."""
-        frames = []
-        with readable(self.folder / "zarr.json"):
-            stored: list[list[dict[str, Any]]] = self._header.get("sides") or [[], []]
-            for columns, names in zip(stored, split_sides(self.identity.labels), strict=True):
-                frame = metadata_from_json(columns, len(names))
-                frames.append(frame.set_axis(pd.Index(list(names)), axis=0))
-        return frames[0], frames[1]
-
-    @property
-    def sizes(self) -> dict[str, Any] | None:
-        """Numbers of neurons and trials of the networks; None in a store that says nothing."""
-        with readable(self.folder / "zarr.json"):
-            return sizes_from_json(self._header)
+        lost = not (alone or (self._is_current and not inherits) or self.polished() is None)
+        return EARLIER if lost else remedy
 
     def missing(self, layer: int = 0) -> list[Tile]:
         """Return the tiles that are not finished."""
@@ -199,12 +148,12 @@ class Store:
         with writable(self.path, RESUME):
             self._ensure(layer)
             if aligned:
-                record = np.full((1, 1, self._header["width"]), np.nan)  # a whole chunk
+                record = np.full(self.header.forms["alignments"]["chunks"], np.nan)
                 packed = pack(found.transforms or [], tile)
                 record[0, 0, 2 : 2 + len(packed)] = packed
                 record[0, 0, :2] = divmod(self._seal(layer, tile, "alignments"), HALF_SEAL)
                 self._array(layer, "alignments").write(_place("alignments", tile), record)
-            kept = len(quantities_of(self._header))
+            kept = self.header.forms["tiles"]["shape"][0] - 1  # the last one is the seal
             block = np.full((kept + 1, len(tile.rows), len(tile.columns)), np.nan)
             i, j = places_in(tile)
             block[:-1, i, j] = numbers_of(found)[:kept]
@@ -245,7 +194,7 @@ class Store:
         """
         recorded = self.polished()
         numbers = self._upper(recorded[0] if recorded else 0)
-        if recorded is None and self._header.get("sources"):
+        if recorded is None and self.header.sources:
             for tile in self.plan.tiles:
                 for polished in (False, True):
                     known = self.known(tile.pairs, polished=polished)
@@ -313,20 +262,20 @@ class Store:
 
     def _ensure(self, layer: int) -> None:
         if not self._layer(layer).exists():
-            make_layer(self._layer(layer), {}, self._header)
+            make_layer(self._layer(layer), {}, self.header.forms)
 
     def _array(self, layer: int, name: str) -> SealedArray:
         key = (layer, name)
         if key not in self._arrays:
             folder = self._layer(layer) / name
-            self._arrays[key] = SealedArray(folder, self._forms[name], "tile", self.path)
+            self._arrays[key] = SealedArray(folder, self.header.forms[name], "tile", self.path)
         return self._arrays[key]
 
     def describe_arrays(self) -> None:
         """Write the files that describe the arrays again where they were deleted."""
         with writable(self.path, RESUME):
             for layer in takewhile(lambda one: self._layer(one).exists(), count()):
-                for name in self._forms:
+                for name in self.header.forms:
                     self._array(layer, name).describe()
 
 
@@ -335,9 +284,9 @@ def _place(name: str, tile: Tile) -> Place:
     return (0, tile.row, tile.column) if name == "tiles" else (tile.row, tile.column, 0)
 
 
-def make_layer(folder: Path, attributes: Header, header: Header) -> None:
+def make_layer(folder: Path, attributes: Header, forms: dict[str, Header]) -> None:
     """Make a folder with the empty arrays of a layer; the first one has attributes."""
-    make_group(folder, attributes, array_forms(header), ("polish",) if attributes else ())
+    make_group(folder, attributes, forms, ("polish",) if attributes else ())
 
 
 def read_steadily(path: Path, read: Callable[[Store], T]) -> T:
@@ -377,9 +326,9 @@ def read_cross(path: str | os.PathLike[str]) -> CrossDistances:
 
 
 def _read_block(store: Store) -> CrossDistances:
-    if store.plan.rows is None:
+    if store.header.sides is None:
         raise StorageError(f"{store.path} {REFUSALS['cross']}; rs.DistanceMatrix.load reads it.")
-    return read_block(store, store.sides, store.identity.description)
+    return read_block(store, store.header.sides, store.identity.description)
 
 
 def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
@@ -389,7 +338,7 @@ def _read_all(store: Store) -> tuple[DistanceMatrix, bool]:
             f"{store.path} holds distances between two sets of networks, not a matrix: "
             "rs.CrossDistances.load reads it."
         )
-    identity = store.identity
-    D = read_matrix(store, identity.labels, store.metadata, identity.description, store.sizes)
+    identity, header = store.identity, store.header
+    D = read_matrix(store, identity.labels, header.metadata, identity.description, header.sizes)
     waits = store.keeps and store.effort.brief is not None and store.polished() is None
     return D, D.complete and waits

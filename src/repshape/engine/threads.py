@@ -139,7 +139,7 @@ class PreparedCache:
         network = self._networks[index]
         for metric in self.metrics:
             if isinstance(metric, ShapeMetric):
-                metric._validate_parameters()  # an error about these concerns no network
+                metric._validate_parameters()  # before a network could be blamed
         try:
             return tuple(
                 metric.prepare(network) if isinstance(metric, ShapeMetric) else network

@@ -16,6 +16,8 @@ from repshape.inference.floor import floor
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.held_out import HeldOut, held_out
 from repshape.inference.matrices import MantelTest, PairedTest, mantel, paired
+from repshape.inference.model_result import ModelComparison
+from repshape.inference.models import models
 from repshape.inference.subspaces import UnstableSubspaceWarning
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "GroupTest",
     "HeldOut",
     "MantelTest",
+    "ModelComparison",
     "PairedTest",
     "UnequalNeuronsWarning",
     "UnequalSizesWarning",
@@ -42,6 +45,7 @@ __all__ = [
     "held_out",
     "mantel",
     "matrix",
+    "models",
     "paired",
     "ratio",
 ]

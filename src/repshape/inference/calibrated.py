@@ -25,7 +25,7 @@ from repshape.inference.estimates import (
 from repshape.inference.halves import FEWEST_TRIALS, divide_trials
 from repshape.inference.jackknife import jackknife_error
 from repshape.inference.nested import Nested, NestedPlan
-from repshape.inference.resampling import has_halves
+from repshape.inference.resampling import has_halves, is_exact
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.metrics.few_trials import dimensions
 
@@ -68,7 +68,7 @@ def plan_parts(terms: Terms, settings: Settings) -> NestedPlan:
 
     All networks have as many trials as the one that has fewest, condition by condition.
     """
-    counts = np.min([network.n_trials for network in terms.networks], axis=0)
+    counts = np.min([one.n_trials for one in terms.networks if not is_exact(one)], axis=0)
     fewest = int(counts.min())
     if fewest < FEWEST_TRIALS:
         raise InputError(
@@ -97,7 +97,9 @@ def _divided(
 ) -> NestedPlan:
     # Each network has its own seed, so its groups do not depend on how many networks there are.
     groups = [
-        divide_trials(network, counts, n_groups, np.random.default_rng([seed, k]))
+        []
+        if is_exact(network)
+        else divide_trials(network, counts, n_groups, np.random.default_rng([seed, k]))
         for k, network in enumerate(terms.networks)
     ]
     return NestedPlan(terms, groups, divide(n_groups, np.random.default_rng(seed)))
@@ -135,18 +137,13 @@ class Calibrated:
 
     nested: Nested
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of trials, G."""
-        return int(self.nested.full.shape[1] - 1)
-
     def _parts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return F, B_h, B_q, W_h and W_q, each (terms, 1 + G)."""
+        """Return F, B_h, B_q, W_h and W_q, each (terms, 1 + D)."""
         sides = []
         for values in (self.nested.between, self.nested.within):
             with_all = values[..., 0].mean(axis=1)
             without = values[..., 1:]
-            kept = ~np.isnan(without[0, :, 0, 0])
+            kept = ~np.isnan(without[:, :, 0]).any(axis=(0, 2))
             deleted = without[:, kept].mean(axis=1)
             sides.append(np.concatenate([with_all[..., None], deleted], axis=2))
         (B_h, B_q), (W_h, W_q) = (np.moveaxis(side, 1, 0) for side in sides)
@@ -156,9 +153,13 @@ class Calibrated:
     def few(self) -> BoolArray:
         """Whether the trials do not allow the calibrated estimate, by term."""
         _, _, _, W_h, W_q = (one[:, 0] for one in self._parts())
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = W_h / W_q
-        return np.asarray(~((ratio > RATIOS[0]) & (ratio < RATIOS[1])))
+        return np.asarray(_too_few(W_h, W_q))
+
+    @cached_property
+    def few_together(self) -> bool:
+        """Whether the trials do not allow the calibrated estimate of the mean of all terms."""
+        _, _, _, W_h, W_q = (one[:, 0].sum() for one in self._parts())
+        return bool(_too_few(W_h, W_q))
 
     @property
     def method(self) -> str:
@@ -181,6 +182,15 @@ class Calibrated:
         wider = Candidate(R.values, np.maximum(R.variances, H.variances))
         return Candidate.of(F - W_h / 2), H, wider
 
+    @cached_property
+    def together(self) -> FloatArray:
+        """The estimates of all terms by one rule, also after each deletion, (terms, 1 + D).
+
+        Which rule is less a matter of chance for all terms than for each, and a mean of terms that
+        were chosen one by one would depend on it.
+        """
+        return (self.safe[0] if self.few_together else self.calibrated).values
+
     def candidates(self, level: float) -> tuple[Moments, ...]:
         """Return the moments of all terms together: of C, or of the safe ones with few trials."""
         chosen = self.safe if self.few.any() else (self.calibrated,)
@@ -194,23 +204,31 @@ class Calibrated:
             out.append(hull(rule, [one.moments(slice(k, k + 1), level) for one in chosen]))
         return out
 
-    def warn(self, terms: Terms) -> None:
+    def warn(self, terms: Terms, together: bool = False) -> None:
         """Warn if trials do not allow the calibrated estimate, and say how many would."""
-        if not self.few.any():
+        few = np.full(len(self.few), self.few_together) if together else self.few
+        if not few.any():
             return
-        have = min(int(network.n_trials.min()) for network in terms.networks)
-        used = [term for term, few in zip(terms.terms, self.few, strict=True) if few]
+        have = min(int(one.n_trials.min()) for one in terms.networks if not is_exact(one))
+        used = [term for term, one in zip(terms.terms, few, strict=True) if one]
         sizes = [dimensions(terms.networks[k], t.metric) for t in used for k in (t.x, t.y)]
         enough = max(FEWEST_GROUPS * TRIALS_PER_GROUP, 4 * max(sizes))
         enough = enough if enough > have else 2 * have
-        total = len(self.few)
-        of = f" for {self.few.sum()} of {total} pairs" if total > 1 else ""
+        of = f" for {few.sum()} of {len(few)} pairs" if len(few) > 1 and not together else ""
+        so = "Estimates may be biased." if together else "Intervals are widened to remain safe."
         warn_user(
             f"There are {have} trials per condition for {max(sizes)} dimensions, too few to "
-            f"measure how the bias of distances decreases{of}. Intervals are widened to remain "
-            f"safe. About {enough} trials per condition would be enough, or fewer dimensions.",
+            f"measure how the bias of distances decreases{of}. {so} About {enough} trials per "
+            "condition would be enough, or fewer dimensions.",
             FewTrialsWarning,
         )
+
+
+def _too_few(W_h: Any, W_q: Any) -> Any:
+    """Return whether distances within networks do not decrease as 1/L."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = W_h / W_q
+    return ~((ratio > RATIOS[0]) & (ratio < RATIOS[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +237,8 @@ class Candidate:
 
     Attributes
     ----------
-    values : array of shape (terms, 1 + G)
-        From all groups of trials, and without each.
+    values : array of shape (terms, 1 + D)
+        With nothing deleted, and after each deletion.
     variances : array of shape (terms,)
     """
 
@@ -235,7 +253,10 @@ class Candidate:
         array([1.])
         """
         without = values[:, 1:]
-        return cls(values, (without.shape[1] - 1) * without.var(axis=1))
+        count = without.shape[1]
+        return cls(
+            values, (count - 1) * without.var(axis=1) if count else np.full(len(values), np.nan)
+        )
 
     def moments(self, terms: slice, level: float) -> Moments:
         """Return the moments of some terms, with the correlations of the jackknife."""

@@ -281,7 +281,7 @@ def paired(
         )
     gaps = _gaps(first, second, relative)
     parts = np.bincount(places, network_parts(gaps))
-    flips, exact = _flips(len(units), n_permutations, random_state)
+    flips, exact = sign_flips(len(units), n_permutations, random_state)
     found = np.abs(flips @ parts)
     margin = ROUNDING * float(found.max(initial=0.0))
     estimate, interval = _left_out(gaps, places, level)
@@ -325,7 +325,7 @@ def network_parts(gaps: FloatArray) -> FloatArray:
     return np.asarray((rows - rows.sum() / (2 * (K - 1))) / (K - 2))
 
 
-def _flips(count: int, n_permutations: int, random_state: int) -> tuple[FloatArray, bool]:
+def sign_flips(count: int, n_permutations: int, random_state: int) -> tuple[FloatArray, bool]:
     """Return signs (B, count), the data's first, and whether these are all that exist."""
     if 2**count <= n_permutations + 1:
         return np.array(list(product((1.0, -1.0), repeat=count))), True

@@ -2,7 +2,8 @@
 
 The trials of each network are divided into groups, the groups into quarters, and the quarters into
 halves, in a few ways. Every part is a network of its own, preprocessed by a fit to its trials. The
-same is done without each group in turn.
+same is done without each group in turn, or without some conditions. A network that is known exactly
+has no trials: each of its parts is the network itself.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy.typing as npt
 
 from repshape.inference.divisions import DELETED_SHARE, Division
 from repshape.inference.following import follow, search
+from repshape.inference.resampling import take_conditions, with_conditions
 from repshape.inference.terms import Terms
 from repshape.metrics.base import ShapeMetric
-from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -45,22 +46,33 @@ class NestedPlan:
     ----------
     terms : Terms
     groups : list of Rows
-        The groups of trials of each network.
+        The groups of trials of each network; none of one that is known exactly.
     divisions : list of Division
+    deleted : {"groups", "conditions"}
+        What is deleted in turn.
+    blocks : tuple of arrays of int, optional
+        The conditions that are deleted together, if conditions are.
     """
 
     terms: Terms
     groups: list[Rows]
     divisions: list[Division]
+    deleted: str = "groups"
+    blocks: tuple[IntArray, ...] = ()
 
     @property
     def n_groups(self) -> int:
         """Number of groups of trials, G."""
-        return len(self.groups[0])
+        return max(map(len, self.groups))
+
+    @property
+    def n_deletions(self) -> int:
+        """Number of deletions, D: that of groups, or that of blocks of conditions."""
+        return self.n_groups if self.deleted == "groups" else len(self.blocks)
 
     @property
     def n_deleted(self) -> int:
-        """Number of divisions from which each group is deleted in turn."""
+        """Number of divisions from which everything is deleted in turn."""
         return len(self.divisions) // DELETED_SHARE
 
     @cached_property
@@ -89,24 +101,43 @@ class NestedPlan:
     def width(self) -> int:
         """Number of numbers of the longest task."""
         longest = max(len(tile) + len(networks) for tile, networks in self.tiles)
-        return 3 * (1 + self.n_groups) * longest
+        return 3 * (1 + self.n_deletions) * longest
 
     def _networks(self, terms: Sequence[int]) -> list[int]:
         return sorted({n for k in terms for n in (self.terms.terms[k].x, self.terms.terms[k].y)})
 
-    def part(self, k: int, groups: Sequence[int], gone: int = -1) -> Trials:
-        """Return the trials of network k in some groups, without one of them."""
-        rows = [self.groups[k][g] for g in groups if g != gone]
-        joined = [np.concatenate(one) for one in zip(*rows, strict=True)]
-        chosen: Trials = self.terms.networks[k]._take_trials(joined)
-        return chosen
+    def part(self, k: int, groups: Sequence[int], gone: int = -1) -> Any:
+        """Return the trials of network k in some groups, after deletion ``gone``; -1 is none."""
+        network: Any = self.terms.networks[k]
+        of_conditions = self.deleted == "conditions"
+        if self.groups[k]:
+            rows = [self.groups[k][g] for g in groups if of_conditions or g != gone]
+            joined = [np.concatenate(one) for one in zip(*rows, strict=True)]
+            network = network._take_trials(joined)
+        return (
+            take_conditions(network, self._kept(gone)) if of_conditions and gone >= 0 else network
+        )
+
+    def _kept(self, gone: int) -> IntArray:
+        return np.delete(np.arange(self.terms.networks[0].n_conditions), self.blocks[gone])
+
+    def metric_without(self, metric: ShapeMetric[Any], gone: int) -> ShapeMetric[Any]:
+        """Return the metric with the weights of the conditions that are left."""
+        if self.deleted == "groups":
+            return metric
+        return with_conditions(metric, self._kept(gone), self.terms.networks[0].n_conditions)
+
+    def changes(self, k: int, groups: Sequence[int], gone: int) -> bool:
+        """Return whether a deletion changes a part of network k."""
+        return self.deleted == "conditions" or (bool(self.groups[k]) and gone in groups)
 
     def solve(self, task: Task) -> FloatArray:
         """Return squared distances between and within networks, of one division.
 
-        For each term and then each network of the task, 3 (1 + G) numbers: of all trials (with the
+        For each term and then each network of the task, 3 (1 + D) numbers: of all trials (with the
         first division; NaN for single networks), and the means over halves and over quarters;
-        the first of each with all groups, the others without each (with the first divisions).
+        the first of each with nothing deleted, the others after each deletion (with the first
+        divisions).
         """
         metric = self.terms.terms[task.terms[0]].metric
         used = self._networks(task.terms)
@@ -114,7 +145,7 @@ class NestedPlan:
         chosen = [self.terms.terms[k] for k in task.terms]
         pairs = [(place[term.x], place[term.y]) for term in chosen]
         alone = [(place[k], place[k]) for k in task.networks]
-        out = np.full((len(pairs) + len(alone), 3, 1 + self.n_groups), np.nan)
+        out = np.full((len(pairs) + len(alone), 3, 1 + self.n_deletions), np.nan)
         if task.division == 0:
             out[: len(pairs), 0] = self._full(metric, used, np.array(pairs))
         out[:, 1:] = _Divided(self, metric, used, task.division, pairs + alone).solve()
@@ -123,26 +154,29 @@ class NestedPlan:
         return row
 
     def _full(self, metric: ShapeMetric[Any], used: list[int], pairs: IntArray) -> FloatArray:
-        """Return the squared distances of all trials, and without each group, (terms, 1 + G)."""
+        """Return the squared distances of all trials, and after each deletion, (terms, 1 + D)."""
 
-        def prepared(gone: int) -> list[Any]:
+        def prepared(chosen: ShapeMetric[Any], gone: int) -> list[Any]:
             parts = [self.part(k, range(self.n_groups), gone) for k in used]
-            return [metric._prepare_checked(part) for part in parts]
+            return [chosen._prepare_checked(part) for part in parts]
 
-        whole = prepared(-1)
+        whole = prepared(metric, -1)
         found = search(metric, whole, pairs, brief=False)
-        without = [follow(metric, whole, prepared(g), pairs, found) for g in range(self.n_groups)]
+        without = []
+        for g in range(self.n_deletions):
+            other = self.metric_without(metric, g)
+            without.append(follow(other, whole, prepared(other, g), pairs, found))
         return np.array([found.squared, *without]).T
 
     def collect(self, rows: FloatArray) -> Nested:
         """Return what all tasks found, together."""
-        R, T, G = len(self.divisions), len(self.terms.terms), self.n_groups
-        full = np.empty((T, 1 + G))
-        between, within = np.empty((2, T, R, 2, 1 + G))
+        R, T, D = len(self.divisions), len(self.terms.terms), self.n_deletions
+        full = np.empty((T, 1 + D))
+        between, within = np.empty((2, T, R, 2, 1 + D))
         inside: dict[tuple[int, int, int], FloatArray] = {}
         for task, row in zip(self.tasks, rows, strict=True):
             count = len(task.terms) + len(task.networks)
-            found = row[: count * 3 * (1 + G)].reshape(count, 3, 1 + G)
+            found = row[: count * 3 * (1 + D)].reshape(count, 3, 1 + D)
             index = list(task.terms)
             between[index, task.division] = found[: len(index), 1:]
             if task.division == 0:
@@ -159,15 +193,15 @@ class NestedPlan:
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """Squared distances of nested parts; the last axis is with all groups, then without each.
+    """Squared distances of nested parts; the last axis is before and after each of D deletions.
 
     Attributes
     ----------
-    full : array of shape (terms, 1 + G)
+    full : array of shape (terms, 1 + D)
         Of all trials.
-    between, within : arrays of shape (terms, R, 2, 1 + G)
+    between, within : arrays of shape (terms, R, 2, 1 + D)
         Means over halves and over quarters, for each of R divisions; ``within`` is the mean of
-        both networks. NaN where no group was deleted.
+        both networks. NaN where nothing was deleted.
     """
 
     full: FloatArray
@@ -201,25 +235,31 @@ class _Divided:
         )
         self.counts = [len(these) for these in sets]
 
-    def parts(self, gone: int = -1, old: Sequence[Any] | None = None) -> list[Any]:
-        """Return the prepared parts of all networks; old ones where they do not have the group."""
-        out = []
+    def parts(
+        self, metric: ShapeMetric[Any], gone: int = -1, old: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """Return the prepared parts of all networks; old ones that a deletion does not change."""
+        out: list[Any] = []
         for a, k in enumerate(self.used):
             for b, side in enumerate(self.sides):
-                if old is not None and gone not in side:
+                if old is not None and not self.plan.changes(k, side, gone):
                     out.append(old[a * len(self.sides) + b])
+                elif b and not self.plan.groups[k]:
+                    out.append(out[-1])  # all parts of an exact network are the same
                 else:
-                    out.append(self.metric._prepare_checked(self.plan.part(k, side, gone)))
+                    out.append(metric._prepare_checked(self.plan.part(k, side, gone)))
         return out
 
     def solve(self) -> FloatArray:
-        """Return means over halves and over quarters of each pair, (pairs, 2, 1 + G)."""
-        parts = self.parts()
+        """Return means over halves and over quarters of each pair, (pairs, 2, 1 + D)."""
+        parts = self.parts(self.metric)
         found = search(self.metric, parts, self.pairs)
-        out = np.full((len(self.counts), 2, 1 + self.plan.n_groups), np.nan)
+        count = self.plan.n_deletions
+        out = np.full((len(self.counts), 2, 1 + count), np.nan)
         out[..., 0] = self._means(found.squared)
-        for g in range(self.plan.n_groups if self.r < self.plan.n_deleted else 0):
-            squared = follow(self.metric, parts, self.parts(g, parts), self.pairs, found)
+        for g in range(count if self.r < self.plan.n_deleted else 0):
+            metric = self.plan.metric_without(self.metric, g)
+            squared = follow(metric, parts, self.parts(metric, g, parts), self.pairs, found)
             out[..., 1 + g] = self._means(squared)
         return out
 

@@ -79,6 +79,11 @@ def has_halves(network: Any) -> bool:
     return not isinstance(getattr(network, "flat", network), Trials) and network.halves is not None
 
 
+def is_exact(network: Any) -> bool:
+    """Whether a network is given by its moments alone, so that there are no trials to divide."""
+    return isinstance(getattr(network, "flat", network), Gaussians)
+
+
 def split_halves(network: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return random halves of a network's trials, or the halves that came with its moments."""
     if has_halves(network):

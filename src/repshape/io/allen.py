@@ -168,7 +168,7 @@ def count_allen(
 
 def _unknown(recording: Recording, stimulus: str, condition: Any) -> Stimulus:
     """Return the settings of a stimulus that needs its condition columns from the user."""
-    columns = recording.presentations(stimulus).columns  # a sentence if there is none
+    columns = recording.presentations(stimulus).columns  # raises if there is none
     if condition is None:
         raise InputError(
             f"The stimulus {stimulus!r} has no default conditions. Name its columns with "

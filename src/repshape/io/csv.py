@@ -77,7 +77,7 @@ def check_columns(names: Sequence[Any], what: str) -> None:
 
 
 def typed_cells(cells: Sequence[str]) -> list[Any]:
-    """Return the cells of a column as integers, floats or truth values if all of them are such.
+    """Return a column as integers, floats or truth values if all of its cells are of one kind.
 
     Empty cells are None, and do not count. All other columns are text.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -69,20 +70,29 @@ def stored_checksum(folder: Path) -> str:
     A chunk ends in its own checksum, so that its name, its size and a few bytes of it are enough.
     """
     found = sha256()
-    for parent, folders, files in os.walk(folder):
-        list_folder(Path(parent))  # refuses links
-        folders.sort()
-        for name in sorted(files):
-            file = Path(parent, name)
-            if file.parent == folder:
-                continue  # the record, which has a seal of its own
+    try:
+        for file in _array_files(folder):
             with open(file, "rb") as handle:
                 size = handle.seek(0, os.SEEK_END)
-                read = size if name == "zarr.json" else CHECKSUM_BYTES
+                read = size if file.name == "zarr.json" else CHECKSUM_BYTES
                 handle.seek(max(size - read, 0))
                 ending = handle.read().hex()
             found.update(f"{file.relative_to(folder).as_posix()} {size} {ending}\n".encode())
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"{folder} disappeared while it was read: another process replaced or removed this "
+            "network. Open the cohort again."
+        ) from error
     return found.hexdigest()
+
+
+def _array_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a network in a fixed order, without its record, which has its own seal."""
+    for parent, folders, files in os.walk(folder):
+        list_folder(Path(parent))  # refuses links
+        folders.sort()
+        if Path(parent) != folder:
+            yield from (Path(parent, name) for name in sorted(files))
 
 
 def load_network(folder: Path, record: Record) -> Network:

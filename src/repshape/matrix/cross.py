@@ -13,12 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from repshape._arrays import count
-from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 from repshape.matrix.base import Distances
 from repshape.matrix.checks import check_block, check_labels, check_metadata
-from repshape.matrix.summary import excess_words, largest
+from repshape.matrix.summary import doubt_words
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -132,64 +131,12 @@ class CrossDistances(Distances):
         """The numbers of rows and columns, (R, C)."""
         return len(self.row_labels), len(self.column_labels)
 
-    @property
-    def n_missing(self) -> int:
-        """Number of pairs that have not been computed yet."""
-        return int(np.isnan(self.values).sum())
-
-    @property
-    def complete(self) -> bool:
-        """Whether every pair has been computed."""
-        return self.n_missing == 0
-
-    @property
-    def n_unconverged(self) -> int:
-        """Number of pairs whose solver stopped before it converged."""
-        if self.converged is None:
-            return 0
-        return int((~self.converged & ~np.isnan(self.values)).sum())
-
-    @property
-    def agreement(self) -> FloatArray | None:
-        """Share of each pair's independent starts that ended in its best optimum, shape (R, C).
-
-        NaN for pairs that have not been computed yet; None if the numbers of starts are not known.
-        """
-        if self.n_starts is None or self.n_agreeing is None:
-            return None
-        shares = np.full(self.shape, np.nan)
-        np.divide(self.n_agreeing, self.n_starts, out=shares, where=self.n_starts > 0)
-        return shares
-
-    @property
-    def n_doubtful(self) -> int:
-        """Number of pairs that may be longer than necessary; see `possible_excess`."""
-        found = self._search()
-        return 0 if found is None else int(is_doubtful(*found).sum())
-
-    @property
-    def possible_excess(self) -> FloatArray | None:
-        """By about what share each distance may be longer than necessary, shape (R, C).
-
-        As `DistanceMatrix.possible_excess`: 0 unless the search leaves doubt.
-        """
-        found = self._search()
-        return None if found is None else possible_excess(*found)
-
-    def _search(self) -> tuple[Any, ...] | None:
-        if self.n_starts is None or self.n_agreeing is None:
-            return None
-        gaps = np.full(self.shape, np.nan) if self.gaps is None else self.gaps
-        none_composed = np.zeros(self.shape)
-        known = self.values, self.lower_bounds, self.n_starts, self.n_agreeing
-        return *known, none_composed, gaps
+    def _pairs(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array.ravel()
 
     def doubt_words(self) -> str:
         """Say how many pairs may be longer than necessary, and by how much; nothing if none."""
-        if self.possible_excess is None or not self.n_doubtful:
-            return ""
-        total = count(self.values.size, "pair")
-        return excess_words(self.n_doubtful, total, largest(self.possible_excess))
+        return doubt_words(self)
 
     def summary(self) -> str:
         """Return in words what the block holds, and how far to trust it.
@@ -211,7 +158,7 @@ class CrossDistances(Distances):
         if self.n_unconverged:
             pairs = count(self.n_unconverged, "pair")
             lines.append(f"The solver stopped before it converged for {pairs}.")
-        return "\n".join([*lines, *(f"{one}." for one in [self.doubt_words()] if one)])
+        return "\n".join([*lines, *(f"{one}." for one in [doubt_words(self)] if one)])
 
     def _range(self) -> str:
         ends = []
@@ -318,12 +265,7 @@ class CrossDistances(Distances):
             return read_store(path)
         from repshape.io.cross import read_cross
 
-        fields = read_cross(path, max_bytes)
-        try:
-            return cls(**fields, missing=True)
-        except (TypeError, ValueError) as error:
-            reason = str(error).rstrip(".")
-            raise InputError(f"{path} holds no distances of two sets: {reason}.") from None
+        return cls._made(read_cross(path, max_bytes), path, "distances of two sets")
 
     def __repr__(self) -> str:
         parts = [f"{self.shape[0]} x {self.shape[1]} networks"]

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_label, find_labels, select_rows
 from repshape.errors import InputError
 from repshape.matrix.base import Distances
@@ -171,68 +170,12 @@ class DistanceMatrix(Distances):
         """
         return self.values.copy()
 
-    @property
-    def n_missing(self) -> int:
-        """Number of pairs that have not been computed yet."""
-        return int(np.count_nonzero(np.isnan(self.condensed())))
-
-    @property
-    def complete(self) -> bool:
-        """Whether every pair has been computed."""
-        return self.n_missing == 0
-
-    @property
-    def n_unconverged(self) -> int:
-        """Number of pairs whose solver stopped before it converged."""
-        if self.converged is None:
-            return 0
-        stopped = ~self.converged & ~np.isnan(self.values)
-        return int(stopped[np.triu_indices(len(self), 1)].sum())
-
-    @property
-    def agreement(self) -> FloatArray | None:
-        """Share of each pair's independent starts that ended in its best optimum, shape (K, K).
-
-        1 on the diagonal, NaN for pairs that have not been computed yet, and 0 if the alignment was
-        composed from those of other pairs. None if the numbers of starts are not known.
-        """
-        if self.n_starts is None or self.n_agreeing is None:
-            return None
-        shares = np.full(self.shape, np.nan)
-        np.divide(self.n_agreeing, self.n_starts, out=shares, where=self.n_starts > 0)
-        return shares
-
-    @property
-    def n_doubtful(self) -> int:
-        """Number of pairs that may be longer than necessary; see `possible_excess`.
-
-        Too few starts ended in the best optimum, and the lower bound does not prove that the
-        distance is minimal; `repshape.Alignment.doubtful` has the rule.
-        """
-        found = self._search()
-        return 0 if found is None else int(is_doubtful(*found)[np.triu_indices(len(self), 1)].sum())
-
-    @property
-    def possible_excess(self) -> FloatArray | None:
-        """By about what share each distance may be longer than necessary, shape (K, K).
-
-        0 unless the search leaves doubt; then the gap between the best and the second-best optimum
-        that it found, or NaN if the gap is not known. None if the numbers of starts are not known.
-        """
-        found = self._search()
-        return None if found is None else possible_excess(*found)
-
-    def _search(self) -> tuple[Any, ...] | None:
-        """Return what tells how surely the search found the best optima, or None."""
-        if self.n_starts is None or self.n_agreeing is None:
-            return None
-        composed = np.zeros(self.shape) if self.n_composed is None else self.n_composed
-        gaps = np.full(self.shape, np.nan) if self.gaps is None else self.gaps
-        return self.values, self.lower_bounds, self.n_starts, self.n_agreeing, composed, gaps
-
     def condensed(self) -> FloatArray:
         """Return the upper triangle as a vector of length K(K-1)/2, in SciPy's order."""
-        return self.values[np.triu_indices(len(self), 1)]
+        return self._pairs(self.values)
+
+    def _pairs(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array[np.triu_indices(len(self), 1)]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the distances as a DataFrame with labels on both sides."""
@@ -352,12 +295,7 @@ class DistanceMatrix(Distances):
             return read_store(path)
         from repshape.io.matrices import read_matrix
 
-        fields = read_matrix(path, max_bytes)
-        try:
-            return cls(**fields, missing=True)
-        except (TypeError, ValueError) as error:
-            reason = str(error).rstrip(".")
-            raise InputError(f"{path} holds no matrix of distances: {reason}.") from None
+        return cls._made(read_matrix(path, max_bytes), path, "matrix of distances")
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} network" + "s" * (len(self) != 1)]

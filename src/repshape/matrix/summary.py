@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape._arrays import count
+from repshape.matrix.base import Distances
 
 if TYPE_CHECKING:
     from repshape.matrix.distances import DistanceMatrix
@@ -67,7 +68,7 @@ def _sizes(D: DistanceMatrix) -> list[str]:
     return list(size_sentences(D))
 
 
-def doubt_words(D: DistanceMatrix) -> str:
+def doubt_words(D: Distances) -> str:
     """Say how many pairs may be longer than necessary, and by how much; nothing if none.
 
     >>> from repshape.matrix.distances import DistanceMatrix
@@ -75,7 +76,7 @@ def doubt_words(D: DistanceMatrix) -> str:
     >>> doubt_words(DistanceMatrix([[0, 1], [1, 0]], gaps=[[0, 0.02], [0.02, 0]], **found))
     '1 of 1 pair may be longer than necessary, by up to about 10 %'
     """
-    total = count(D.condensed().size, "pair")
+    total = count(D._pairs(D.values).size, "pair")
     return excess_words(D.n_doubtful, total, largest_excess(D)) if D.n_doubtful else ""
 
 
@@ -89,11 +90,11 @@ def excess_words(n_doubtful: int, total: str, excess: float | None) -> str:
     return f"{words}, by up to about {100 * excess:.2g} %" if excess else words
 
 
-def largest_excess(D: DistanceMatrix) -> float | None:
+def largest_excess(D: Distances) -> float | None:
     """Return by about what share a distance may at most be too long; None if that is not known."""
     if D.possible_excess is None:
         return None
-    return largest(D.possible_excess[np.triu_indices(len(D), 1)])
+    return largest(D._pairs(D.possible_excess))
 
 
 def largest(shares: FloatArray) -> float | None:

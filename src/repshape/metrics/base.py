@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import count
+from repshape._arrays import condition_weights, count
 from repshape._compact import compact_repr
 from repshape._doubt import is_doubtful, possible_excess
 from repshape._labels import find_difference
@@ -22,9 +21,7 @@ from repshape._parallel import one_blas_thread
 from repshape.errors import (
     InputError,
     InputTypeError,
-    Rule,
     SearchWarning,
-    check_parameters,
 )
 from repshape.groups import (
     FREE_COORDINATES,
@@ -142,7 +139,6 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
     title: ClassVar[str]
     full_title: ClassVar[str]
     key_parameter: ClassVar[tuple[str, str]]
-    _rules: ClassVar[Mapping[str, Rule]] = {}
     group: str | Group = "orthogonal"
     preprocess: Preprocess | None = None
     weights: npt.ArrayLike | None = None
@@ -202,15 +198,16 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         """Describe in one sentence what the distance measures, for the reader of a report."""
         return f"Distances by {type(self).__name__}."
 
-    def _validate_parameters(self) -> None:
-        """Raise if a parameter is outside its range."""
-        values = [self._parameter(name) for name in self._rules]
-        known = self.__dict__.get("_validated", ())
-        if len(known) == len(values) and all(map(operator.is_, known, values)):
-            return  # the same objects as last time
-        given = dict(zip(self._rules, values, strict=True))
-        check_parameters(type(self).__name__, given, self._rules)
-        self._validated = tuple(values)
+    def _check_combination(self) -> None:
+        if self.group == "soft" and self.pad_to is not None:
+            raise InputError(
+                "The 'pad_to' parameter must be None for group='soft', which matches networks of "
+                f"any sizes. Got {self.pad_to}."
+            )
+
+    def _weights(self, n_conditions: int) -> FloatArray:
+        """Return the weights of the conditions, which sum to 1."""
+        return condition_weights(self.weights, n_conditions)
 
     @abstractmethod
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> P:
@@ -229,19 +226,9 @@ class ShapeMetric(Parameters, Capabilities, ABC, Generic[P]):
         return self._alignment(self._solve_pair(x, y), x, y)
 
     def _alignment(self, found: _native.Solution, x: P, y: P) -> Alignment:
-        return Alignment(
-            distance=found.distance,
-            lower_bound=found.lower_bound,
-            mean_distance=found.mean_distance,
-            covariance_distance=found.covariance_distance,
-            converged=found.converged,
-            n_iterations=found.n_iterations,
-            n_starts=found.n_starts,
-            n_agreeing=found.n_agreeing,
-            _map=self._transform(found, x, y),
-            _phi=(x.phi, y.phi),
-            gap=found.gap,
-        )
+        known = vars(found) | {"_map": self._transform(found, x, y), "_phi": (x.phi, y.phi)}
+        del known["transform"]
+        return Alignment(**known)
 
     def _read(self, network: Any, name: str = "network") -> Any:
         """Return any description of a network as what the metric compares."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import condition_weights, extreme_unit
+from repshape._arrays import extreme_unit
 from repshape.coordinates.positions import Blocks, spectra
-from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
+from repshape.errors import InputError, Rule, check_boolean, check_choice
 from repshape.groups import FREE_COORDINATES, GROUPS, spare_neurons
 from repshape.metrics.base import Alignment
 from repshape.metrics.native import PreparedNative
+from repshape.metrics.parameters import ALPHA_RULE, NAMED_GROUP_RULES
 from repshape.metrics.prepared import OrderedPair
 from repshape.metrics.process import PositionShapeMetric, PreparedPositions
-from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import check_covariance
 from repshape.responses import Trials
 from repshape.responses.positions import PositionNetwork, as_positions
@@ -107,7 +107,7 @@ class ConvShapeMetric(PositionShapeMetric):
     full_title = "Convolutional shape distance"
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "alpha": partial(check_real, low=0, high=2),
+        "alpha": ALPHA_RULE,
         "mode": partial(check_choice, choices=("marginal", "joint")),
         "shifts": check_boolean,
         "covariance": check_covariance,
@@ -144,9 +144,7 @@ class ConvShapeMetric(PositionShapeMetric):
         if not self.shifts:
             return super()._align_prepared(x, y)
         found, shift = self._solve_shifted(x, y, None)
-        plain = self._alignment(found, x, y)
-        given = {one.name: getattr(plain, one.name) for one in fields(plain)}
-        return ShiftedAlignment(**given, shift=shift)
+        return ShiftedAlignment(**vars(self._alignment(found, x, y)), shift=shift)
 
     def _solve_pair(
         self, x: Any, y: Any, starts: FloatArray | None = None, brief: int | None = None
@@ -202,7 +200,7 @@ class ConvShapeMetric(PositionShapeMetric):
     def _total(self, prepared: PreparedPositions, unit: float) -> float:
         """Return the weighted sum of squared responses, in squared units."""
         net = prepared.net
-        weights = condition_weights(self.weights, len(net.means))
+        weights = self._weights(len(net.means))
         total = 0.0
         if self.alpha > 0:
             total += self.alpha * float(weights @ ((net.means / unit) ** 2).sum(axis=(1, 2)))
@@ -218,7 +216,7 @@ class ConvShapeMetric(PositionShapeMetric):
         They have the shape (height, width).
         """
         M = len(x.net.means)
-        root = np.sqrt(condition_weights(self.weights, M))[:, None, None, None]
+        root = np.sqrt(self._weights(M))[:, None, None, None]
         shape = (M, *x.positions, -1)
         means = (root * (one.net.means.reshape(shape) / unit) for one in (x, y))
         gain = np.zeros(x.positions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -10,47 +10,40 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights, digest, extreme_unit, name_condition
+from repshape._arrays import digest, extreme_unit, name_condition
 from repshape._native import Solution
-from repshape.errors import InputError, Rule, check_choice, check_real
-from repshape.groups import GROUPS, Transform
+from repshape.errors import InputError, Rule, check_choice
+from repshape.groups import GROUPS, Oracle, Transform, nearest_orthogonal
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.capabilities import BoundFeatures, weighted_features
-from repshape.metrics.parameters import SearchParameters
+from repshape.metrics.parameters import ALPHA_RULE, NAMED_GROUP_RULES, SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared
-from repshape.metrics.rules import NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
 from repshape.preprocess import FittedPreprocess
-from repshape.reference.alternation import alternate
 from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
-from repshape.reference.ground import GROUND_METRICS, symmetric_log
+from repshape.reference.ground import GROUND_METRICS, affine_invariant, symmetric_log
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.descent import Turned, descend_group
-from repshape.solvers.policy import COVARIANCES, best_of
-from repshape.solvers.starts import make_starts
+from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
+from repshape.solvers.descent import descend_group
+from repshape.solvers.search import Policy, Search, suggest
+from repshape.solvers.starts import tie_broken
 
 FloatArray = npt.NDArray[np.float64]
 # Covariances whose smallest eigenvalue is below this fraction of the largest are singular.
 SINGULAR = 1e-12
 # Decimal digits by which covariances may differ where one is multiplied by the other's inverse.
 LARGEST_RATIO = 200
+# When a search stops.
+COVARIANCES = Policy(hits=8, fewest=24, most=96, moves=64, always_move=True)
 
 
 @dataclass(frozen=True)
 class PreparedCovariances(Prepared):
-    """A network's means (M, n), covariances (M, n, n), and roots or logarithms of these.
-
-    ``key`` is a digest that orders a pair, so that both orders solve the same problem.
-    """
+    """A network's means (M, n), covariances (M, n, n), and roots or logarithms of these."""
 
     means: FloatArray
     covariances: FloatArray
     matrices: FloatArray
-    key: str
-
-    def precedes(self, other: PreparedCovariances) -> bool:
-        """Return whether the network comes first in its pairs."""
-        return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
 @dataclass(eq=False, repr=False)
@@ -89,7 +82,9 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         How to estimate covariances from trials. With fewer trials than neurons, the logarithms
         need an estimator that shrinks, such as "ledoit-wolf".
     n_starts : "auto" or int
-        Number of starting points of the search; 16 by default.
+        Number of starting points of the search: first the alignment of the means, then from
+        matching covariances of the same conditions, and at random. "auto" tries at least 24 and at
+        most 96 until 8 of them agree on the best optimum; if they do not, it perturbs the best one.
     preprocess, weights, tol, max_iter, random_state
         As in `GaussianShapeMetric`.
 
@@ -116,7 +111,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
     full_title = "Shape distance with another ground metric"
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "alpha": partial(check_real, low=0, high=2),
+        "alpha": ALPHA_RULE,
         "ground": partial(check_choice, choices=GROUND_METRICS),
         "covariance": check_covariance,
         **{name: rule for name, rule in NAMED_GROUP_RULES.items() if name != "pad_to"},
@@ -144,8 +139,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
             f"compared by the {self.ground} distance."
         )
 
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
+    def _check_combination(self) -> None:
         if self.ground == "affine-invariant" and self.group == "permutation":
             raise InputError(
                 "The affine-invariant distance has no search over permutations. "
@@ -164,8 +158,8 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
             self._check_definite(S, network)
             matrices = symmetric_log(S)
         key = digest("covariances", network.means, S)
-        sizes = network.n_conditions, network.n_neurons
-        return PreparedCovariances(phi, *sizes, network.conditions, network.means, S, matrices, key)
+        whose = phi, network.n_conditions, network.n_neurons, network.conditions
+        return PreparedCovariances(*whose, network.means, S, matrices, key=key)
 
     def _check_definite(self, S: FloatArray, network: Gaussians) -> None:
         values = np.linalg.eigvalsh(S)
@@ -184,30 +178,39 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         starts: FloatArray | None = None,
     ) -> Solution:
         self._check_sizes(x, y)
-        self._check_ratios(x, y)
         pair = OrderedPair(x, y)
-        first, second = pair.first, pair.second
-        given = self._starts(first, second) if starts is None else map(pair.inward, starts)
-        found = best_of(
-            [self._solve(first, second, T) for T in given],
-            lambda run: self._total(*self._parts(first, second, run.transform)) ** 2,
-            self.tol,
+        problem, oracle = self._problem(pair.first, pair.second), GROUPS[self.group]
+        # Squared distances are proportional to squared residuals: a finer tolerance than theirs.
+        search = Search(problem, oracle, self.tol**1.5, self.max_iter, COVARIANCES)
+        if self.ground == "affine-invariant" and self.group != "identity":
+            search = replace(search, tol=self.tol, descend=descend_group)
+        found = search.solve(
+            partial(problem.starts, oracle),
+            1 if self.group == "identity" else self.n_starts,
+            [int(self.random_state)],
+            None if starts is None else map(pair.inward, starts),
         )
-        best = found.best
-        means, noise = self._parts(first, second, best.transform)
+        means, noise = problem.parts(found.best.transform)
         return found.solution(
-            self._total(means, noise),
-            self._bound(first, second),
-            pair.outward(best.transform),
-            best.n_iterations,
+            problem.total(means, noise),
+            problem.bound(oracle),
+            pair.outward(found.best.transform),
             (float(np.sqrt(means)), float(np.sqrt(noise))),
             composed=starts is not None,
         )
 
+    def _problem(self, x: PreparedCovariances, y: PreparedCovariances) -> ConvexProblem:
+        """Return the problem of two networks, of which x has no fewer neurons than y."""
+        weights = self._weights(x.n_conditions)
+        if self.ground == "affine-invariant":
+            check_ratios(x, y)
+            return AffineProblem(x, y, self.alpha, weights)
+        return ConvexProblem(x, y, self.alpha, weights)
+
     def _bound_features(self, network: Trials | Gaussians) -> BoundFeatures | None:
         prepared = self.prepare(network)
         spectra = np.asarray(np.linalg.eigvalsh(prepared.matrices)[:, ::-1], dtype=np.float64)
-        weights = condition_weights(self.weights, len(prepared.means))
+        weights = self._weights(len(prepared.means))
         return weighted_features(prepared.means, spectra, float(self.alpha), weights)
 
     def _check_sizes(self, x: PreparedCovariances, y: PreparedCovariances) -> None:
@@ -217,152 +220,130 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
                 f"{x.n_neurons} and {y.n_neurons}. Preprocess(n_components=...) makes them equal."
             )
 
-    def _check_ratios(self, x: PreparedCovariances, y: PreparedCovariances) -> None:
-        """Raise if a product of one covariance with the inverse of the other would overflow."""
-        if self.ground != "affine-invariant":
-            return
-        largest = [np.abs(one.covariances).max(axis=(1, 2)) for one in (x, y)]
-        gaps = np.abs(np.log10(largest[0]) - np.log10(largest[1]))
-        m = int(np.argmax(gaps))
-        if gaps[m] > LARGEST_RATIO:
-            raise InputError(
-                f"The affine-invariant distance needs variances within a factor of "
-                f"1e{LARGEST_RATIO}. Those of {name_condition(m, x.conditions)} are up to "
-                f"{largest[0][m]:.3g} in one network and {largest[1][m]:.3g} in the other."
-            )
+    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
+        first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
+        self._check_sizes(first, second)
+        if first.n_neurons < second.n_neurons:
+            first, second, T = second, first, T.T
+        problem = self._problem(first, second)
+        return problem.total(*problem.parts(T))
 
-    def _weights(self, x: PreparedCovariances) -> FloatArray:
-        return condition_weights(self.weights, x.n_conditions)
 
-    def _starts(self, x: PreparedCovariances, y: PreparedCovariances) -> list[FloatArray]:
-        """Return transforms (n_x, n_y) for n_x >= n_y: means, principal axes, and random ones."""
-        oracle, weights = GROUPS[self.group], self._weights(x)
-        starts = [oracle(mean_term(x.means, y.means, weights))]
-        if self.group == "identity":
-            return starts
-        count = COVARIANCES.most if self.n_starts == "auto" else int(self.n_starts)
-        axes = [
-            np.linalg.eigh(np.einsum("m,mij->ij", weights, one.covariances))[1][:, ::-1]
-            for one in (x, y)
-        ]
-        for signs in make_starts(x.n_neurons, count - 1, int(self.random_state)):
-            starts.append(oracle(axes[0] @ signs[:, : y.n_neurons] @ axes[1].T))
-        return starts
+def check_ratios(x: PreparedCovariances, y: PreparedCovariances) -> None:
+    """Raise if a product of one covariance with the inverse of the other would overflow."""
+    largest = [np.abs(one.covariances).max(axis=(1, 2)) for one in (x, y)]
+    gaps = np.abs(np.log10(largest[0]) - np.log10(largest[1]))
+    m = int(np.argmax(gaps))
+    if gaps[m] > LARGEST_RATIO:
+        raise InputError(
+            f"The affine-invariant distance needs variances within a factor of "
+            f"1e{LARGEST_RATIO}. Those of {name_condition(m, x.conditions)} are up to "
+            f"{largest[0][m]:.3g} in one network and {largest[1][m]:.3g} in the other."
+        )
 
-    def _solve(self, x: PreparedCovariances, y: PreparedCovariances, start: FloatArray) -> Turned:
-        weights = self._weights(x)
-        if self.ground == "affine-invariant" and self.group != "identity":
-            cost = _affine_cost(x, y, self.alpha, weights)
-            scale = max(cost(start)[0], 1e-300)
-            unit = extreme_unit(np.array([scale]))  # of squared responses, which are squared again
 
-            def moderate(T: FloatArray) -> tuple[float, FloatArray]:
-                value, G = cost(T)
-                return value / unit, G / unit
+class ConvexProblem:
+    """The squared distance by roots or logarithms F(S), of a pair of which x is the larger.
 
-            found = descend_group(
-                moderate, start, scale=scale / unit, tol=self.tol, max_iter=self.max_iter
-            )
-            return replace(found, cost=found.cost * unit)
-        free = self.ground == "log-euclidean"
-        objective = _convex_objective(x, y, self.alpha, weights, free=free)
-        climb = alternate(objective, start, self.group, tol=self.tol**1.5, max_iter=self.max_iter)
-        return Turned(climb.transform, -climb.values[-1], climb.converged, len(climb.values))
+    Up to a constant it is -2 (a <sum w mu mu', T> + (2 - a) sum w <F(S), T F(R) T'>). Roots are
+    positive semi-definite, which makes the last function convex. If T is square, a multiple of I
+    is added to F(S), which only adds a constant: it makes logarithms positive semi-definite too,
+    and steps longer.
+    """
 
-    def _total(self, means: float, noise: float) -> float:
+    bounded = True
+
+    def __init__(
+        self, x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray
+    ) -> None:
+        self.x, self.y, self.alpha, self.weights = x, y, alpha, weights
+        self.means = mean_term(x.means, y.means, weights)
+        square = x.n_neurons == y.n_neurons
+        self._lifted = [_lifted(one.matrices) if square else one.matrices for one in (x, y)]
+
+    def total(self, means: float, noise: float) -> float:
         """Return the distance from the squared distances of means and of covariances."""
         return float(np.sqrt(self.alpha * means + (2 - self.alpha) * noise))
 
-    def _parts(
-        self, x: PreparedCovariances, y: PreparedCovariances, T: FloatArray
-    ) -> tuple[float, float]:
-        """Return the squared distances of means and of covariances at T (n_x >= n_y)."""
-        weights = self._weights(x)
-        means = mean_gap(x.means, y.means, T, weights)
-        if self.ground == "affine-invariant":
-            moved = T @ y.covariances @ T.T
-            ground = GROUND_METRICS[self.ground]
-            each = [ground(S, R) ** 2 for S, R in zip(x.covariances, moved, strict=True)]
-            return means, float(weights @ np.array(each))
-        gaps = x.matrices - T @ y.matrices @ T.T
-        return means, float(weights @ (gaps**2).sum(axis=(1, 2)))
+    def parts(self, T: FloatArray) -> tuple[float, float]:
+        """Return the squared distances of means and of covariances."""
+        gaps = self.x.matrices - T @ self.y.matrices @ T.T
+        noise = float(self.weights @ (gaps**2).sum(axis=(1, 2)))
+        return mean_gap(self.x.means, self.y.means, T, self.weights), noise
 
-    def _bound(self, x: PreparedCovariances, y: PreparedCovariances) -> float:
+    def at(self, T: FloatArray) -> tuple[float, FloatArray]:
+        """Return the squared distance, and the gradient of minus half of it."""
+        means, noise = self.parts(T)
+        A, B = self._lifted
+        slope = 2 * np.tensordot(self.weights, A @ T @ B, 1)
+        gradient = self.alpha * self.means + (2 - self.alpha) * slope
+        return self.alpha * means + (2 - self.alpha) * noise, gradient
+
+    def starts(self, oracle: Oracle, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield transforms from means, from principal axes, from conditions and at random."""
+        yield oracle(tie_broken(self.means))
+        kept = spread_conditions(len(self.weights))
+        x, y = (Moments.of(one.means[kept], one.covariances[kept]) for one in (self.x, self.y))
+        suggestions = Correspondence(x, y, self.weights[kept], rng)
+        for with_means in (False, True):  # exact for copies
+            yield oracle(suggestions.match(self.weights[kept], with_means=with_means))
+        yield from suggest(oracle, suggestions, rng)
+
+    def bound(self, oracle: Oracle) -> float:
         """Return a lower bound: the best means, and the gaps between sorted eigenvalues.
 
         The affine-invariant distance is at least the log-Euclidean one, and that at least the gap
         between the logarithms of sorted eigenvalues.
         """
-        weights = self._weights(x)
-        best = GROUPS[self.group](mean_term(x.means, y.means, weights))
-        means = mean_gap(x.means, y.means, best, weights)
-        values = np.linalg.eigvalsh(x.matrices), np.linalg.eigvalsh(y.matrices)
+        means = mean_gap(self.x.means, self.y.means, oracle(self.means), self.weights)
+        values = [np.linalg.eigvalsh(one.matrices) for one in (self.x, self.y)]
         extra = values[0].shape[1] - values[1].shape[1]
         padded = np.sort(np.pad(values[1], ((0, 0), (0, extra))), axis=1)
-        noise = float(weights @ ((values[0] - padded) ** 2).sum(axis=1))
-        return self._total(means, noise)
-
-    def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
-        first, second, T = self._prepare(x, None), self._prepare(y, None), fixed.matrix.T
-        self._check_sizes(first, second)
-        self._check_ratios(first, second)
-        if first.n_neurons < second.n_neurons:
-            first, second, T = second, first, T.T
-        return self._total(*self._parts(first, second, T))
+        return self.total(means, float(self.weights @ ((values[0] - padded) ** 2).sum(axis=1)))
 
 
-def _convex_objective(
-    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray, *, free: bool
-) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-    """Return a <sum w mu mu', T> + (2 - a) sum w <F(S), T F(R) T'> with its gradient.
-
-    Logarithms are shifted by multiples of I, which makes them positive semi-definite and the
-    function convex. For square T this adds a constant. With ``free``, the smallest eigenvalue
-    becomes 0 from either side: a large constant would stop the alternation too early.
-    """
-    means = alpha * mean_term(x.means, y.means, weights)
-    A, B = (_lifted(one.matrices, free) for one in (x, y))
-    each = (2 - alpha) * weights
-
-    def at(T: FloatArray) -> tuple[float, FloatArray]:
-        half = A @ T @ B
-        value = float(np.sum(means * T) + each @ (half * T).sum(axis=(1, 2)))
-        return value, means + 2 * np.einsum("m,mij->ij", each, half)
-
-    return at
-
-
-def _lifted(matrices: FloatArray, free: bool) -> FloatArray:
+def _lifted(matrices: FloatArray) -> FloatArray:
     lowest = np.linalg.eigvalsh(matrices)[:, 0]
-    lowest = lowest if free else np.minimum(lowest, 0.0)
     return np.asarray(matrices - lowest[:, None, None] * np.eye(matrices.shape[1]))
 
 
-def _affine_cost(
-    x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray
-) -> Callable[[FloatArray], tuple[float, FloatArray]]:
-    """Return the squared distance at T and its slope on the group, for `descend_group`.
+class AffineProblem(ConvexProblem):
+    """The squared affine-invariant distance at T, and its slope on the group.
 
     With L = log(S^-1 T R T'), the slope of |L|^2 along T W is 2 <T'LT - T'L'T, W>. The logarithm
     is that of a symmetric matrix in the principal axes of S: small variances keep their digits.
+    Values are divided by a unit, because they are squared again.
     """
-    means = mean_term(x.means, y.means, weights)
-    values, U = np.linalg.eigh(x.covariances)
-    white, back = U / np.sqrt(values)[:, None], np.sqrt(values)[:, :, None] * np.swapaxes(U, 1, 2)
 
-    def at(T: FloatArray) -> tuple[float, FloatArray]:
-        moved = T @ y.covariances @ T.T
-        inner = symmetric_log(_symmetric(np.swapaxes(white, 1, 2) @ moved @ white))
-        L = np.swapaxes(T, 0, 1) @ (white @ inner @ back) @ T
-        each = (2 - alpha) * weights
-        gaps = alpha * mean_gap(x.means, y.means, T, weights)
-        value = gaps + float(each @ (inner**2).sum(axis=(1, 2)))
-        slope = 2 * np.einsum("m,mij->ij", each, L - np.swapaxes(L, 1, 2))
-        turning = T.T @ means
-        return value, slope - alpha * (turning - turning.T)
+    bounded = False
 
-    return at
+    def __init__(
+        self, x: PreparedCovariances, y: PreparedCovariances, alpha: float, weights: FloatArray
+    ) -> None:
+        super().__init__(x, y, alpha, weights)
+        values, U = np.linalg.eigh(x.covariances)
+        self._white = U / np.sqrt(values)[:, None]
+        self._back = np.sqrt(values)[:, :, None] * np.swapaxes(U, 1, 2)
+        self._unit = 1.0
+        first = max(self.at(nearest_orthogonal(tie_broken(self.means)))[0], 1e-300)
+        self._unit = extreme_unit(np.array([first]))
+        self.scale = first / self._unit
 
+    def parts(self, T: FloatArray) -> tuple[float, float]:
+        """Return the squared distances of means and of covariances."""
+        moved = T @ self.y.covariances @ T.T
+        each = [affine_invariant(S, R) ** 2 for S, R in zip(self.x.covariances, moved, strict=True)]
+        noise = float(self.weights @ np.array(each))
+        return mean_gap(self.x.means, self.y.means, T, self.weights), noise
 
-def _symmetric(matrices: FloatArray) -> FloatArray:
-    return np.asarray((matrices + np.swapaxes(matrices, 1, 2)) / 2)
+    def at(self, T: FloatArray) -> tuple[float, FloatArray]:
+        """Return the squared distance and its slope, for `descend_group`."""
+        inner = np.swapaxes(self._white, 1, 2) @ (T @ self.y.covariances @ T.T) @ self._white
+        inner = symmetric_log((inner + np.swapaxes(inner, 1, 2)) / 2)
+        L = T.T @ (self._white @ inner @ self._back) @ T
+        noise = float(self.weights @ (inner**2).sum(axis=(1, 2)))
+        means = mean_gap(self.x.means, self.y.means, T, self.weights)
+        slope = 2 * np.tensordot(self.weights, L - np.swapaxes(L, 1, 2), 1)
+        turning = T.T @ self.means
+        G = (2 - self.alpha) * slope - self.alpha * (turning - turning.T)
+        return (self.alpha * means + (2 - self.alpha) * noise) / self._unit, G / self._unit

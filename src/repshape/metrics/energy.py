@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +14,16 @@ from repshape import _native
 from repshape._arrays import extreme_unit, name_condition
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import InputError, Rule, check_choice, check_real
-from repshape.groups import Group, Transform
-from repshape.metrics.alternating import EnergyObjective, Statistics
+from repshape.groups import Transform
+from repshape.metrics.alternating import EnergyObjective
 from repshape.metrics.base import signed_root
 from repshape.metrics.native import NativeShapeMetric, PreparedNative, PreparedSoft, rescaled
-from repshape.metrics.rules import SEARCH_RULES
-from repshape.metrics.soft import (
-    SOFT_RULE,
-    EnergySoftProblem,
-)
+from repshape.metrics.parameters import SEARCH_RULES, SOFT_RULE
+from repshape.metrics.soft import EnergySoftProblem
 from repshape.preprocess import FittedPreprocess
 from repshape.reference.energy import within_terms
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.correspondence import Moments, spread_conditions
+from repshape.solvers.correspondence import Moments
 
 FloatArray = npt.NDArray[np.float64]
 ESTIMATORS = ("u", "v")
@@ -177,29 +174,17 @@ class EnergyShapeMetric(NativeShapeMetric):
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedNative:
         trials = self._trials(network)
         coordinates = coordinates_for(self.group, trials, self._weights(trials.n_conditions))
-        sizes = trials.n_conditions, trials.n_neurons
         padded = self._is_padded(trials.n_neurons)
         space = trials.n_neurons if self.pad_to is None else int(self.pad_to)
         handle = _native.make_samples(coordinates.rows, trials.n_trials, space, self.q)
-        tiny = TinyTrials.of(coordinates.rows, trials.n_trials, space)
-        if self.group == "soft":
-            net = PreparedSoft(phi, *sizes, trials.conditions, handle, trials.responses)
-            return replace(net, tiny=tiny)
-        statistics = None
-        if isinstance(self.group, Group):
-            kept = spread_conditions(trials.n_conditions)
-            some = Moments.of_trials([trials.responses[m] for m in kept])
-            statistics = Statistics(trials.means, some)
-        return PreparedNative(
-            phi,
-            *sizes,
-            trials.conditions,
-            handle,
-            basis=coordinates.basis,
-            padded=padded,
-            statistics=statistics,
-            tiny=tiny,
+
+        def moments(kept: npt.NDArray[np.intp]) -> Moments:
+            return Moments.of_trials([trials.responses[m] for m in kept])
+
+        found = self._prepared(
+            trials, phi, handle, trials.means, moments, trials.responses, coordinates.basis, padded
         )
+        return replace(found, tiny=TinyTrials.of(coordinates.rows, trials.n_trials, space))
 
     def _solve_pair(
         self,
@@ -225,8 +210,8 @@ class EnergyShapeMetric(NativeShapeMetric):
     def _permutation_scale(self, n: int) -> float:
         return float(n ** (-self.q / 4))
 
-    def _options(self, search: _native.Search) -> _native.Options:
-        return _native.make_options(search, q=self.q, unbiased=self.estimator == "u")
+    def _core_options(self) -> dict[str, Any]:
+        return {"q": float(self.q), "unbiased": self.estimator == "u"}
 
     def rate_starts(
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +12,9 @@ import numpy.typing as npt
 from repshape import _native
 from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import factorise
-from repshape.errors import InputTypeError, Rule, check_real
-from repshape.groups import Group, Transform
-from repshape.metrics.alternating import GaussianObjective, Statistics
+from repshape.errors import InputTypeError, Rule
+from repshape.groups import Transform
+from repshape.metrics.alternating import GaussianObjective
 from repshape.metrics.base import warm_start
 from repshape.metrics.capabilities import BoundFeatures, response_norm, weighted_features
 from repshape.metrics.native import (
@@ -26,21 +25,14 @@ from repshape.metrics.native import (
     gaussian_handle,
     gaussian_moments,
 )
+from repshape.metrics.parameters import ALPHA_RULE, SEARCH_RULES, SOFT_RULE
 from repshape.metrics.registry import wrong_metric
-from repshape.metrics.rules import SEARCH_RULES
-from repshape.metrics.soft import (
-    SOFT_RULE,
-    GaussianSoftProblem,
-)
-from repshape.moments import (
-    CovarianceEstimator,
-    check_covariance,
-)
+from repshape.metrics.soft import GaussianSoftProblem
+from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.preprocess import FittedPreprocess
 from repshape.reference import gaussian as reference
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.correspondence import Moments, spread_conditions
-from repshape.solvers.starts import mean_gain
+from repshape.solvers.correspondence import Moments
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -121,7 +113,7 @@ class GaussianShapeMetric(NativeShapeMetric):
     full_title = "Gaussian Wasserstein shape distance"
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "alpha": partial(check_real, low=0, high=2),
+        "alpha": ALPHA_RULE,
         "covariance": check_covariance,
         **SEARCH_RULES,
         "group": SOFT_RULE,
@@ -130,15 +122,6 @@ class GaussianShapeMetric(NativeShapeMetric):
     alpha: float = 1.0
     _: KW_ONLY
     covariance: str | CovarianceEstimator = "mle"
-
-    @property
-    def is_metric(self) -> bool:
-        """Whether it is a metric between networks up to transforms of the group (Prop. 1).
-
-        The group must act on one space: under "permutation" and "rotation", ``pad_to`` must be
-        given unless all networks have the same number of neurons.
-        """
-        return self._has_one_space
 
     def _sentence(self) -> str:
         sees = {
@@ -196,24 +179,12 @@ class GaussianShapeMetric(NativeShapeMetric):
         net = gaussian_coordinates(self, network)
         padded = self._is_padded(network.n_neurons)
         handle = gaussian_handle(net, padded)
-        sizes = network.n_conditions, network.n_neurons
-        if self.group == "soft":
-            return PreparedSoft(phi, *sizes, network.conditions, handle, net)
-        statistics = None
-        if isinstance(self.group, Group):
-            kept = spread_conditions(network.n_conditions)
+
+        def moments(kept: npt.NDArray[np.intp]) -> Moments:
             A = net.dense[kept]
-            some = Moments.of(net.means[kept], A @ np.swapaxes(A, 1, 2))
-            statistics = Statistics(net.means, some)
-        return PreparedNative(
-            phi,
-            *sizes,
-            network.conditions,
-            handle,
-            basis=net.basis,
-            padded=padded,
-            statistics=statistics,
-        )
+            return Moments.of(net.means[kept], A @ np.swapaxes(A, 1, 2))
+
+        return self._prepared(network, phi, handle, net.means, moments, net, net.basis, padded)
 
     def _soft_problem(self, x: PreparedSoft, y: PreparedSoft) -> GaussianSoftProblem:
         weights = self._weights(x.n_conditions)
@@ -221,9 +192,6 @@ class GaussianShapeMetric(NativeShapeMetric):
 
     def _permutation_scale(self, n: int) -> float:
         return float(n**-0.5)
-
-    def _options(self, search: _native.Search) -> _native.Options:
-        return _native.make_options(search, alpha=self.alpha)
 
     def rate_starts(
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
@@ -242,7 +210,7 @@ class GaussianShapeMetric(NativeShapeMetric):
         assert x.statistics is not None
         assert y.statistics is not None
         weights = self._weights(x.n_conditions)
-        gain = mean_gain(x.statistics.means, y.statistics.means, weights)
+        gain = reference.mean_term(x.statistics.means, y.statistics.means, weights)
         return GaussianObjective(x.native, y.native, weights, float(self.alpha), gain)
 
     def _compare(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import condition_weights
 from repshape.coordinates.factors import Factors, coordinates_for
-from repshape.groups import Group, Transform
-from repshape.metrics.alternating import GroupSearch, Objective, Statistics, check_sizes
+from repshape.groups import Group, Oracle, Transform
+from repshape.metrics.alternating import (
+    GROUP_OBJECTS,
+    Objective,
+    Statistics,
+    check_sizes,
+    group_starts,
+)
 from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.metrics.parameters import SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared
-from repshape.metrics.soft import distance_at, match, refuse_padding
+from repshape.metrics.soft import PLANS, SoftProblem
 from repshape.moments import estimate_moments, estimate_without_warning
+from repshape.preprocess import FittedPreprocess
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.soft import SoftProblem
-from repshape.solvers.starts import count_starts, make_starts
+from repshape.solvers.alternation import Problem
+from repshape.solvers.correspondence import Moments, spread_conditions
+from repshape.solvers.plans import best_plan
+from repshape.solvers.search import Found, Policy, Search
+from repshape.solvers.starts import make_starts
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -62,7 +72,7 @@ class PreparedSoft(PreparedNative):
 
     def precedes(self, other: Any) -> bool:
         """Return whether the network comes first in its pairs, which differ in size."""
-        return bool(self.n_neurons > other.n_neurons)
+        return Prepared.precedes(self, other)
 
 
 def spans_part(basis: FloatArray | None, padded: bool) -> bool:
@@ -107,37 +117,63 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
     takes_a_start = True
     pad_to: int | None = field(default=None, kw_only=True)
 
-    @abstractmethod
-    def _options(self, search: _native.Search) -> _native.Options:
-        """Return the options of the core for a search."""
+    @property
+    def is_metric(self) -> bool:
+        """Whether it is a metric between networks up to transforms of the group (Prop. 1).
+
+        The group must act on one space: under "permutation" and "rotation", ``pad_to`` must be
+        given unless all networks have the same number of neurons.
+        """
+        return self._has_one_space
+
+    def _prepared(
+        self,
+        network: Trials | Gaussians,
+        phi: FittedPreprocess | None,
+        handle: Any,
+        means: FloatArray,
+        moments: Callable[[npt.NDArray[np.intp]], Moments],
+        responses: Any,
+        basis: FloatArray | None,
+        padded: bool,
+    ) -> PreparedNative:
+        """Return a network with its handle, and with what the group needs besides.
+
+        ``moments`` returns those of some conditions, for groups that are objects, and
+        ``responses`` are those that soft matching compares.
+        """
+        whose = phi, network.n_conditions, network.n_neurons, network.conditions
+        if self.group == "soft":
+            return PreparedSoft(*whose, handle, responses)
+        known = None
+        if isinstance(self.group, Group):
+            known = Statistics(means, moments(spread_conditions(network.n_conditions)))
+        return PreparedNative(*whose, handle, basis=basis, padded=padded, statistics=known)
+
+    def _core_options(self) -> dict[str, Any]:
+        """Return the parameters of the metric that the core needs."""
+        return {"alpha": self._mean_weight}
 
     @abstractmethod
     def _objective(self, x: PreparedNative, y: PreparedNative) -> Objective:
         """Return the objective of two networks with statistics."""
 
-    def _weights(self, n_conditions: int) -> FloatArray:
-        return condition_weights(self.weights, n_conditions)
-
     def search_options(self, n_conditions: int, size: int) -> _native.Options:
         """Return the options for pairs whose larger network has ``size`` coordinates."""
         group = "orthogonal" if isinstance(self.group, Group) else self.group
-        count = count_starts(self.n_starts, group)
-        return self._options(
-            _native.Search(
-                group=group,
-                weights=self._weights(n_conditions),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                starts=make_starts(size, count, int(self.random_state)),
-                screen=self.n_starts == "auto",
-                seed=int(self.random_state),
-                pad_to=0 if self.pad_to is None else int(self.pad_to),
-            )
+        seed, own = int(self.random_state), self.n_starts == "auto" or group == "identity"
+        return _native.make_options(
+            group,
+            # Starts besides the means, unless the search makes its own.
+            make_starts(size, 0 if own else int(self.n_starts) - 1, seed),
+            weights=self._weights(n_conditions),
+            tolerance=float(self.tol),
+            max_iterations=int(self.max_iter),
+            screen=self.n_starts == "auto",
+            seed=seed,
+            pad_to=0 if self.pad_to is None else int(self.pad_to),
+            **self._core_options(),
         )
-
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        refuse_padding(self)
 
     def _solve_pair(
         self,
@@ -175,26 +211,39 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         """Solve a pair by transport between neurons; transforms are plans times n_x, transposed."""
         if x.n_neurons == y.n_neurons:  # a best plan is a permutation divided by n
             permuted = self.with_parameters(group="permutation")
-            found = permuted._solve_pair(x, y, starts)
-            return rescaled(found, self._permutation_scale(x.n_neurons))
+            solved = permuted._solve_pair(x, y, starts)
+            return rescaled(solved, self._permutation_scale(x.n_neurons))
         pair = OrderedPair(x, y)
         problem = self._soft_problem(pair.first, pair.second)
-        plans = None if starts is None else [pair.inward(one / x.n_neurons) for one in starts]
-        found = match(
-            problem,
-            plans,
-            self.n_starts,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            seed=self.random_state,
+        given = None if starts is None else [pair.inward(one / x.n_neurons) for one in starts]
+        found = self._search(problem, best_plan, PLANS, problem.starts, given)
+        parts = problem.parts(found.best.transform)
+        return found.solution(
+            problem.distance(found.best.cost),
+            problem.distance(problem.bound),
+            x.n_neurons * pair.outward(found.best.transform),
+            (problem.gain * float(np.sqrt(parts[0])), problem.gain * float(np.sqrt(parts[1]))),
+            composed=starts is not None,
         )
-        return replace(found, transform=x.n_neurons * pair.outward(found.transform))
+
+    def _search(
+        self,
+        problem: Problem,
+        nearest: Oracle,
+        policy: Policy,
+        starts: Callable[[np.random.Generator], Iterable[FloatArray]],
+        given: Iterable[FloatArray] | None,
+        *seed: int,
+    ) -> Found:
+        """Search in Python, from given starts if there are any."""
+        search = Search(problem, nearest, float(self.tol), int(self.max_iter), policy)
+        return search.solve(starts, self.n_starts, [int(self.random_state), *seed], given)
 
     def _evaluate(self, x: Trials | Gaussians, y: Trials | Gaussians, fixed: Transform) -> float:
         if self.group != "soft":
             return super()._evaluate(x, y, fixed)
         problem = self._soft_problem(self._prepare(x, None), self._prepare(y, None))
-        return distance_at(problem, fixed.core.T / fixed.core.shape[1])
+        return problem.distance(problem.at(fixed.core.T / fixed.core.shape[1])[0])
 
     def _rate_plans(
         self, prepared: Sequence[PreparedNative], pairs: npt.ArrayLike, starts: Sequence[FloatArray]
@@ -203,7 +252,7 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         rated = []
         for (i, j), transforms in zip(np.asarray(pairs).reshape(-1, 2), starts, strict=True):
             problem, n_x = self._soft_problem(prepared[i], prepared[j]), prepared[i].n_neurons
-            rated.append(np.array([problem.at(one.T / n_x)[0] for one in transforms]))
+            rated.append(np.array([-problem.at(one.T / n_x)[0] for one in transforms]))
         return rated
 
     def _search_group(
@@ -221,12 +270,11 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
             raise AssertionError("networks for such a group are prepared with their statistics")
         weights = self._weights(x.n_conditions)
         objective = self._objective(first, second)
-        search = GroupSearch(group, objective, first.statistics, second.statistics, weights)
-        limits = float(self.tol), int(self.max_iter)
-        if starts is None:
-            found = search.run(self.n_starts, *limits, int(self.random_state))
-        else:
-            found = search.improve([pair.inward(one) for one in starts], *limits)
+        networks = first.statistics, second.statistics, weights
+        given = None if starts is None else [group.nearest(pair.inward(one)) for one in starts]
+        from_pair = partial(group_starts, group.nearest, *networks)
+        size = first.n_neurons
+        found = self._search(objective, group.nearest, GROUP_OBJECTS, from_pair, given, size)
         # All isometries are orthogonal, and so is their lower bound. What an unbiased estimate
         # subtracts from the squared distance is part of it.
         loose = self.with_parameters(n_starts=1)
@@ -234,8 +282,8 @@ class NativeShapeMetric(SearchParameters, ShapeMetric[PreparedNative]):
         bound = _native.align(first.native, second.native, options).lower_bound
         T = found.best.transform
         distance = signed_root(found.best.cost + min(bound, 0.0) * abs(bound))
-        steps, parts, composed = len(found.best.values), objective.parts(T), starts is not None
-        return found.solution(distance, bound, pair.outward(T), steps, parts, composed=composed)
+        parts, composed = objective.parts(T), starts is not None
+        return found.solution(distance, bound, pair.outward(T), parts, composed=composed)
 
     def solve_pairs(
         self,

@@ -32,6 +32,9 @@ class Prepared:
         are solved. None if the coordinates are the neurons.
     padded : bool
         Whether the group acts on a space of more neurons than the network has.
+    key : str
+        A digest of the content. It orders networks of one size, so that both orders of a pair
+        solve the same problem.
     """
 
     phi: FittedPreprocess | None
@@ -40,10 +43,11 @@ class Prepared:
     conditions: tuple[str, ...] | None
     basis: FloatArray | None = field(default=None, kw_only=True)
     padded: bool = field(default=False, kw_only=True)
+    key: str = field(default="", kw_only=True)
 
     def precedes(self, other: Any) -> bool:
         """Return whether the network comes first in its pairs: larger networks, then by content."""
-        raise NotImplementedError
+        return bool((self.n_neurons, self.key) > (other.n_neurons, other.key))
 
 
 P = TypeVar("P", bound=Prepared)

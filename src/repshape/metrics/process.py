@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repshape import _native
-from repshape._arrays import condition_weights, extreme_unit
+from repshape._arrays import extreme_unit
 from repshape.coordinates.positions import (
     MODES,
     Blocks,
@@ -21,7 +21,7 @@ from repshape.coordinates.positions import (
     make_blocks,
     spectra,
 )
-from repshape.errors import InputError, Rule, check_choice, check_real
+from repshape.errors import InputError, Rule, check_choice, check_integer_or_none
 from repshape.groups import Transform
 from repshape.metrics.alternating import Objective
 from repshape.metrics.native import (
@@ -31,7 +31,7 @@ from repshape.metrics.native import (
     gaussian_handle,
     spans_part,
 )
-from repshape.metrics.rules import NAMED_GROUP_RULES, check_integer_or_none
+from repshape.metrics.parameters import ALPHA_RULE, NAMED_GROUP_RULES
 from repshape.moments import CovarianceEstimator, check_covariance
 from repshape.reference import process as reference
 from repshape.reference.gaussian import mean_gap
@@ -74,15 +74,6 @@ class PositionShapeMetric(NativeShapeMetric):
         if self.mode == "marginal":
             return 1
         return prod(network.positions) if self.order is None else self.order + 1
-
-    @property
-    def is_metric(self) -> bool:
-        """Whether it is a metric between networks up to transforms of the group (Prop. 1).
-
-        The group must act on one space: under "permutation" and "rotation", ``pad_to`` must be
-        given unless all networks have the same number of neurons.
-        """
-        return self._has_one_space
 
     def _prepare_checked(self, network: Any) -> PreparedPositions:
         return self._prepare(*self._preprocessed(network))
@@ -133,9 +124,6 @@ class PositionShapeMetric(NativeShapeMetric):
             net.means, net.factors, spectra(net, self.mode), reduced=reduced
         )
 
-    def _options(self, search: _native.Search) -> _native.Options:
-        return _native.make_options(search, alpha=self.alpha)
-
     def _objective(self, x: PreparedNative, y: PreparedNative) -> Objective:
         raise NotImplementedError("only the groups with a name are searched")
 
@@ -148,7 +136,7 @@ class PositionShapeMetric(NativeShapeMetric):
             x, y, fixed = y, x, fixed.reversed()
         T = fixed.with_silent_neurons().matrix.T
         first, second = self._blocks(x).with_silent_neurons(len(T)), self._blocks(y)
-        weights = condition_weights(self.weights, x.n_conditions)
+        weights = self._weights(x.n_conditions)
         mu, nu = (one.means.reshape(-1, one.means.shape[2]) for one in (first, second))
         A, C = first.factors, second.factors
         units = extreme_unit(mu, nu), extreme_unit(A, C)
@@ -254,7 +242,7 @@ class ProcessShapeMetric(PositionShapeMetric):
     full_title = "Gaussian process shape distance"
     key_parameter = ("alpha", "α")
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "alpha": partial(check_real, low=0, high=2),
+        "alpha": ALPHA_RULE,
         "mode": partial(check_choice, choices=MODES),
         "order": partial(check_integer_or_none, low=1),
         "covariance": check_covariance,
@@ -263,8 +251,8 @@ class ProcessShapeMetric(PositionShapeMetric):
 
     order: int | None = field(default=None, kw_only=True)
 
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.order is not None and self.mode != "causal":
             raise InputError(
                 "The 'order' parameter of ProcessShapeMetric belongs to mode='causal'. "

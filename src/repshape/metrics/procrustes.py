@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import condition_weights, digest, extreme_unit
+from repshape._arrays import digest, extreme_unit
 from repshape._native import Solution
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import (
@@ -23,13 +23,13 @@ from repshape.groups import (
 from repshape.metrics.alternating import check_sizes
 from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.metrics.capabilities import BoundFeatures
+from repshape.metrics.parameters import PADDING_RULE, SOFT_RULE
 from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
-from repshape.metrics.rules import PADDING_RULE, PREPROCESS_RULE
-from repshape.metrics.soft import SOFT_RULE, on_pairs, refuse_padding
-from repshape.preprocess import FittedPreprocess, Preprocess
+from repshape.metrics.soft import on_pairs
+from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
 from repshape.responses import Gaussians, Trials
 from repshape.responses.transforms import transform_responses
-from repshape.solvers.soft import best_plan
+from repshape.solvers.plans import best_plan
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -46,16 +46,9 @@ class PreparedMeans(Prepared):
     ----------
     rows : array of shape (M, s)
         Coordinates of the means: means = rows @ basis'. Row m is multiplied by sqrt(M w_m).
-    key : str
-        Digest of the rows. It orders a pair, so that both orders solve the same problem.
     """
 
     rows: FloatArray
-    key: str
-
-    def precedes(self, other: PreparedMeans) -> bool:
-        """Return whether the network comes first in its pairs."""
-        return (self.n_neurons, self.key) > (other.n_neurons, other.key)
 
 
 class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
@@ -143,7 +136,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         "whitening": partial(check_real, low=0, high=1),
         "distance": partial(check_choice, choices=DISTANCES),
         "center": check_boolean,
-        "preprocess": PREPROCESS_RULE,
+        "preprocess": check_preprocess,
         "pad_to": PADDING_RULE,
     }
 
@@ -165,10 +158,6 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         self.preprocess = preprocess
         self.weights = weights
         self.pad_to = pad_to
-
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        refuse_padding(self)
 
     @property
     def is_metric(self) -> bool:
@@ -212,7 +201,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         The grand mean of g (X - 1 o') L is the image of the grand mean c of X. So centring after
         the first map is the same as subtracting c before it.
         """
-        weights = condition_weights(self.weights, network.n_conditions)
+        weights = self._weights(network.n_conditions)
         own = Preprocess(center=self.center, whitening=self.whitening)
         if self.preprocess is None:
             return own.fit(Gaussians.points(network.means), weights)
@@ -227,7 +216,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     def _check_varies(self, means: FloatArray) -> None:
         """Raise if the metric would divide by the size of means that are zero up to rounding."""
-        w = condition_weights(self.weights, len(means))
+        w = self._weights(len(means))
         used = means[w > 0]
         constant = np.ptp(used, axis=0).max() <= ROUNDING * np.abs(used).max()
         if constant and (self.whitening > 0 or (self._distance == "angular" and self.center)):
@@ -243,7 +232,7 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
         """
         if self.weights is None:
             return means
-        w = condition_weights(self.weights, len(means))
+        w = self._weights(len(means))
         return np.asarray(np.sqrt(np.count_nonzero(w) * w)[:, None] * means)
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedMeans:
@@ -252,15 +241,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
             _check_angle(rows)
         if self.group in FREE_COORDINATES:
             rows, basis = _few_coordinates(rows)
-        key = digest("means", rows)
-        sizes = network.n_conditions, network.n_neurons
-        padded = self._is_padded(network.n_neurons)
-        return PreparedMeans(phi, *sizes, network.conditions, rows, key, basis=basis, padded=padded)
+        key, padded = digest("means", rows), self._is_padded(network.n_neurons)
+        whose = phi, network.n_conditions, network.n_neurons, network.conditions
+        return PreparedMeans(*whose, rows, key=key, basis=basis, padded=padded)
 
     def _solve_pair(self, x: PreparedMeans, y: PreparedMeans) -> Solution:
         pair = OrderedPair(x, y)  # the residual is in the space of the larger network
         gap, distance, T = self._solve(pair.first, pair.second)
-        used = np.count_nonzero(condition_weights(self.weights, x.n_conditions))
+        used = np.count_nonzero(self._weights(x.n_conditions))
         return Solution(
             distance=distance,
             lower_bound=distance,
@@ -346,7 +334,7 @@ def _near_one(rows: FloatArray) -> FloatArray:
 
 
 def _norm(rows: FloatArray) -> float:
-    """Return the Frobenius norm, also of numbers whose squares are none."""
+    """Return the Frobenius norm without overflow or underflow."""
     unit = extreme_unit(rows)
     return unit * float(np.linalg.norm(rows / unit))
 

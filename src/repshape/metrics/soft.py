@@ -13,77 +13,76 @@ plans. For n_x = n_y the vertices are permutations divided by n.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from repshape import _native
 from repshape._arrays import extreme_unit
 from repshape.coordinates.factors import Factors
-from repshape.errors import InputError, Rule, check_choice
-from repshape.groups import GROUPS, Group
+from repshape.errors import InputError
 from repshape.metrics.base import signed_root
 from repshape.reference.energy import within_terms
 from repshape.reference.gaussian import polar
-from repshape.solvers.policy import PLANS
-from repshape.solvers.soft import SoftParts, SoftProblem, best_plan, search
+from repshape.solvers.plans import best_plan
+from repshape.solvers.search import Policy
 
 FloatArray = npt.NDArray[np.float64]
-# The groups of the metrics that offer soft matching.
-GROUPS_AND_SOFT = (*GROUPS, "soft")
 # A squared distance between trials below this fraction of the squared responses is rounding.
 MEETING = 1e-14
+# When a search over plans stops.
+PLANS = Policy(hits=8, fewest=24, moves=48, always_move=True)
 
 
-def match(
-    problem: SoftProblem,
-    plans: Sequence[FloatArray] | None,
-    n_starts: int | str,
-    *,
-    tol: float,
-    max_iter: int,
-    seed: int,
-) -> _native.Solution:
-    """Solve a pair of networks of unequal size; the transform is the plan (n_x, n_y)."""
-    count = PLANS.most if n_starts == "auto" else int(n_starts)
-    found = search(problem, plans, count, tol=tol, max_iter=max_iter, seed=seed)
-    best, gain = found.best, problem.gain
-    parts = problem.parts(best.transform)
-    distance = gain * signed_root(parts.squared)
-    return found.solution(
-        distance,
-        gain * signed_root(problem.bound),
-        best.transform,
-        best.n_iterations,
-        (gain * float(np.sqrt(parts.means)), gain * float(np.sqrt(parts.covariances))),
-        composed=plans is not None,
-    )
+class SoftProblem(ABC):
+    """One pair of networks of unequal size, in a unit: ``distance`` returns to that of the pair.
 
+    Attributes
+    ----------
+    gain : float
+        Distances are multiplied by it.
+    correction : float
+        What an unbiased estimate subtracts from squared distances.
+    bound : float
+        A squared distance that no plan undercuts.
+    costs : array of shape (n_x, n_y)
+        Squared distances of single neurons, from which to start.
+    """
 
-def distance_at(problem: SoftProblem, plan: FloatArray) -> float:
-    """Return the distance at a plan."""
-    return problem.gain * signed_root(problem.parts(plan).squared)
+    bounded = True
+    gain: float
+    correction = 0.0
+    bound = 0.0
+    costs: FloatArray
 
+    @abstractmethod
+    def at(self, P: FloatArray) -> tuple[float, FloatArray]:
+        """Return the squared distance at a plan, and the gradient of minus half of it."""
 
-def _check_group_or_soft(name: str, value: Any, *, owner: str) -> None:
-    if not isinstance(value, Group):
-        check_choice(name, value, GROUPS_AND_SOFT, owner=owner)
+    def parts(self, P: FloatArray) -> tuple[float, float]:
+        """Return the squared distances of means and of covariances; NaN without such parts."""
+        return float("nan"), float("nan")
 
+    def distance(self, squared: float) -> float:
+        """Return the distance of the pair from a squared distance in its unit."""
+        return self.gain * signed_root(squared - self.correction)
 
-SOFT_RULE: Rule = _check_group_or_soft
+    def starts(self, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield the plan that is best for single neurons, without correlations, and others.
 
-
-def refuse_padding(metric: Any) -> None:
-    """Raise if soft matching, which needs no silent neurons, is asked to add some."""
-    if metric.group == "soft" and metric.pad_to is not None:
-        raise InputError(
-            "The 'pad_to' parameter must be None for group='soft', which matches networks of any "
-            f"sizes. Got {metric.pad_to}."
-        )
+        They are best for its gradient with random changes, or random altogether.
+        """
+        first = best_plan(-self.costs)
+        yield first
+        gradient = self.at(first)[1]
+        spread = float(gradient.std())
+        for k in count():
+            noise = rng.standard_normal(gradient.shape)
+            yield best_plan(noise if k % 2 else gradient + spread * (0.5 + k % 4) * noise)
 
 
 def refuse_soft(metric: Any, what: str) -> None:
@@ -104,66 +103,50 @@ def on_pairs(X: FloatArray, Y: FloatArray, P: FloatArray) -> tuple[FloatArray, .
     return X[:, i] * root, moved, moved
 
 
-class GaussianSoftProblem:
-    """The Gaussian distance at plans: factors A (M, n_x, r) and C (M, n_y, r) of equal width.
-
-    Responses are in a unit, ``gain``, by which distances are multiplied.
-    """
+class GaussianSoftProblem(SoftProblem):
+    """The Gaussian distance at plans: factors A (M, n_x, r) and C (M, n_y, r) of equal width."""
 
     def __init__(self, x: Factors, y: Factors, alpha: float, weights: FloatArray) -> None:
         self.gain = unit = extreme_unit(x.means, x.factors, y.means, y.factors)
-        if unit != 1:
-            x, y = (
-                replace(one, means=one.means / unit, factors=one.factors / unit) for one in (x, y)
-            )
-        A, C = x.dense, y.dense
-        width = max(A.shape[2], C.shape[2])
+        width = max(x.dense.shape[2], y.dense.shape[2])
         self.A, self.C = (
-            np.pad(one, ((0, 0), (0, 0), (0, width - one.shape[2]))) for one in (A, C)
+            np.pad(one.dense / unit, ((0, 0), (0, 0), (0, width - one.dense.shape[2])))
+            for one in (x, y)
         )
-        self.x, self.y, self.alpha, self.weights = x, y, alpha, weights
-        self.means = alpha * (x.means * weights[:, None]).T @ y.means
+        self.x, self.y, self.alpha, self.weights = x.means / unit, y.means / unit, alpha, weights
+        self.means = alpha * (self.x * weights[:, None]).T @ self.y
+        noise = (np.sqrt((one**2).sum(axis=2)) for one in (self.A, self.C))
+        self.costs = (2 - alpha) * _squared_gaps(weights, *noise)
+        self.costs += alpha * _squared_gaps(weights, self.x, self.y)
+        # The cost if every pair of neurons could have its own coupling of the noise.
+        self.bound = float(np.sum(best_plan(-self.costs) * self.costs))
 
     def at(self, P: FloatArray) -> tuple[float, FloatArray]:
-        """Return a <sum w mu_x mu_y', P> + (2 - a) sum w |A' P C|_*, and its gradient."""
-        X = np.swapaxes(self.A, 1, 2) @ P @ self.C
-        U = polar(X)
-        each = (2 - self.alpha) * self.weights
-        value = float(np.sum(self.means * P) + each @ (X * U).sum(axis=(1, 2)))
-        moved = self.A @ (U * each[:, None, None])
-        return value, self.means + np.tensordot(moved, self.C, axes=((0, 2), (0, 2)))
+        """Return the squared distance, and a sum w mu_x mu_y' + (2 - a) sum w A U C'.
 
-    def parts(self, P: FloatArray) -> SoftParts:
-        """Return the squared distance from residuals |A_i - U C_j|^2 of matched neurons."""
+        U is the polar factor of A' P C, the coupling of the noise that is best at this plan.
+        """
         U = polar(np.swapaxes(self.A, 1, 2) @ P @ self.C)
+        means, noise = self._residuals(P, U)
+        moved = self.A @ (U * ((2 - self.alpha) * self.weights)[:, None, None])
+        gradient = self.means + np.tensordot(moved, self.C, axes=((0, 2), (0, 2)))
+        return self.alpha * means + (2 - self.alpha) * noise, gradient
+
+    def parts(self, P: FloatArray) -> tuple[float, float]:
+        """Return the squared distances of means and of covariances."""
+        return self._residuals(P, polar(np.swapaxes(self.A, 1, 2) @ P @ self.C))
+
+    def _residuals(self, P: FloatArray, U: FloatArray) -> tuple[float, float]:
+        """Return the sums over matched neurons of |mu_i - mu_j|^2 and of |A_i - U C_j|^2."""
         i, j = np.nonzero(P)
-        mass = P[i, j]
-        gaps = (self.x.means[:, i] - self.y.means[:, j]) ** 2
+        gaps = (self.x[:, i] - self.y[:, j]) ** 2
         turned = self.C @ np.swapaxes(U, 1, 2)
         noise = ((self.A[:, i] - turned[:, j]) ** 2).sum(axis=2)
-        means, covariances = (float(self.weights @ one @ mass) for one in (gaps, noise))
-        squared = self.alpha * means + (2 - self.alpha) * covariances
-        return SoftParts(squared, means, covariances)
-
-    @property
-    def costs(self) -> FloatArray:
-        """Squared differences of means and of standard deviations of single neurons."""
-        of_x, of_y = (np.sqrt((one**2).sum(axis=2)) for one in (self.A, self.C))
-        noise = _squared_gaps(of_x, of_y, self.weights)
-        means = _squared_gaps(self.x.means, self.y.means, self.weights)
-        return self.alpha * means + (2 - self.alpha) * noise
-
-    @property
-    def bound(self) -> float:
-        """The cost if every pair of neurons could have its own coupling of the noise."""
-        return float(np.sum(best_plan(-self.costs) * self.costs))
+        return float(self.weights @ gaps @ P[i, j]), float(self.weights @ noise @ P[i, j])
 
 
-class EnergySoftProblem:
-    """The energy distance at plans, where |x - y|_P replaces |x - T y|.
-
-    Responses are in a unit; distances are multiplied by a power of it, ``gain``.
-    """
+class EnergySoftProblem(SoftProblem):
+    """The energy distance at plans, where |x - y|_P replaces |x - T y|."""
 
     def __init__(
         self,
@@ -179,50 +162,36 @@ class EnergySoftProblem:
         self.x, self.y, self.q, self.weights = x, y, q, weights
         power = [float((a**2).mean() + (b**2).mean()) for a, b in zip(x, y, strict=True)]
         self.floor = max(MEETING * float(weights @ np.array(power)), 1e-300)
-        self.biased = self.correction = 0.0
-        for net in (self.x, self.y):
+        self.biased = 0.0
+        for net in (x, y):
             within = np.array([self._within(one) for one in net])
             counts = [len(one) for one in net]
             biased, correction = within_terms(within, counts, weights, unbiased)
             self.biased += biased
             self.correction += correction
+        self.costs = np.zeros((x[0].shape[1], y[0].shape[1]))
+        for of in (np.mean, np.std):
+            summaries = (np.stack([of(one, axis=0) for one in net]) for net in (x, y))
+            self.costs += _squared_gaps(weights, *summaries)
 
     def _within(self, rows: FloatArray) -> float:
         gaps = cdist(rows, rows, "sqeuclidean") / rows.shape[1]
         return float((gaps ** (self.q / 2)).mean())
 
     def at(self, P: FloatArray) -> tuple[float, FloatArray]:
-        """Return minus the loss, and the gradient of a bound of it that touches it at P."""
-        value, gradient = 0.0, np.zeros(P.shape)
+        """Return the squared distance over all pairs of trials, and the gradient of its bound."""
+        loss, gradient = 0.0, np.zeros(P.shape)
         for m, w in enumerate(self.weights.tolist()):
             x, y = self.x[m], self.y[m]
             one, other, _ = on_pairs(x, y, P)
             s = cdist(one, other, "sqeuclidean")  # |x - y|_P^2 of all trials
-            value -= w * float((s ** (self.q / 2)).mean())
+            loss += w * float((s ** (self.q / 2)).mean())
             W = np.maximum(s, self.floor) ** (self.q / 2 - 1)
             gradient += w * self.q / s.size * (x.T @ W @ y)
-        return value, gradient
-
-    def parts(self, P: FloatArray) -> SoftParts:
-        """Return the squared distance, corrected for bias if asked for."""
-        loss = -self.at(P)[0]
-        return SoftParts(max(loss - self.biased, 0.0) - self.correction)
-
-    @property
-    def costs(self) -> FloatArray:
-        """Squared differences of means and of standard deviations of single neurons."""
-        total = np.zeros((self.x[0].shape[1], self.y[0].shape[1]))
-        for summary in (np.mean, np.std):
-            x, y = (np.stack([summary(one, axis=0) for one in net]) for net in (self.x, self.y))
-            total += _squared_gaps(x, y, self.weights)
-        return total
-
-    @property
-    def bound(self) -> float:
-        """Zero, or the negative constant by which the unbiased estimate differs from the other."""
-        return 0.0 - self.correction
+        return max(loss - self.biased, 0.0), gradient
 
 
-def _squared_gaps(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+def _squared_gaps(weights: FloatArray, *rows: FloatArray) -> FloatArray:
     """Return sum_m w_m (x_mi - y_mj)^2 for all pairs of neurons, (n_x, n_y)."""
+    x, y = rows
     return np.asarray(np.einsum("m,mij->ij", weights, (x[:, :, None] - y[:, None, :]) ** 2))

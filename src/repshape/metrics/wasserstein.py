@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import ORDINARY_DIGITS, condition_weights, extreme_unit
+from repshape._arrays import ORDINARY_DIGITS, extreme_unit
 from repshape._native import Solution
 from repshape.coordinates.trials import coordinates_for
 from repshape.errors import Rule, check_real
@@ -20,24 +19,23 @@ from repshape.metrics.base import Alignment, ShapeMetric
 from repshape.metrics.energy import EnergyShapeMetric, read_trials
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.native import PreparedNative
-from repshape.metrics.parameters import SearchParameters
+from repshape.metrics.parameters import SEARCH_RULES, SearchParameters
 from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
-from repshape.metrics.rules import SEARCH_RULES
 from repshape.moments import estimate_without_warning
 from repshape.preprocess import FittedPreprocess
+from repshape.reference.gaussian import mean_gap, mean_term
 from repshape.responses import Gaussians, Trials
-from repshape.solvers.alternation import Descent, Exploration, suggest
 from repshape.solvers.correspondence import Correspondence, Moments, spread_conditions
 from repshape.solvers.plans import Planner, entropic_plan, exact_plan, squared_gaps
-from repshape.solvers.policy import TRANSPORT, Found, Policy
-from repshape.solvers.starts import mean_gain, tie_broken
+from repshape.solvers.search import Found, Policy, Search, suggest
+from repshape.solvers.starts import tie_broken
 from repshape.solvers.transport import TransportProblem
 
 FloatArray = npt.NDArray[np.float64]
 
-# The number of starts is limited so that this many pairs of trials are compared in one step of all
-# of them.
-PLENTY = 2e6
+# When a search stops. The number of starts is limited so that at most PLENTY pairs of trials are
+# compared in one step of all of them.
+TRANSPORT, PLENTY = Policy(), 2e6
 
 
 @dataclass(frozen=True)
@@ -154,9 +152,6 @@ class WassersteinShapeMetric(SearchParameters, ShapeMetric[PreparedTransport]):
     def _sentence(self) -> str:
         return f"Optimal transport between trials with p = {self.p:g}, after alignment."
 
-    def _weights(self, n_conditions: int) -> FloatArray:
-        return condition_weights(self.weights, n_conditions)
-
     def _energy(self) -> EnergyShapeMetric:
         return EnergyShapeMetric(
             group=self.group,
@@ -198,10 +193,10 @@ class WassersteinShapeMetric(SearchParameters, ShapeMetric[PreparedTransport]):
         search = _Search(self, pair.first, pair.second)
         found = search.run()
         best = found.best
-        distance = search.unit * float(np.sqrt(best.values[-1]))
+        distance = search.unit * float(np.sqrt(best.cost))
         lower = distance if self.group == "identity" else search.lower_bound()
         T = pair.outward(best.transform[: pair.first.size])
-        return found.solution(distance, lower, T, len(best.values) - 1)
+        return found.solution(distance, lower, T)
 
     def _problem(
         self, x: Sequence[FloatArray], y: Sequence[FloatArray], weights: FloatArray
@@ -247,31 +242,21 @@ class _Search:
         trials = [np.pad(one, ((0, 0), (0, self.spare))) for one in x.trials]
         self.problem = metric._problem(trials, y.trials, self.weights)
         self.oracle = pair_oracle(metric.group, x, y, (x.size, y.size))
-        self.gain = mean_gain(x.means, y.means, self.weights)
+        self.gain = mean_term(x.means, y.means, self.weights)
         self.from_means = self.oracle(self._silent_rows(tie_broken(self.gain)))
 
     def _silent_rows(self, gain: FloatArray, value: FloatArray | float = 0.0) -> FloatArray:
         """Return a gain (s_x, s_y) with rows for the silent neurons of x."""
         return np.vstack([gain, np.full((self.spare, self.y.size), value)])
 
-    def run(self) -> Found[Descent]:
+    def run(self) -> Found:
         """Return the best descent, and how many starts agree on it."""
-        if self.metric.group == "identity":
-            T = self.from_means
-            return Found(Descent(T, (self.problem.at(T)[0],), True))
-        rng = np.random.default_rng([int(self.metric.random_state), self.x.size])
+        metric = self.metric
         pairs = sum(len(a) * len(b) for a, b in zip(self.x.trials, self.y.trials, strict=True))
-        search = Exploration(
-            self.problem,
-            self.oracle,
-            tol=float(self.metric.tol),
-            max_iter=int(self.metric.max_iter),
-            policy=self._policy(pairs),
-        )
-        starts = self._starts(rng)
-        if self.metric.n_starts == "auto":
-            return search.run(starts, rng)
-        return search.finish_all(islice(starts, int(self.metric.n_starts)))
+        limits = float(metric.tol), int(metric.max_iter)
+        search = Search(self.problem, self.oracle, *limits, self._policy(pairs))
+        n_starts = 1 if metric.group == "identity" else metric.n_starts
+        return search.solve(self._starts, n_starts, [int(metric.random_state), self.x.size])
 
     @staticmethod
     def _policy(pairs: int) -> Policy:
@@ -303,9 +288,6 @@ class _Search:
             gaussian = self.metric._gaussian().set_params(n_starts=1)
             bound = gaussian.align_prepared(self.x.gaussian, self.y.gaussian).lower_bound
             return float(bound)
-        best = self.oracle(
-            self._silent_rows((self.x.means * self.weights[:, None]).T @ self.y.means)
-        )
+        best = self.oracle(self._silent_rows(self.gain))
         means = np.pad(self.x.means, ((0, 0), (0, self.spare)))
-        gaps = means - self.y.means @ best.T
-        return self.unit * float(np.sqrt(self.weights @ (gaps**2).sum(1)))
+        return self.unit * float(np.sqrt(mean_gap(means, self.y.means, best, self.weights)))

@@ -13,6 +13,7 @@ from repshape.plots.distortion import DistortionPicture, plot_distortion
 from repshape.plots.embedding import EmbeddingPicture, plot_embedding
 from repshape.plots.intervals import IntervalsPicture, plot_intervals
 from repshape.plots.matrix import MatrixPicture, plot_matrix
+from repshape.plots.models import ModelsPicture, plot_models
 from repshape.plots.neighbors import NeighborsPicture, plot_neighbors
 from repshape.plots.parts import PartsPicture, plot_parts
 from repshape.plots.picture import Picture, add_caption
@@ -33,6 +34,7 @@ __all__ = [
     "EmbeddingPicture",
     "IntervalsPicture",
     "MatrixPicture",
+    "ModelsPicture",
     "NeighborsPicture",
     "PartsPicture",
     "Picture",
@@ -49,6 +51,7 @@ __all__ = [
     "plot_embedding",
     "plot_intervals",
     "plot_matrix",
+    "plot_models",
     "plot_neighbors",
     "plot_parts",
     "plot_responses",

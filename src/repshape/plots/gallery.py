@@ -157,6 +157,16 @@ def intervals(example: Example) -> Axes:
     return plots.plot_intervals(found, floor, label=f"distance ({plots.UNIT})", caption=True)
 
 
+def models(example: Example) -> Axes:
+    """Draw how far the means of three networks are from the other networks of one area."""
+    names, networks = example.metadata.index, example.networks
+    brains = {names[k]: networks[k] for k in range(3, 24, 3)}
+    given = {names[k]: networks[k].means for k in range(3)}
+    metric = rs.GaussianShapeMetric(alpha=2.0)
+    found = rs.inference.models(brains, given, metric, n_chance=19, progress=False)
+    return plots.plot_models(found, caption=True)
+
+
 def transport(example: Example) -> Axes:
     """Draw the optimal transport between two networks for one condition."""
     x, y = example.networks[0], example.networks[1]
@@ -177,6 +187,7 @@ GALLERY: dict[str, Callable[[Example], Axes]] = {
         distortion,
         neighbors,
         intervals,
+        models,
         transport,
     )
 }

@@ -117,7 +117,7 @@ def pairwise(
 
 
 def check_device(device: Any) -> torch.device:
-    """Return a device that is there and has double precision, or raise."""
+    """Return an available device with double precision, or raise."""
     try:
         place = torch.device(device)
         found = torch.zeros(1, dtype=torch.float64, device=place)

@@ -112,7 +112,7 @@ def collect(
         Where to add the result. A path is opened if it exists and created if not. Trials are
         written as they come, and never all in memory. A network that is there already is not
         collected again, so that an interrupted script resumes. It is refused unless all that
-        decides its responses is the same, and three of its trials come out again. See Notes.
+        decides its responses is the same, and three of its trials are reproduced. See Notes.
     name : str, optional
         Name in the cohort; by default that of the layer. Several layers are called "name/layer".
     metadata : dict, optional

@@ -155,7 +155,7 @@ class Collection:
                 check_same_settings(present[record.name], record, apart)
 
     def _check_trials(self, cohort: Cohort, layers: list[Layer], records: list[Record]) -> None:
-        """Raise unless some trials of the networks that are there come out again."""
+        """Raise unless some trials of the existing networks are reproduced."""
         present = dict(zip(cohort.labels, cohort.records, strict=True))
         known = {
             layer: present[record.name]

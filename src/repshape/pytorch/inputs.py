@@ -84,7 +84,7 @@ class Inputs:
             return [noise.inputs(clean[0], list(streams))]
         if isinstance(noise.setting, float):
             real = [one.is_floating_point() for one in clean]
-            real = real if any(real) else [True] * len(clean)  # which is refused with a sentence
+            real = real if any(real) else [True] * len(clean)  # which is refused later
             pairs = zip(clean, real, strict=True)
             return [noise.inputs(one, list(streams)) if is_real else one for one, is_real in pairs]
         made = [

@@ -219,7 +219,7 @@ class OutputCapture(Generic[T]):
         return take
 
     def begin(self) -> None:
-        """Forget the last forward pass."""
+        """Reset before a forward pass."""
         self._calls.clear()
         self._taken = {}
 
@@ -255,7 +255,7 @@ class Capture(OutputCapture[FloatArray]):
         return copied
 
     def begin(self, n_rows: int = 0) -> None:
-        """Forget the last forward pass; the next one has ``n_rows`` inputs."""
+        """Reset for a forward pass with ``n_rows`` inputs."""
         super().begin()
         self._n_rows = n_rows
 

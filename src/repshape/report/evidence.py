@@ -30,7 +30,7 @@ N_PERMUTATIONS, FEW_PERMUTATIONS, MANY_NETWORKS = 999, 99, 150
 MOST_ALIGNMENTS = 5000
 # A Mantel test needs this many networks.
 FEWEST_NETWORKS = 4
-UNSETTLED = "only networks of the same size would show whether it does"
+UNSETTLED = "a page made with the responses compares networks of the same size"
 
 
 @dataclass(frozen=True)

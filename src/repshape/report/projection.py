@@ -146,7 +146,7 @@ class PairProjector:
         neurons = C * (2 * n if moments.kind == "diagonal" else n + n * (n + 1) // 2)
         planes = C * (BOTH_PLANES + BOTH_PLANES * (BOTH_PLANES + 1) // 2)
         wider = 2 * (n - BOTH_PLANES)
-        return self._n_pairs * planes < len(self._cohort) * neurons + self._n_pairs * wider
+        return bool(self._n_pairs * planes < len(self._cohort) * neurons + self._n_pairs * wider)
 
     def _parts(
         self, x: _Projected, y: _Projected, moved: Transform

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from repshape.reference.gaussian import symmetric_root
+
 FloatArray = npt.NDArray[np.float64]
 
 # Use at most this many evenly spaced conditions.
@@ -46,9 +48,7 @@ class Moments:
     @classmethod
     def of(cls, means: FloatArray, covariances: FloatArray) -> Moments:
         """Compute the symmetric roots of the covariances."""
-        values, vectors = np.linalg.eigh(covariances)
-        scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        return cls(means, covariances, scaled @ np.swapaxes(vectors, 1, 2))
+        return cls(means, covariances, symmetric_root(covariances))
 
     @classmethod
     def of_trials(cls, trials: Sequence[FloatArray]) -> Moments:
@@ -80,11 +80,15 @@ class Correspondence:
         shape, with_means = SHAPES[self._drawn % 3], self._drawn % 2 == 0
         self._drawn += 1
         drawn = self._rng.gamma(shape, size=len(self._weights)) * (self._weights > 0)
-        V_x, V_y = (_axes(net, drawn, with_means) for net in (self._x, self._y))
-        k = V_y.shape[1]
-        T = (V_x[:, :k] * self._signs(V_x[:, :k], V_y)) @ V_y.T
+        T = self.match(drawn, with_means=with_means)
         noise = self._rng.standard_normal(T.shape)
         return np.asarray(T + JITTER / np.sqrt(len(T)) * noise)
+
+    def match(self, weights: FloatArray, *, with_means: bool) -> FloatArray:
+        """Return the transform that matches the principal axes of weighted sums over conditions."""
+        V_x, V_y = (_axes(net, weights, with_means) for net in (self._x, self._y))
+        k = V_y.shape[1]
+        return np.asarray((V_x[:, :k] * self._signs(V_x[:, :k], V_y)) @ V_y.T)
 
     def _signs(self, V_x: FloatArray, V_y: FloatArray) -> FloatArray:
         """Return signs s of a high s'Hs + l's, a lower bound of the objective at V_x diag(s) V_y'.

@@ -1,16 +1,16 @@
-"""Riemannian descent on the orthogonal group, for costs without a linear oracle."""
+"""Riemannian descent on the orthogonal group, for problems without a linear oracle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from repshape.groups import Oracle
+from repshape.solvers.alternation import Problem, Run, is_hopeless
+
 FloatArray = npt.NDArray[np.float64]
-# A cost as a function of T, with the skew matrix G of its slope: d cost(T exp(t W)) = t <G, W>.
-Cost = Callable[[FloatArray], tuple[float, FloatArray]]
 
 LINE_SEARCH_TRIES = 30
 SUFFICIENT_DECREASE = 1e-4
@@ -19,49 +19,57 @@ SUFFICIENT_DECREASE = 1e-4
 LEVEL_STEPS = 10
 
 
-@dataclass(frozen=True)
-class Turned:
-    """Result of a descent; ``cost`` never exceeds that of the start."""
+class SlopedProblem(Problem, Protocol):
+    """A problem with the skew matrix G of its slope: dF(T exp(t W)) = t <G, W>."""
 
-    transform: FloatArray
-    cost: float
-    converged: bool
-    n_iterations: int
+    @property
+    def scale(self) -> float:
+        """A typical value of F."""
 
 
 def descend_group(
-    cost: Cost, start: FloatArray, *, scale: float, tol: float, max_iter: int
-) -> Turned:
-    """Descend from an orthogonal matrix until the slope is below ``tol`` times ``scale``.
+    problem: SlopedProblem,
+    start: FloatArray,
+    oracle: Oracle | None = None,
+    *,
+    tol: float,
+    max_iter: int,
+    limit: float = np.inf,
+) -> Run:
+    """Descend from an orthogonal matrix until the slope is below ``tol`` times the scale of F.
 
-    Steps have the length of Barzilai and Borwein, and are halved until the cost decreases.
+    Steps have the length of Barzilai and Borwein, and are halved until F decreases. The arguments
+    are those of `descend`; the ``oracle`` is not used.
     """
     T = start
-    value, G = cost(T)
-    step, count, level = 1.0 / max(float(np.linalg.norm(G)), 1e-300), 1, 0
-    while count < max_iter and level < LEVEL_STEPS:
+    value, G = problem.at(T)
+    values, level = [value], 0
+    step = 1.0 / max(float(np.linalg.norm(G)), 1e-300)
+    while len(values) < max_iter and level < LEVEL_STEPS:
         slope = float(np.sum(G * G))
-        if np.sqrt(slope) <= tol * scale:
-            return Turned(T, value, True, count)
+        if np.sqrt(slope) <= tol * problem.scale:
+            return Run(T, tuple(values), True)
         for _ in range(LINE_SEARCH_TRIES):
             candidate = turn(T, -step * G)
-            new_value, new_G = cost(candidate)
-            count += 1
+            new_value, new_G = problem.at(candidate)
             if new_value <= value - SUFFICIENT_DECREASE * step * slope:
                 break
+            values.append(value)
             step /= 2
         else:
             level = LEVEL_STEPS
             break
-        change = new_G - G
-        curvature = -step * float(np.sum(G * change))
+        curvature = -step * float(np.sum(G * (new_G - G)))
         moved = step * step * slope
         step = moved / curvature if curvature > 0 else 2 * step
         level = 0 if new_value < value else level + 1
         T, value, G = candidate, new_value, new_G
+        values.append(value)
+        if is_hopeless(values, limit):
+            return Run(T, tuple(values), False)
     # Rounding has been reached, or the largest number of steps.
-    small = float(np.linalg.norm(G)) <= np.sqrt(tol) * scale
-    return Turned(T, value, bool(small and level >= LEVEL_STEPS), count)
+    small = float(np.linalg.norm(G)) <= np.sqrt(tol) * problem.scale
+    return Run(T, tuple(values), bool(small and level >= LEVEL_STEPS))
 
 
 def turn(T: FloatArray, W: FloatArray) -> FloatArray:

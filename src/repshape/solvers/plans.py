@@ -1,4 +1,4 @@
-"""Transport plans between the trials of two networks, one condition at a time.
+"""Transport plans between the trials of two networks in one condition, or between their neurons.
 
 A plan moves mass 1/L from each of the L trials of x, and delivers 1/K to each of the K trials of y.
 It is stored as a list of entries (row, column, mass), of which an exact plan has at most L + K - 1.
@@ -28,6 +28,8 @@ SINKHORN_TOLERANCE = 1e-6
 SINKHORN_STEPS = 5000
 # A plan is refused if the total error of its masses is larger than this.
 WRONG_MASS = 1e-3
+# Masses below this fraction of that of a neuron are rounding of the simplex.
+NO_MASS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,22 @@ def entropic_plan(costs: FloatArray, regularization: float) -> Plan:
     mass = plan[rows, columns]
     penalty = regularization * float(mass @ np.log(mass * (L * K)))
     return Plan(rows, columns, mass, float(mass @ costs[rows, columns]) + penalty)
+
+
+def best_plan(gain: FloatArray) -> FloatArray:
+    """Return the plan (n_x, n_y) between neurons that maximises <P, gain>.
+
+    >>> best_plan(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 0.25],
+           [0.  , 0.25],
+           [0.25, 0.  ]])
+    """
+    plan = exact_plan(gain.max() - gain)
+    P = np.zeros(gain.shape)
+    P[plan.rows, plan.columns] = plan.mass
+    P[NO_MASS / max(gain.shape) > P] = 0.0
+    return P
 
 
 def uniform(L: int, K: int) -> tuple[FloatArray, FloatArray]:

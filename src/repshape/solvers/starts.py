@@ -18,20 +18,6 @@ FloatArray = npt.NDArray[np.float64]
 TIE_BREAK = 1e-8
 
 
-def count_starts(n_starts: int | str, group: str) -> int:
-    """Return the number of starts besides the means; 0 if the search makes its own.
-
-    >>> count_starts(8, "orthogonal"), count_starts("auto", "orthogonal")
-    (7, 0)
-    """
-    return 0 if n_starts == "auto" or group == "identity" else int(n_starts) - 1
-
-
-def mean_gain(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the sum of w mu_x mu_y' over conditions, (n_x, n_y), for means (M, n)."""
-    return np.asarray((x * weights[:, None]).T @ y)
-
-
 def tie_broken(gain: FloatArray) -> FloatArray:
     """Return a gain that prefers the identity where the means leave the alignment free.
 

@@ -1,0 +1,273 @@
+"""Compare the pages of the documentation with saved results, and the results with the code.
+
+    python -m benchmarks.evidence             # lists results that are older than the code
+    python -m benchmarks.evidence --run NAME  # measures one again; "older" means all older ones
+    python -m benchmarks.evidence --check     # fails if a page shows other numbers than are saved
+
+An interrupted --run continues when it is repeated: the earlier result stays in build/evidence until
+the new one is complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.markers import markdown, replaced
+from benchmarks.stamps import RESULTS, ROOT, SUBJECTS, Stamp, builds, same_build, stamp
+
+DOCS = ROOT / "docs"
+ASIDE = ROOT / "build" / "evidence"
+MARK = "<!-- builds -->"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A saved result: what it measures, the commands that measure it, and who shows it."""
+
+    result: str
+    commands: tuple[str, ...]
+    pages: tuple[str, ...]
+    subjects: tuple[str, ...] = ("search",)
+    needs: tuple[str, ...] = ()  # environment variables
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.subjects) - set(SUBJECTS):
+            raise ValueError(f"Unknown subjects: {sorted(unknown)}.")
+
+    @property
+    def path(self) -> Path:
+        return RESULTS / f"{self.result}.json"
+
+
+SPEED, SCALE, NEIGHBORS = "evidence/benchmarks.md", "evidence/scale.md", "evidence/neighbors.md"
+EVIDENCE = (
+    Evidence("solver", ("solver",), (SPEED,), needs=("NETREP_PATH",)),
+    Evidence("optimum", ("optimum --seed 7 --pairs 12 --large 2",), (SPEED,)),
+    Evidence("planted_final", ("planted --set final",), (SPEED,)),
+    Evidence("known_optima", ("known_optima --share 0.2",), (SPEED,)),
+    Evidence("wide", ("wide --seed 2",), (SPEED,)),
+    Evidence("resources", ("resources",), (SPEED,)),
+    Evidence("doubt", ("doubt --pairs 30 --seed 11",), (SPEED,)),
+    Evidence("energy", ("energy",), ()),
+    Evidence("families", ("families",), ("evidence/families.md",)),
+    Evidence("process", ("process",), ("evidence/processes.md",), needs=("NETREP_PATH",)),
+    Evidence("netrep", ("netrep",), ("evidence/netrep.md",), needs=("NETREP_PATH",)),
+    Evidence("repair", ("repair --osqp",), ("evidence/repair.md",), ("matrices",)),
+    Evidence("scale", ("scale",), (SCALE,), ("search", "matrices")),
+    Evidence("price", ("price",), (SCALE,)),
+    Evidence("cohorts", ("cohorts",), (SCALE,), ("search", "matrices")),
+    Evidence("cohort_pairs", ("cohorts pairs --resume",), (SCALE,), ("search", "matrices")),
+    Evidence("report", ("report", "report one"), (SCALE,), ("report",)),
+    Evidence("neighbors", ("neighbors",), (NEIGHBORS,), ("search", "analysis")),
+    Evidence(
+        "neighbors_scale",
+        ("neighbors_scale build/evidence/neighbors_scale",),
+        (NEIGHBORS,),
+        ("search", "analysis"),
+    ),
+    Evidence(
+        "neighbors_members", ("neighbors_scale --compare",), (NEIGHBORS,), ("search", "analysis")
+    ),
+    Evidence(
+        "inference",
+        ("inference", "inference_speed calibrated"),
+        ("evidence/inference.md", "inference.md"),
+        ("search", "inference"),
+    ),
+    Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
+    Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
+    Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
+    Evidence("nwb", ("nwb",), (), ("files",)),
+)
+
+
+def load(name: str) -> Any:
+    """Return a saved result."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _scale() -> dict[str, str]:
+    from benchmarks import cohort_pairs, cohorts, price
+
+    made = {
+        "price": price.table(load("price")["rows"]),
+        "cohort pairs": cohort_pairs.table(load("cohort_pairs")["rows"]),
+        "cohorts": cohorts.table(load("cohorts")["rows"]),
+    }
+    return joined(made)
+
+
+def _inference() -> dict[str, str]:
+    from benchmarks import inference_speed, inference_tables
+
+    results = load("inference")
+    return inference_tables.tables(results) | {"speed": inference_speed.speed_table(results)}
+
+
+def _confounds() -> dict[str, str]:
+    from benchmarks import confounds
+
+    return {"confounds": confounds.tables(load("confounds"))}
+
+
+def _neighbors() -> dict[str, str]:
+    from benchmarks import neighbors
+
+    return joined(neighbors.tables())
+
+
+def _netrep() -> dict[str, str]:
+    from benchmarks import netrep
+
+    return joined(netrep.tables(load("netrep")))
+
+
+def _processes() -> dict[str, str]:
+    from benchmarks import process
+
+    return joined(process.tables(load("process")))
+
+
+def joined(tables: dict[str, list[str]]) -> dict[str, str]:
+    """Return tables as text."""
+    return {name: "\n".join(lines) for name, lines in tables.items()}
+
+
+# Tables between markers of pages, made from what is saved.
+TABLES: dict[str, Callable[[], dict[str, str]]] = {
+    "confounds.md": _confounds,
+    "trust.md": lambda: {"planted": "\n".join(load("fuzz_planted")["table"])},
+    "inference.md": _inference,
+    "evidence/families.md": lambda: joined(load("families")),
+    "evidence/inference.md": _inference,
+    NEIGHBORS: _neighbors,
+    "evidence/netrep.md": _netrep,
+    "evidence/processes.md": _processes,
+    SCALE: _scale,
+}
+
+
+def expected(page: str) -> str:
+    """Return a page with the tables of the saved results."""
+    if page == SPEED:
+        from benchmarks import tables
+
+        return tables.page()
+    if page == "evidence/baselines.md":
+        from benchmarks import calibrated
+
+        return calibrated.page(load("calibrated"))
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for name, table in TABLES[page]().items() if page in TABLES else ():
+        if f"<!-- {name} -->" in text:
+            text = replaced(text, name, table)
+    return text
+
+
+def pages() -> list[str]:
+    """Return the pages that show saved results."""
+    return sorted({page for one in EVIDENCE for page in one.pages})
+
+
+def faults(page: str) -> list[str]:
+    """Return why a page cannot be trusted, in sentences."""
+    shown = (DOCS / page).read_text(encoding="utf-8")
+    found = []
+    if MARK not in shown:
+        found.append(f"{page} does not name its builds: add {MARK}.")
+    if shown != expected(page):
+        found.append(f"{page} shows other numbers than benchmarks/results.")
+    return found
+
+
+def state(one: Evidence) -> str:
+    """Return how old a result is."""
+    if (ASIDE / one.path.name).exists():
+        return "unfinished"
+    if not one.path.exists():
+        return "not measured"
+    found, now = builds(one.path, one.subjects), stamp()
+    if found == [None]:
+        return "before stamps"
+    if all(same_build(build, now, one.subjects) for build in found):
+        return "current"
+    return "older than the code" if len(found) == 1 else f"{len(found)} builds, not all current"
+
+
+def described(build: Stamp | None, subjects: tuple[str, ...]) -> str:
+    """Return a build in words."""
+    if build is None:
+        return "a build from before stamps"
+    hashes = ", ".join(f"{name} {build['sources'][name]}" for name in subjects)
+    machine = f"{build['processor']}, {build['cores']} cores, load {build['load']:g}"
+    return f"repshape {build['version']} ({hashes}) on {build['date']}; {machine}"
+
+
+def note(page: str) -> str:
+    """Return what a page says about the builds behind its numbers, in Markdown."""
+    shown = [one for one in EVIDENCE if page in one.pages and one.path.exists()]
+    every = [(one, build) for one in shown for build in builds(one.path, one.subjects)]
+    text = "**Builds behind these numbers.** "
+    if any(build is None for _, build in every):
+        text += "Results from before stamps do not say which build measured them. "
+    if mixed([build for _, build in every], {s for one in shown for s in one.subjects}):
+        text += "**This page mixes numbers from several builds.** "
+    rows = [
+        [f"`{one.path.name}`", described(build, one.subjects), state(one)] for one, build in every
+    ]
+    return "\n".join([text.strip(), "", *markdown(["result", "measured with", "now"], rows)])
+
+
+def mixed(found: list[Stamp | None], subjects: set[str]) -> bool:
+    """Return whether stamps are from several builds of the code that they measured."""
+    return any(not same_build(found[0], other, tuple(subjects)) for other in found[1:])
+
+
+def run(one: Evidence) -> None:
+    """Measure a result again, and keep the earlier one until the new one is complete."""
+    if missing := [name for name in one.needs if name not in os.environ]:
+        raise SystemExit(f"{one.result} needs {', '.join(missing)}.")
+    if not one.commands:
+        raise SystemExit(f"{one.result} has no command of its own.")
+    kept = ASIDE / one.path.name
+    if one.path.exists() and not kept.exists():
+        ASIDE.mkdir(parents=True, exist_ok=True)
+        one.path.rename(kept)
+    for command in one.commands:
+        print(f"python -m benchmarks.{command}", file=sys.stderr, flush=True)
+        arguments = f"benchmarks.{command}".split()
+        subprocess.run([sys.executable, "-m", *arguments], check=True, cwd=ROOT)
+    kept.unlink(missing_ok=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = [one.result for one in EVIDENCE]
+    parser.add_argument("--run", choices=[*names, "older"])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.run:
+        for one in EVIDENCE:
+            ready = one.commands and all(name in os.environ for name in one.needs)
+            older = options.run == "older" and ready and state(one) != "current"
+            if older or one.result == options.run:
+                run(one)
+    elif options.check:
+        found = [fault for page in pages() for fault in faults(page)]
+        sys.exit("\n".join(found) if found else 0)
+    else:
+        for one in EVIDENCE:
+            print(f"{one.result:18} {state(one):26} {', '.join(one.pages)}")
+
+
+if __name__ == "__main__":
+    main()
