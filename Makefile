@@ -92,7 +92,7 @@ docs-version: $(VENV)/.installed-dev
 	$(BIN)/mike deploy --update-aliases "$$($(BIN)/repshape --version | grep -o '[0-9]*\.[0-9]*' | head -n 1)" latest
 	$(BIN)/mike set-default latest
 
-# Takes some minutes: the lowest and the newest dependencies are installed anew.
+# Takes some minutes: the lowest and the newest dependencies are installed from scratch.
 dist:
 	PYTHON="$(PYTHON)" .ci/dist
 
@@ -109,6 +109,7 @@ evidence: $(VENV)/.installed-dev
 
 evidence-check: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.evidence --check
+	$(BIN)/python -m pytest -q tests/docs/test_facts.py
 
 # A program of its own, without Python: under sanitizers with two compilers, and for another processor in an emulator.
 # Without optimisation, a build with sanitizers takes a third of the time.

@@ -93,7 +93,7 @@ def measure() -> list[dict[str, Any]]:
 
 
 def hours(row: dict[str, Any], cores: int) -> float:
-    """Return the hours of all pairs on so many cores."""
+    """Return the hours that all pairs take on this number of cores."""
     count = row["networks"]
     return (count * (count - 1) / 2 * row["pair_s"] + count * row["prepare_s"]) / cores / 3600
 

@@ -165,7 +165,7 @@ are triangular, and products with them count half.
 
 `python -m benchmarks.optimum --seed 7 --pairs 12 --large 2 --other PYTHON`: excess of the default's
 distance over the best known, which is the smallest of the default with two seeds, 100 random
-restarts (20 for layers), and release 0.2, of which PYTHON is an interpreter. Times are processor
+restarts (20 for layers), and release 0.2 (PYTHON: an interpreter with it). Times are processor
 times of a pair that is prepared. `benchmarks/search_families.py` makes the pairs. This seed had no
 part in choosing the search; the generators of all families but the last six did.
 

@@ -1,7 +1,8 @@
-"""Notebooks of three how-to pages: ``python -m docs_tools.notebooks`` writes the folder notebooks.
+"""Notebooks of tutorials and how-tos: ``python -m docs_tools.notebooks`` writes notebooks/.
 
 The text of a page becomes Markdown cells and its code becomes code cells. What the page shows as
-output is left out, because the notebook prints it. A last cell draws the distances.
+output is left out, because the notebook prints it. A how-to gets cells that draw the distances;
+a tutorial draws its own.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docs_tools.facts import fill
+
 ROOT = Path(__file__).parents[1]
-PAGES = ("spikes", "vae", "pytorch-layer")
+PAGES = ("spikes", "vae", "pytorch-layer")  # how-tos
+TUTORIALS = ("recordings", "vaes", "layers")
 FENCE = re.compile(r"^( *)```(\w*)([^\n`]*)\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
 PAGE_LINK = re.compile(r"\[([^\]]+)\](?:\((?![a-z]+:)[^)]*\)|\[[^\]]*\])", re.DOTALL)
+IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n?")
 ADMONITION = re.compile(r'^!!! \w+ "(.*)"\n\n((?: {4}.*\n|\n)+)', re.MULTILINE)
 PICTURE = (
     "ax = rs.plots.plot_matrix(D, caption=True)",
@@ -27,14 +32,16 @@ METADATA = {
 }
 
 
-def to_notebook(page: str) -> dict[str, Any]:
-    r"""Return the notebook of a page in nbformat 4.5.
+def to_notebook(page: str, *, pictures: bool = True) -> dict[str, Any]:
+    r"""Return the notebook of a page in nbformat 4.5, with pictures of the matrix D at its end.
 
     >>> found = to_notebook("# Title\n\n```python\nx = 1\n```\n")
     >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"][:2]]
     [('markdown', '# Title'), ('code', 'x = 1')]
     """
-    parts = [*split_page(page), ("markdown", "## Pictures"), *(("code", one) for one in PICTURE)]
+    parts = [*split_page(page)]
+    if pictures:
+        parts += [("markdown", "## Pictures"), *(("code", one) for one in PICTURE)]
     cells = [to_cell(kind, text, number) for number, (kind, text) in enumerate(parts)]
     return {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
 
@@ -56,8 +63,8 @@ def split_page(page: str) -> Iterator[tuple[str, str]]:
 
 
 def prose(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a Markdown cell without links to other pages, or nothing if there is no text."""
-    text = PAGE_LINK.sub(r"\1", text)
+    """Yield a Markdown cell without pictures and links to pages, or nothing if it is empty."""
+    text = PAGE_LINK.sub(r"\1", IMAGE.sub("", text))
     text = ADMONITION.sub(quote, text).strip()
     if text:
         yield "markdown", text
@@ -83,15 +90,17 @@ def to_cell(kind: str, text: str, number: int) -> dict[str, Any]:
 
 def notebook_text(name: str) -> str:
     """Return the file of a page's notebook."""
-    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
-    return json.dumps(to_notebook(page), indent=1, ensure_ascii=False) + "\n"
+    folder = "tutorials" if name in TUTORIALS else "howto"
+    page = fill((ROOT / "docs" / folder / f"{name}.md").read_text(encoding="utf-8"))
+    found = to_notebook(page, pictures=name in PAGES)
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     """Write all notebooks."""
     folder = ROOT / "notebooks"
     folder.mkdir(exist_ok=True)
-    for name in PAGES:
+    for name in (*PAGES, *TUTORIALS):
         (folder / f"{name}.ipynb").write_text(notebook_text(name), encoding="utf-8")
 
 

@@ -10,6 +10,8 @@ import typer
 from benchmarks.evidence import MARK as BUILDS
 from benchmarks.evidence import note
 from docs_tools.example_page import all_examples
+from docs_tools.facts import fill
+from docs_tools.features import MARK, table
 from docs_tools.reference import with_metrics
 from typer.main import get_command
 
@@ -55,12 +57,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     made = {
         COMMANDS: command_help,
         EXAMPLES: all_examples,
+        MARK: table,
         BUILDS: partial(note, page.file.src_uri),
     }
     for mark, make in made.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
-    return with_metrics(markdown)
+    return with_metrics(fill(markdown))
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:

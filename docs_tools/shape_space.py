@@ -35,7 +35,7 @@ def dynamics() -> Figure:
             given.plot(path + shift, color=colour, linewidth=0.7, alpha=0.8)
         given.text(STEPS - 0.5, shift, f"autocorrelation {decay}", va="center", fontsize=7)
     given.set(xlabel="time step", ylabel="response", yticks=[], xlim=(0, STEPS + 4.5))
-    given.set_xticks(range(0, STEPS, 2))  # beside the names there are none
+    given.set_xticks(range(0, STEPS, 2))  # no ticks beside the names
     panels.title(given, "a", "Same mean and variance at every step")
     decays = np.sort(np.append(np.linspace(0, 0.98, 40), 0.5))
     x = stationary(0.5)

@@ -19,7 +19,7 @@ namespace repshape {
 // What an ascent is likely to reach, told from its last two gains, because it is about geometric.
 class Outlook {
  public:
-  // The value that is expected in the end, given the present one; infinite as long as it cannot be told.
+  // The value that is expected in the end, given the present one; infinite until there is enough to extrapolate from.
   double after(double value) {
     const double gain = value - previous_, last = last_gain_;
     previous_ = value, last_gain_ = gain;

@@ -132,7 +132,8 @@ class Correspondence {
     return value;
   }
 
-  // Flips the most profitable sign until none is. A profit within rounding of zero is none: it could be had for ever.
+  // Flips the most profitable sign until no flip helps. Profits within rounding of zero do not count, or
+  // flips might never end.
   static void flip(const Matrix& h, const Matrix& l, Matrix& s) {
     const int k = int(s.size());
     Matrix field(k);

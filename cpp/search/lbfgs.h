@@ -12,7 +12,7 @@ class Memory {
 
   bool empty() const { return steps_.empty(); }
   void clear() { steps_.clear(); }
-  void hold(int most) { most_ = most; }  // at most so many steps, which must not be fewer than before
+  void hold(int most) { most_ = most; }  // raises the memory limit; never lowers it
 
   // The two-loop recursion. `precondition` applies the model's inverse curvature; `weighed` is its quadratic form.
   template <class Precondition, class Weighed>

@@ -16,7 +16,7 @@ struct ExplorationSettings {
   double plenty = 4e10;     // operations that a search may always take: about half a second
   double ample = 3e11;      // operations that the least number of starts may take, if they do not agree sooner
 
-  int brief = 0;            // starts of a brief search, without moves; 0: as many as it takes
+  int brief = 0;            // starts of a brief search, without moves; 0: until the stopping rule is met
 };
 
 struct Settings {

@@ -262,8 +262,8 @@ class PairSearch {
     run.use(nullptr);
   }
 
-  // Ascends in single precision until the distance would change by less than its tolerance. Returns false where that
-  // cannot be told in this precision, or where the gradient gets small first.
+  // Ascends in single precision until the distance would change by less than its tolerance. Returns false if this
+  // precision cannot resolve that change, or if the gradient becomes small first.
   bool gain_enough(Ascent& run) const {
     double least = 0;
     int small = 0;  // gains one after the other

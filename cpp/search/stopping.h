@@ -18,7 +18,7 @@ inline double margin_of(const ExplorationSettings& s, double gap, double scale) 
 // How many starts a search makes, given what one costs.
 struct Stopping {
   int hits = 0;       // starts that must end in the best maximum, out of `least` or more
-  int unanimous = 0;  // starts that are enough if all of them end there; 0: no such rule
+  int unanimous = 0;  // starts that are enough if all of them end there; 0: unanimity never suffices
   int least = 0, most = 0;
   int moves = 0;   // on the best, where starts do not agree
   int chains = 0;  // of moves that begin elsewhere, to confirm the best
@@ -74,10 +74,10 @@ struct Stopping {
             std::min(moves, affordable)};
   }
 
-  // Starts of wide layers: as many as can be finished.
+  // The number of starts of wide layers that a search can afford to finish.
   static int of_layers(double cost) {
     constexpr int most = 32;
-    constexpr double iterations = 100;               // of such an ascent, typically
+    constexpr double iterations = 100;               // of a typical ascent
     constexpr double always = 2e10, at_most = 1e12;  // operations: half a second, and some tens of seconds
     const double each = iterations * cost;
     return std::min({std::max(3, int(always / each)), std::max(1, int(at_most / each)), most});

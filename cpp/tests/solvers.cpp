@@ -143,7 +143,7 @@ void position_searches(Random& random) {
   }
 }
 
-// Networks are shared, and prepare what searches need of them when it is first asked for.
+// Networks are shared, and prepare what searches need on first use.
 void threads_agree(Random& random) {
   constexpr int count = 4, neurons = 4, conditions = 9;
   std::vector<Dense> dense;

@@ -30,7 +30,7 @@ inline Dense random_dense(Random& random, int conditions, int neurons, Noise noi
   return out;
 }
 
-// The singular values of a matrix (rows x columns, row-major), and where asked for its polar factor U V'.
+// The singular values of a matrix (rows x columns, row-major), and optionally its polar factor U V'.
 inline Values singular_values(int rows, int columns, const Values& x, Values* polar = nullptr) {
   const int high = std::max(rows, columns), low = std::min(rows, columns);
   Values tall(std::size_t(high) * low), s(low), u, v;

@@ -1,6 +1,6 @@
 """What the paper lacks: distances corrected for noise, with intervals and noise floors.
 
-PCA is fitted anew in every part of the trials, through `repshape.inference`. Distances are
+PCA is refitted in every part of the trials, through `repshape.inference`. Distances are
 estimated by the jackknife, which extrapolates to infinitely many trials: with 50 trials and 19
 components there are more than the two trials per dimension that it needs, which matched halves of
 25 trials do not have.

@@ -247,7 +247,7 @@ def read_records(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def load_trials(folder: Path, key: str, least: int) -> dict[str, rs.Trials]:
-    """Return the sessions with a stimulus and at least so many neurons, by name."""
+    """Return the sessions with a stimulus and at least a given number of neurons, by name."""
     found = {}
     for record in read_records(folder):
         if record["n_neurons"].get(key, 0) < least:

@@ -1,7 +1,7 @@
 """Distances between the networks of a study, kept in stores.
 
 A run may be stopped at any moment: repeat the command to continue. Stores are kept by number of
-networks, so that a study that has grown is measured anew.
+networks, so that a study that has grown is measured again.
 """
 
 from __future__ import annotations

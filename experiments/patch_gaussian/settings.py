@@ -27,7 +27,7 @@ CHOSEN = {
     "weights": "rounded to half precision after the training, before anything is measured",
     "last batch of an epoch": "kept, though smaller",
     "image set for responses": "test images, equally many of each class, the first of each class",
-    "noise of responses": "drawn anew for each network, so that networks are independent samples",
+    "noise of responses": "drawn independently for each network, so that samples are independent",
 }
 
 

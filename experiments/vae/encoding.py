@@ -23,7 +23,7 @@ def encode_sprites(
 ) -> CodeTable:
     """Return the codes (the encoder's means) of all images that there are.
 
-    With strides, one for each factor, only every so many-th value of a factor is used.
+    Strides, one for each factor, are the steps between the values of a factor that are used.
     """
     values = [
         np.arange(0, size, stride)

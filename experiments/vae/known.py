@@ -43,7 +43,7 @@ class KnownResults:
         """Return whether the distances of a group are those of these networks and this size.
 
         Labels and records must be equal, and so must the distances between the first network and
-        all others at alpha = 2, which are computed anew.
+        all others at alpha = 2, which are computed again.
         """
         measure = self.results["measure"]
         if not self.has_matrix(f"{group}/{alpha_name(2.0)}") or any(

@@ -1,8 +1,8 @@
 """Distances between the networks of a study, kept in stores.
 
 A run may be stopped at any moment: repeat the command to continue. Stores are kept by number of
-networks, so that a study that has grown is measured anew. Matrices that earlier results have of the
-same networks are taken from there (`known`).
+networks, so that a study that has grown is measured again. Matrices of the same networks are
+taken from earlier results (`known`).
 """
 
 from __future__ import annotations

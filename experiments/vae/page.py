@@ -286,7 +286,7 @@ def full_scores_text(found: Mapping[str, Any]) -> str:
         f"took {found['minutes']:.0f} minutes in all, one network after the other, instead of "
         f"{found['own_minutes']:.1f}.",
         "",
-        "| score | mean, paper's sizes | mean difference of ours | mean absolute difference |",
+        "| score | mean, paper's sizes | mean difference, ours | mean absolute difference |",
         "|---|---|---|---|",
     ]
     for letter, words in NAMES.items():

@@ -1,6 +1,6 @@
 """Distances between disjoint pairs of untrained networks.
 
-Untrained networks cost next to nothing, so each is compared with one other only: pairs that share
+Untrained networks are cheap, so each is compared with one other only: pairs that share
 no network are independent. What is finished is kept in one file for each group, and is used again
 if the networks and the metrics are the same.
 """

@@ -166,7 +166,7 @@ class ScoreSettings:
         Whether the boosted trees of B, C, D and G try every split, as in the original study, or
         those between 255 bins of every code, which takes a tenth of the time.
     strides : tuple of int
-        Use only every so many-th value of each factor; by default all values.
+        Step between the values of each factor that are used; by default all values.
     seed : int
         Every score draws from a stream of its own; all networks see the same draws.
     """

@@ -14,12 +14,12 @@ from docs.blocks import ROOT
 
 sys.path.insert(0, str(ROOT))  # the tools are no part of the package
 
-from docs_tools.notebooks import PAGES, notebook_text
+from docs_tools.notebooks import PAGES, TUTORIALS, notebook_text
 
 NOTEBOOKS = ROOT / "notebooks"
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *TUTORIALS])
 def test_notebook_is_of_the_present_page(name: str) -> None:
     assert (NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8") == notebook_text(name), (
         "Run python -m docs_tools.notebooks."
@@ -27,11 +27,15 @@ def test_notebook_is_of_the_present_page(name: str) -> None:
 
 
 # Notebooks have the code of pages, which test_code_blocks.py runs: one shows that kernels draw.
-@pytest.mark.parametrize(
-    "name", [PAGES[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in PAGES[1:])]
-)
+SLOW = [
+    *(pytest.param(name, 2, marks=pytest.mark.nightly) for name in PAGES[1:]),
+    *(pytest.param(name, 1, marks=pytest.mark.nightly) for name in TUTORIALS),
+]
+
+
+@pytest.mark.parametrize(("name", "pictures"), [(PAGES[0], 2), *SLOW])
 def test_notebook_runs_and_draws(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MPLBACKEND", raising=False)  # notebooks draw into their cells
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
@@ -45,4 +49,4 @@ def test_notebook_runs_and_draws(
         for output in cell.outputs
         if output.output_type == "display_data"
     ]
-    assert sum("image/png" in one for one in shown) == 2
+    assert sum("image/png" in one for one in shown) == pictures

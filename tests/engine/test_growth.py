@@ -54,7 +54,7 @@ def saved(networks: dict[str, Any], path: Path) -> Path:
 def killed_and_resumed(
     cohort: Path, store: Path, log: Path, moments: list[int], options: dict[str, Any]
 ) -> None:
-    """Run `pairwise` in processes that are killed after so many tiles, and in a last one."""
+    """Run `pairwise` in processes that are killed after some tiles each, and in a last one."""
     for last in [*moments, None]:
         process = start(run_counted, cohort, store, log, last, options)
         process.join(120)

@@ -1,4 +1,4 @@
-"""Chunks that are damaged, lost or exchanged: noticed, and computed anew to the same bits."""
+"""Chunks that are damaged, lost or exchanged: noticed, and recomputed to the same bits."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class HangError(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Any:
-    """Raise an error in the block after so many seconds of CPU time."""
+    """Raise an error in the block after this many seconds of CPU time."""
 
     def ring(number: int, frame: Any) -> None:
         raise HangError(f"no answer after {seconds:g} s of CPU time")

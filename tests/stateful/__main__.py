@@ -26,7 +26,7 @@ STEPS = 50
 
 
 def main() -> None:
-    """Run rounds of machines until so many steps are done; a tally is continued."""
+    """Run rounds of machines until this many steps are done; a tally is continued."""
     options = argparse.ArgumentParser(prog="python -m tests.stateful", description=main.__doc__)
     options.add_argument("--steps", type=int, default=10_000)
     options.add_argument("--seed", type=int, default=0)

@@ -37,7 +37,7 @@ tiles = st.integers(2, 3)
 
 
 def faults(operations: int) -> st.SearchStrategy[Fault]:
-    """Return faults somewhere in an action of about so many operations on files."""
+    """Return faults somewhere in an action of about n operations on files."""
     at = st.integers(1, operations)
     return st.one_of(
         st.builds(Fault),

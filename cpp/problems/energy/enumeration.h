@@ -1,6 +1,6 @@
 // The energy loss of all injections of a few neurons at once. A tree assigns the neurons of x one after another, so
 // that injections share the sums of squares of their first neurons. This is done in single precision, for some pairs of
-// trials at a time; the best injections are told apart in double precision by the caller.
+// trials at a time; the best injections are ranked in double precision by the caller.
 #pragma once
 #include <functional>
 

@@ -29,7 +29,7 @@ inline int fixed_by(const Network& x, const Network& y) {
   return full ? x.neurons / 2 : 2 * x.neurons;
 }
 
-// The same on some of the conditions: as many as fix a transform of this size.
+// The same on some of the conditions: enough to determine a transform of this size.
 inline Objective on_some_conditions(Objective f) {
   const Network& x = *f.pair.x;
   constexpr int fewest = 8;  // groups of eight conditions

@@ -38,8 +38,8 @@ struct GaussianKernels {
 const GaussianKernels& gaussian_kernels();                  // the widest that this processor runs
 const GaussianKernels* gaussian_kernels(const char* name);  // null where it cannot run them
 
-// Memory of the calling thread, aligned to a Pack: at least so many doubles. Slots are independent, and keep their
-// memory from call to call.
+// Memory of the calling thread for at least this many doubles, aligned to a Pack. Slots are independent and keep their
+// memory between calls.
 constexpr int kScratchSlots = 20;
 double* lane_scratch(int slot, std::size_t doubles);
 

@@ -33,7 +33,7 @@ class LayerAscent {
   LayerAscent(const Pair& pair, const AscentSettings& settings, double total)
       : f_(pair), settings_(settings), total_(total), n_(f_.n()), k_(f_.k()), kept_(steps_kept(pair)) {}
 
-  // Anneals from the contraction of a gain (n x k) to which so many conditions contribute.
+  // Anneals from the contraction of a gain (n x k) that sums over this number of conditions.
   void anneal(const Matrix& gain, int conditions) {
     g_ = rows_of(gain, k_);
     Spectral of = decompose(g_);
@@ -328,7 +328,7 @@ class LayerAscent {
   static constexpr double kHottest = 30, kCooling = 0.7;  // lambda: times the median, and from step to step
   static constexpr float kNoise = 1e-3f;                 // singular values of a Gram matrix below are rounding
   static constexpr int kWindow = 10;                     // gradients
-  static constexpr double kWindowGain = 2;               // tolerances: what is worth so many gradients
+  static constexpr double kWindowGain = 2;               // tolerances: the least gain of a window of gradients
   static constexpr double kWeak = 0.02;                  // of the mean curvature, added to all
   static constexpr int kFrameLife = 60, kLineSearchTries = 5, kMostNewtonSchulz = 8;
   static constexpr double kNearlyOrthogonal = 1e-2;  // the next Newton-Schulz step is the last

@@ -65,7 +65,7 @@ struct Network {
   // The network with `count` neurons that never respond after its own.
   Network with_silent_neurons(int count) const;
 
-  // Made when they are first asked for, by any thread.
+  // Made on first use, by any thread.
   const Roots& roots() const;
   // With the leading columns of the factors only, which carry almost all of the noise: for searches that another one
   // finishes. The network itself if that saves little.

@@ -78,7 +78,7 @@ double missing(View<P> x, int m, int n, const P& ranks) {
 // from above; `ranks` holds how many there are. s is m x m and z is m x P::tile scratch.
 //
 // No singular value ever exceeds one, so that the difference between the rank and the sum of their squares bounds each
-// of them from below. It is measured where the known bounds may be too cautious, or where there are none.
+// of them from below. It is measured where the known bounds may be too cautious, or where no bounds are known.
 template <class P>
 void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, const P& largest, const P& ranks) {
   using T = typename P::Scalar;
