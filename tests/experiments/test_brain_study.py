@@ -124,7 +124,7 @@ def test_all_figures_and_the_report_are_written(tiny: Study) -> None:
     names = ("fig3", "supp5", "supp6", "noise", "truth", "multiverse", "side-by-side")
     for name in names:
         assert (tiny.out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "natural scenes, alpha = 0" in (tiny.out / REPORT).read_text()
+    assert "natural scenes, α = 0" in (tiny.out / REPORT).read_text()
 
 
 def test_a_finished_run_measures_nothing_and_a_missing_piece_is_measured_again(

@@ -111,6 +111,7 @@ def test_both_rounds_are_shown_side_by_side(results: dict[str, Any], cost: dict[
     """Verdicts of the confirmation stand beside those of the pilot, and its numbers are shown."""
     later = json.loads(json.dumps(results))
     later["claims"][0]["verdict"] = "does not hold"
+    later["claims"][0]["criteria"][0]["verdict"] = "does not hold"
     for row in later["numbers"]["distances"].values():
         row["unit"] = "pairs"
     text = page_text(results, cost, later, later)
