@@ -16,6 +16,7 @@ from repshape.inference.floor import floor
 from repshape.inference.groups import GroupTest, groups
 from repshape.inference.held_out import HeldOut, held_out
 from repshape.inference.matrices import MantelTest, PairedTest, mantel, paired
+from repshape.inference.ratios import UnboundedRatioWarning
 from repshape.inference.subspaces import UnstableSubspaceWarning
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "HeldOut",
     "MantelTest",
     "PairedTest",
+    "UnboundedRatioWarning",
     "UnequalNeuronsWarning",
     "UnequalSizesWarning",
     "UnequalTrialsWarning",
