@@ -15,11 +15,12 @@ from benchmarks.fresh_cells import FRESH
 from benchmarks.interval_cells import CONFIRM
 from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
 from benchmarks.intervals import COMPARISONS, OTHERS
+from benchmarks.matched_cells import MATCHED
 
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 GUIDE = DOCS.parent.parent / "inference.md"
 CELL_KEYS = ["fresh: README", *(f"fresh: {cell.name}" for cell in FRESH)]
-OTHER_KEYS = [f"fresh {one.name}" for one in (*OTHERS, *COMPARISONS)]
+OTHER_KEYS = [f"fresh {one.name}" for one in (*OTHERS, *COMPARISONS, *MATCHED)]
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999

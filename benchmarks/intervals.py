@@ -19,6 +19,7 @@ import numpy as np
 import repshape as rs
 from benchmarks.fresh_cells import DIFFERENCES, FRESH, RATIOS
 from benchmarks.interval_cells import Cell, Population
+from benchmarks.matched_cells import MATCHED
 
 Row = list[float]
 # Starts of the searches for the truth of metrics without known moments.
@@ -180,5 +181,5 @@ def jobs() -> Iterator[tuple[str, Callable[[], float], Callable[[int], Row]]]:
             lambda cell=cell: cell.truth,
             lambda seed, cell=cell: distance_row(cell, seed),
         )
-    for one in (*COMPARISONS, *OTHERS):
+    for one in (*COMPARISONS, *OTHERS, *MATCHED):
         yield f"fresh {one.name}", lambda one=one: one.truth, one.row
