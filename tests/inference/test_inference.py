@@ -14,8 +14,8 @@ import repshape as rs
 from repshape.errors import InputError, InputTypeError
 from repshape.inference.bootstrap import two_factor_variance
 from repshape.inference.estimates import Moments, distance_interval
-from repshape.inference.resampling import split_trials
 from repshape.inference.terms import make_terms
+from repshape.responses.halves import split_trials
 from repshape.solvers.starts import random_orthogonal
 
 FloatArray = npt.NDArray[np.float64]

@@ -8,6 +8,8 @@ from repshape.inference.equality import EqualityTest, equality
 from repshape.inference.estimates import Estimate
 from repshape.inference.factors import (
     Factor,
+    UnequalComponentsWarning,
+    UnequalGainWarning,
     UnequalNeuronsWarning,
     UnequalSizesWarning,
     UnequalTrialsWarning,
@@ -31,6 +33,8 @@ __all__ = [
     "MantelTest",
     "PairedTest",
     "UnboundedRatioWarning",
+    "UnequalComponentsWarning",
+    "UnequalGainWarning",
     "UnequalNeuronsWarning",
     "UnequalSizesWarning",
     "UnequalTrialsWarning",
