@@ -17,7 +17,14 @@ from repshape.report.evidence import find_groups
 from repshape.report.sources import read_inputs
 from repshape.report.study import Plan, Studied, study
 
-ARRAYS = {"Float64Array": "<f8", "Float32Array": "<f4", "Int32Array": "<i4", "Uint8Array": "u1"}
+ARRAYS = {
+    "Float64Array": "<f8",
+    "Float32Array": "<f4",
+    "Int32Array": "<i4",
+    "Int16Array": "<i2",
+    "Uint16Array": "<u2",
+    "Uint8Array": "u1",
+}
 
 METRIC = rs.GaussianShapeMetric(n_starts=4)
 
@@ -31,6 +38,16 @@ def read_data(page: str) -> dict[str, Any]:
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])
     return data
+
+
+def multiples(rounded: dict[str, dict[str, str]]) -> np.ndarray[Any, Any]:
+    """Return numbers of 16 bits in their units, one row for each unit."""
+    units = unpack(rounded["units"])
+    return unpack(rounded["steps"]).reshape(len(units), -1) * units[:, None]
+
+
+def squares(roots: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return roots * np.abs(roots)
 
 
 def line(points: list[float], **metadata: list[Any]) -> rs.DistanceMatrix:

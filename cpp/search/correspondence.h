@@ -8,16 +8,23 @@
 
 namespace repshape {
 
+// What suggestions are made of. The objective weighs means and covariances of condition m by mean_share and
+// covariance_share times weights[m]. x has at least as many neurons as y.
+struct Suggested {
+  const Roots &x, &y;
+  const double* weights;  // by the condition that the roots name
+  double mean_share, covariance_share;
+};
+
 class Correspondence {
  public:
-  // The objective weighs means and covariances of condition m by mean_share and covariance_share times weights[m].
-  // x has at least as many neurons as y. `special`: suggestions are rotations.
-  Correspondence(const Roots& x, const Roots& y, const double* weights, double mean_share, double covariance_share,
-                 bool special, Random& random)
-      : x_(x), y_(y), weights_(weights), mean_share_(mean_share), covariance_share_(covariance_share),
-        special_(special), random_(random) {
-    for (int c = 0; c < int(x.conditions.size()); ++c)
-      if (weights[x.conditions[c]] > 0) kept_.push_back(c);
+  // `special`: suggestions are rotations.
+  Correspondence(const Suggested& from, bool special, Random& random)
+      : x_(from.x), y_(from.y), weights_(from.weights), mean_share_(from.mean_share),
+        covariance_share_(from.covariance_share), special_(special), random_(random) {
+    for (int c = 0; c < int(x_.conditions.size()); ++c)
+      if (weights_[x_.conditions[c]] > 0) kept_.push_back(c);
+    square(x_, of_x_), square(y_, of_y_);
   }
 
   // An orthogonal n x n matrix whose first k columns are the suggestion, slightly perturbed.
@@ -29,8 +36,8 @@ class Correspondence {
     Matrix sum_x(std::size_t(n) * n, 0), sum_y(std::size_t(k) * k, 0);
     for (int c : kept_) {
       const double weight = random_.gamma(shape);
-      add(x_, c, weight, with_means, sum_x);
-      add(y_, c, weight, with_means, sum_y);
+      add(x_, of_x_, c, weight, with_means, sum_x);
+      add(y_, of_y_, c, weight, with_means, sum_y);
     }
     const Matrix axes_x = axes(n, sum_x), axes_y = axes(k, sum_y);
     const Matrix signs = best_signs(axes_x, axes_y);
@@ -45,14 +52,25 @@ class Correspondence {
   }
 
  private:
-  // sum += weight (S + mean_share / covariance_share mu mu')
-  void add(const Roots& net, int c, double weight, bool with_means, Matrix& sum) const {
+  // The covariances, from their roots; of networks whose neurons are independent, all but the diagonals is zero.
+  void square(const Roots& net, Matrix& out) const {
     const int n = net.n;
-    const double* r = net.root(c);
-    if (net.diagonal)
-      for (std::size_t e = 0; e < sum.size(); e += n + 1) sum[e] += weight * covariance_share_ * r[e] * r[e];
-    else
-      gemm(false, true, n, n, n, weight * covariance_share_, r, n, r, n, 1, sum.data(), n);
+    out.assign(net.values.size(), 0);
+    for (int c : kept_) {
+      const double* r = net.root(c);
+      double* s = out.data() + std::size_t(c) * n * n;
+      if (net.diagonal)
+        for (std::size_t e = 0; e < std::size_t(n) * n; e += n + 1) s[e] = r[e] * r[e];
+      else
+        gemm(false, true, n, n, n, 1, r, n, r, n, 0, s, n);
+    }
+  }
+
+  // sum += weight (covariance_share S + mean_share mu mu')
+  void add(const Roots& net, const Matrix& covariances, int c, double weight, bool with_means, Matrix& sum) const {
+    const int n = net.n;
+    const double* s = covariances.data() + std::size_t(c) * sum.size();
+    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += weight * covariance_share_ * s[e];
     if (!with_means) return;
     const double* mu = net.mean(c);
     for (int i = 0; i < n; ++i)
@@ -170,6 +188,7 @@ class Correspondence {
   bool special_;
   Random& random_;
   std::vector<int> kept_;
+  Matrix of_x_, of_y_;  // covariances of the conditions, one after the other
   int drawn_ = 0;
 };
 

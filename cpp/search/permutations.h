@@ -24,10 +24,9 @@ struct PermutationSettings {
 // under random weights of the conditions, and at random.
 class Suggestions {
  public:
-  Suggestions(const Roots& x, const Roots& y, const double* weights, double mean_share, double covariance_share,
-              Random& random)
-      : x_(x), y_(y), mean_share_(mean_share), covariance_share_(covariance_share), random_(random),
-        correspondence_(x, y, weights, mean_share, covariance_share, false, random) {}
+  Suggestions(const Suggested& from, Random& random)
+      : x_(from.x), y_(from.y), mean_share_(from.mean_share), covariance_share_(from.covariance_share),
+        random_(random), correspondence_(from, false, random) {}
 
   Matrix next() {
     switch (drawn_++ % 3) {

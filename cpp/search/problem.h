@@ -17,9 +17,9 @@
 #pragma once
 #include "common/assignment.h"
 #include "common/orthogonal.h"
-#include "common/roots.h"
 #include "common/transforms.h"
 #include "search/ascent.h"
+#include "search/correspondence.h"
 #include "search/settings.h"
 
 namespace repshape {
@@ -40,12 +40,6 @@ struct Oracle {
 
   // The orthogonal n x n matrix whose first columns are the best.
   Matrix completed(const Matrix& g) const { return nearest_orthogonal(n, k, g.data(), special); }
-};
-
-struct Suggested {
-  const Roots &x, &y;
-  const double* weights;  // by the condition that the roots name
-  double mean_share, covariance_share;
 };
 
 struct Measured {
@@ -83,6 +77,9 @@ struct ProblemDefaults {
   // An ascent over fewer unknowns than a transform has, from a start (n x n) to a transform (n x k).
   bool wide() const { return false; }
   Matrix climb_wide(const AscentSettings&, const Matrix&, int, int&) const { return {}; }
+  // A better start (n x n) made from another, if the problem has one.
+  bool graduates() const { return false; }
+  Matrix graduated(const Matrix&, double) const { return {}; }
   // An ascent in single precision from a start (n x n), or by annealing from the means, which is given up where it
   // promises nothing as high as a floor.
   bool layered() const { return false; }

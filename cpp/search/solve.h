@@ -97,9 +97,12 @@ class PairSearch {
     layered_ = p_.layered();
     wide_ = layered_ || (!special() && p_.wide());
     rough_.single = F::kSingle;
+    const bool explored = s_.explore && given_.empty() && !p_.linear();
     std::vector<Ascent> runs;
-    if (s_.explore && given_.empty() && !wide_ && !p_.linear())
+    if (explored && !wide_)
       runs = {explore()};
+    else if (explored && !layered_ && n() < kRootsBelow)
+      runs = {explore_wide()};
     else
       runs = finish_starts();
     Ascent& best = runs[0];
@@ -118,10 +121,8 @@ class PairSearch {
   std::vector<Ascent> finish_starts() {
     std::vector<Ascent> runs;
     for (Matrix& start : start_matrices()) runs.emplace_back(ascent_, std::move(start));
-    if (wide_ && s_.explore && given_.empty()) {
-      for (Matrix& start : wide_starts(n(), p_.cost, s_.seed)) runs.emplace_back(ascent_, std::move(start));
-      add_correspondences(runs);
-    }
+    if (wide_ && s_.explore && given_.empty())
+      for (Matrix& start : layer_starts(n(), p_.cost, s_.seed)) runs.emplace_back(ascent_, std::move(start));
     out_.starts = int(runs.size());
     if (!given_.empty() && !wide_ && Problem::kConvex) return {improve(runs)};
     double best = -INFINITY;
@@ -137,13 +138,39 @@ class PairSearch {
     return runs;
   }
 
-  void add_correspondences(std::vector<Ascent>& runs) const {
-    const int count = wide_correspondences(n(), p_.cost);
-    if (!count) return;
-    Random random(s_.seed);
-    const Suggested from = p_.suggest();
-    Correspondence suggestions(from.x, from.y, from.weights, from.mean_share, from.covariance_share, special(), random);
-    for (int c = 0; c < count; ++c) runs.emplace_back(ascent_, suggestions.next());
+  EndlessStarts endless_starts() const {
+    auto graduated = [this](const Matrix& start, double share) {
+      return oracle_.completed(p_.graduated(start, share));
+    };
+    return {p_.suggest(), s_.exploration.suggested, n(), special(), s_.seed,
+            p_.graduates() ? graduated : EndlessStarts::Graduated()};
+  }
+
+  // Climbs wide pairs coarsely until independent starts agree, tries moves where few do, and finishes the best.
+  Ascent explore_wide() {
+    EndlessStarts others = endless_starts();
+    const Stopping stopping = Stopping::of_wide_pairs(s_.exploration, p_.cost);
+    Agreement agreement(s_.exploration, p_.total, p_.scale);
+    AscentSettings coarse = ascent_;
+    coarse.tolerance = std::max(s_.tolerance, s_.exploration.tolerance);
+    Matrix best;
+    auto consider = [&](const Matrix& start) {
+      int iterations = 0;
+      Ascent run(ascent_, oracle_.completed(p_.climb_wide(coarse, start, s_.max_iterations, iterations)));
+      run.look(whole_);
+      if (agreement.empty() || run.value() > agreement.best()) best = run.transform();
+      return agreement.rank(run.value());
+    };
+    consider(aligned_means());
+    for (out_.starts = 1; !stopping.enough(out_.starts, agreement.hits()); ++out_.starts) consider(others.next());
+    out_.agreeing = agreement.hits();
+    const int moves = stopping.moves_after(out_.starts, out_.agreeing);
+    for (int m = 0; m < moves; ++m)
+      if (consider(others.near(best, m % 2 == 0)) == Agreement::Rank::higher) out_.agreeing = 1;
+    out_.gap = agreement.gap();
+    Ascent finished(ascent_, best);
+    ascend(finished);
+    return finished;
   }
 
   // Sorts runs, the highest first, and counts those that end as high.
@@ -255,10 +282,7 @@ class PairSearch {
   // Explores until independent starts agree, and finishes the best.
   Ascent explore() {
     const Explored<F> of = p_.explored();
-    Random random(s_.seed);
-    const Suggested from = p_.suggest();
-    Correspondence suggestions(from.x, from.y, from.weights, from.mean_share, from.covariance_share, special(), random);
-    EndlessStarts others(suggestions, s_.exploration.suggested, n(), special(), random);
+    EndlessStarts others = endless_starts();
     Exploration<F> search(of, ascent_, s_.exploration, s_.max_iterations);
     if (p_.curvature()) search.offer(p_.curvature());
     const Matrix means = aligned_means(), match = p_.matched(means, special());
@@ -288,8 +312,7 @@ class PairSearch {
     PermutationSearch<F> search(
         exact, rough, {spare_, s_.max_iterations, p_.scale, p_.total, p_.cost, fixed, s_.exploration}, random);
     if (given_.empty()) {
-      const Suggested from = p_.suggest();
-      Suggestions suggestions(from.x, from.y, from.weights, from.mean_share, from.covariance_share, random);
+      Suggestions suggestions(p_.suggest(), random);
       search.explore(p_.first_gains(), [&] { return suggestions.next(); },
                      [&](Matrix& t, double& value) { return p_.prove(exact, rough, spare_, t, value); });
     } else {

@@ -1,7 +1,9 @@
 // Where searches over rotations start: every kind of start is made here.
 //
 //   pairs                                       starts
-//   few trials of many neurons (`wide`)         aligned means; correspondences of conditions; signs of axes, and random
+//   few trials of 192 neurons or more           annealed means (problems/gaussian/layer_ascent.h); signs of axes, and random
+//   few trials of fewer neurons                 aligned means; then seven correspondences of conditions for each random
+//                                               start, every second one graduated (problems/gaussian/graduation.h)
 //   all others                                  aligned means, or matched neurons if those are independent; then seven
 //                                               correspondences for each random one
 //
@@ -10,6 +12,8 @@
 // conditions and unequal weights: the best of eight correspondences by one evaluation, the maximum of
 // sum w tr(S_x T S_y T') from random starts, and half of the starts random.
 #pragma once
+#include <functional>
+
 #include "common/transforms.h"
 #include "search/correspondence.h"
 #include "search/stopping.h"
@@ -31,18 +35,14 @@ inline std::vector<Matrix> listed_starts(const Settings& s, int n, bool special)
   return out;
 }
 
-// How many starts from the correspondence of conditions a wide pair gets besides its others. For near copies with few
-// trials they succeed at the first attempt, where random starts fail (benchmarks.planted). None where the roots of the
-// covariances, some n^3 operations each, would take longer than an ascent.
-inline int wide_correspondences(int n, double cost) {
-  constexpr int enough = 8, roots_below = 256;
-  return n < roots_below ? std::min(enough, Stopping::of_wide_pairs(cost)) : 0;
-}
+// From this many neurons on, the roots of the covariances, some n^3 operations each, would take longer than an ascent,
+// so that there are no starts from the correspondence of conditions.
+constexpr int kRootsBelow = 256;
 
-// Starts (n x n) for wide pairs besides the first; `cost` are the operations of one gradient.
-inline std::vector<Matrix> wide_starts(int n, double cost, std::uint64_t seed) {
+// Starts (n x n) for wide layers besides the first; `cost` are the operations of one gradient.
+inline std::vector<Matrix> layer_starts(int n, double cost, std::uint64_t seed) {
   constexpr int random_below = 1000;  // above, a random orthogonal matrix costs more than an ascent
-  const int count = Stopping::of_wide_pairs(cost);
+  const int count = Stopping::of_layers(cost);
   Random random(seed);
   std::vector<Matrix> out;
   for (int s = 1; s < count; ++s) {
@@ -56,11 +56,19 @@ inline std::vector<Matrix> wide_starts(int n, double cost, std::uint64_t seed) {
 // Starts without end: from the correspondence of conditions, and at random.
 class EndlessStarts {
  public:
-  EndlessStarts(Correspondence& suggestions, double suggested, int n, bool special, Random& random)
-      : suggestions_(suggestions), suggested_(suggested), n_(n), special_(special), random_(random) {}
+  // Makes a better start (n x n) of another; may be empty.
+  using Graduated = std::function<Matrix(const Matrix&, double)>;
+
+  EndlessStarts(const Suggested& from, double suggested, int n, bool special, std::uint64_t seed, Graduated graduated)
+      : random_(seed), suggestions_(from, special, random_), suggested_(suggested), n_(n), special_(special),
+        graduated_(std::move(graduated)) {}
+  EndlessStarts(const EndlessStarts&) = delete;
 
   Matrix next() {
-    return random_.uniform() < suggested_ ? suggestions_.next() : random_orthogonal(n_, special_, random_);
+    if (random_.uniform() >= suggested_) return random_orthogonal(n_, special_, random_);
+    Matrix start = suggestions_.next();
+    const double share = kShares[drawn_++ % 3];
+    return graduated_ && share > 0 ? graduated_(start, share) : start;
   }
 
   // A transform (n x n), turned at random within four random directions or within three axes.
@@ -89,11 +97,15 @@ class EndlessStarts {
   }
 
  private:
-  Correspondence& suggestions_;
+  static constexpr double kShares[] = {1, 0.2, 0};  // of graduated starts, in turn
+
+  Random random_;
+  Correspondence suggestions_;
   double suggested_;
   int n_;
   bool special_;
-  Random& random_;
+  int drawn_ = 0;
+  Graduated graduated_;
 };
 
 }  // namespace repshape

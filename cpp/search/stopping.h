@@ -65,8 +65,17 @@ struct Stopping {
     return out;
   }
 
-  // Starts of wide pairs (problems/gaussian/wide.h), which cannot be explored cheaply: as many as can be finished.
-  static int of_wide_pairs(double cost) {
+  // Over rotations of wide pairs (problems/gaussian/wide.h), whose ascents cannot be given up early.
+  static Stopping of_wide_pairs(const ExplorationSettings& s, double cost) {
+    constexpr int hits = 8, unanimous = 12, least = 24, most = 48, moves = 24;
+    if (s.brief) return of_brief(s.brief);
+    const int affordable = of_layers(cost), limit = std::min(most, 2 * affordable);
+    return {std::min(hits, std::max(2, limit / 2)), std::min(unanimous, limit), std::min(least, limit), limit,
+            std::min(moves, affordable)};
+  }
+
+  // Starts of wide layers: as many as can be finished.
+  static int of_layers(double cost) {
     constexpr int most = 32;
     constexpr double iterations = 100;               // of such an ascent, typically
     constexpr double always = 2e10, at_most = 1e12;  // operations: half a second, and some tens of seconds

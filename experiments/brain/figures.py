@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 import repshape as rs
 from experiments.brain import headline, new_figures, paper_figures
 from experiments.brain.claims import CLASSES, DRIFTING
+from experiments.brain.cohort_page import write_page
 from experiments.brain.results import collect, read_results
 from experiments.brain.settings import Source
 from experiments.brain.study import Study
@@ -75,25 +75,5 @@ def draw_all(
                 with write_whole(study.out / f"{name}.{suffix}") as handle:
                     figure.savefig(handle, format=suffix, **options)
         yield {"name": name}
-    write_report(study)
+    write_page(study)
     yield {"name": REPORT}
-
-
-def write_report(study: Study) -> None:
-    """Write the page of the cohort: all distances of the sessions that have all classes."""
-    matrices = {}
-    shared = [one for one in study.classes if one.role in CLASSES] or study.classes[:1]
-    found = {one.key: study.read(f"protocol-{one.key}") for one in shared}
-    names = [
-        name
-        for name in next(iter(found.values()))["names"]
-        if all(name in one["names"] for one in found.values())
-    ]
-    for stimulus in shared:
-        one = found[stimulus.key]
-        index = [one["names"].index(name) for name in names]
-        for alpha in ("0", "1", "2"):
-            D = np.array(one["distances"][alpha])[np.ix_(index, index)]
-            matrices[f"{stimulus.title}, alpha = {alpha}"] = rs.DistanceMatrix(D, labels=names)
-    title = f"Visual cortex, {study.source} recordings: plug-in distances of the protocol"
-    rs.write_report(matrices, study.out / REPORT, title=title, progress=False)

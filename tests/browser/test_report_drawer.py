@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +203,62 @@ def test_names_end_in_what_distinguishes_them(browser: Browser, tmp_path: Path) 
     (saved,) = browser.until_saved("heat-*.svg")[:1]
     text = saved.read_text(encoding="utf-8")
     assert all(f"…{k}-{k + 3}<" in text for k in range(6))
+
+
+class TestPrint:
+    """The finding is on the first page, and nothing is empty or cut."""
+
+    @pytest.fixture
+    def printed(self, browser: Browser, page: Path) -> Iterator[Browser]:
+        browser.resize(725, 1030)
+        browser.open(page)
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        browser.run("window.dispatchEvent(new Event('beforeprint'))")
+        browser.frame()
+        yield browser
+        browser.run("window.dispatchEvent(new Event('afterprint'))")
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+    def test_the_pair_is_on_the_first_page(self, printed: Browser) -> None:
+        bottoms = printed.run(
+            "return ['#plane', '#heat', '#pair-picture', '#pair-numbers'].map((one) => "
+            "document.querySelector(one).getBoundingClientRect()).map((box) => "
+            "[box.height, box.bottom + scrollY])"
+        )
+        assert all(height > 60 for height, _ in bottoms)
+        assert max(bottom for _, bottom in bottoms) < 1030
+
+    def test_no_number_or_verdict_is_cut(self, printed: Browser) -> None:
+        cut = printed.run(
+            "return [...document.querySelectorAll('.num, .verdict, .numbers td')]"
+            ".filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)"
+            ".map((one) => one.textContent)"
+        )
+        assert cut == []
+        lines = printed.run(
+            "return [...document.querySelectorAll('.verdict')].filter((one) => one.offsetParent)"
+            ".map((one) => one.getClientRects().length)"
+        )
+        assert set(lines) == {1}
+
+
+def test_the_cursor_does_not_stay_when_the_matrix_changes(opened: Browser) -> None:
+    """Neither its square nor what it pointed at is drawn over another matrix."""
+    switch = "document.querySelectorAll('[name=matrix]')[arguments[0]].click()"
+    opened.run(switch, 1)
+    clean = opened.pixels("#heat")
+    opened.run(switch, 0)
+    opened.find("#heat").send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    marked = opened.pixels("#heat")
+    opened.run(switch, 1)
+    assert opened.pixels("#heat") == clean != marked
+
+
+def test_rows_of_predictions_are_those_of_the_matrix(opened: Browser) -> None:
+    """Each column once, whatever the number of matrices."""
+    shown = [table for table in opened.all(".knn") if table.is_displayed()]
+    assert len(shown) == 1
+    names = [row.text for row in shown[0].find_elements("css selector", "tbody th")]
+    assert sorted(names) == ["area", "depth"]
+    opened.run("document.querySelectorAll('[name=matrix]')[1].click()")
+    assert [table.is_displayed() for table in opened.all(".knn")] == [False, True, False]

@@ -9,7 +9,12 @@ import repshape as rs
 from report_support import gain_cohort, line, matrix_with, square, studied, trials
 from repshape.analysis import knn_regress
 from repshape.report.evidence import Grouping
-from repshape.report.predictions import prediction_row, unpredicted_words
+from repshape.report.predictions import (
+    place,
+    prediction_row,
+    prediction_rows,
+    unpredicted_words,
+)
 from repshape.report.quality import Prediction
 from repshape.report.sources import read_inputs
 from repshape.report.study import Plan, Studied, study
@@ -98,20 +103,35 @@ class TestPredictions:
         points = np.arange(30.0)
         score = knn_regress(line(list(points)), points, n_permutations=19, random_state=0)
         row = prediction_row(Prediction("depth", "a", score, ""))
-        assert row is not None
         assert row["p"] == "≤ 0.05"
         assert row["score_x"] > row["null"][1] >= row["null"][0]
         noise = np.random.default_rng(0).normal(size=30)
         chance = knn_regress(line(list(points)), noise, n_permutations=19, random_state=0)
         other = prediction_row(Prediction("noise", "a", chance, ""))
-        assert other is not None
         assert float(other["p"].removeprefix("≤ ")) > 0.05
 
     def test_columns_that_are_not_predicted_are_named_once(self) -> None:
         reason = "All networks have the same value."
         both = [Prediction("area", source, None, reason) for source in ("a", "b")]
         assert unpredicted_words(both) == "area (All networks have the same value)."
-        assert prediction_row(both[0]) is None
+        assert prediction_rows([[both[0]], [both[1]]], 0) == []
+
+    def test_rows_are_those_of_one_matrix_with_the_scores_of_the_others(self) -> None:
+        """Best scores first; not a row for each column of each matrix."""
+        points = np.arange(30.0)
+        D = line(list(points))
+        noise = np.random.default_rng(0).normal(size=30)
+
+        def scored(column: str, values: np.ndarray, source: str) -> Prediction:
+            found = knn_regress(D, values, n_permutations=0, random_state=0)
+            return Prediction(column, source, found, "")
+
+        first = [scored("noise", noise, "a"), scored("depth", points, "a")]
+        second = [scored("noise", noise[::-1], "b"), scored("depth", points[::-1], "b")]
+        rows = prediction_rows([first, second], 0)
+        assert [row["column"] for row in rows] == ["depth", "noise"]
+        assert second[1].found is not None
+        assert rows[0]["others_x"] == [place(second[1].found.estimate)]
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -3,6 +3,7 @@
 #include "problems/gaussian/branches.h"
 #include "problems/gaussian/circle.h"
 #include "problems/gaussian/effort.h"
+#include "problems/gaussian/graduation.h"
 #include "problems/gaussian/layer_ascent.h"
 #include "problems/gaussian/matching.h"
 #include "problems/gaussian/wide.h"
@@ -74,6 +75,12 @@ Matrix GaussianProblem::climb_wide(const AscentSettings& settings, const Matrix&
   way.run(limit);
   iterations = way.iterations();
   return way.transform();
+}
+
+bool GaussianProblem::graduates() const { return !linear() && Graduation::suits(x, y); }
+
+Matrix GaussianProblem::graduated(const Matrix& start, double share) const {
+  return Graduation(whole.pair)(start, share);
 }
 
 bool GaussianProblem::layered() const { return !linear() && LayerAscent::suits(x, y); }

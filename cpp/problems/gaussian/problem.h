@@ -37,6 +37,8 @@ class GaussianProblem : public ProblemDefaults<Objective> {
   bool layered() const;
   Climbed climb_layer(const AscentSettings& settings, const Matrix& start, bool annealed, int limit,
                       double floor) const;
+  bool graduates() const;
+  Matrix graduated(const Matrix& start, double share) const;
   bool prove(const Objective& f, const Objective& rough, int spare, Matrix& t, double& value) const;
 
   Matrix first_gain() const { return linear() ? means_ : tie_broken(means_, y.neurons); }

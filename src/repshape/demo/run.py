@@ -30,8 +30,8 @@ from repshape.report.write import write_report
 ALPHAS = {1.0: "means and covariances", 2.0: "means only", 0.0: "covariances only"}
 # Trials per condition: enough for the energy distance to recover the grid, and done in seconds.
 N_TRIALS = 100
-# Pairs of each matrix that the page can draw; with all 4851 it would be half as large again.
-MAX_PAIRS = 3000
+# All pairs can be drawn.
+MAX_PAIRS = 5000
 TITLE = "The toy networks of Duong et al. (2023), Figure 2"
 
 

@@ -23,6 +23,8 @@ from repshape.report.write import write_report
 
 # The networks that are compared live: of these many seeds, at the lowest and highest strength.
 LIVE_SEEDS = 2
+# Pairs of each matrix that the page can draw: each takes twenty milliseconds to align again.
+MAX_PAIRS = 300
 TITLE = "Autoencoders trained on sprites with six objectives"
 
 
@@ -102,5 +104,7 @@ def save_vae_demo(
         words: D.replace(metadata=D.metadata.rename(columns=names))
         for words, D in demo.stored.items()
     }
-    write_report(stored, path, title=TITLE, progress=progress)
+    responses = vaes.load_vaes()
+    bare = Cohort({name: responses[name] for name in next(iter(stored.values())).labels})
+    write_report(stored, path, cohort=bare, title=TITLE, max_pairs=MAX_PAIRS, progress=progress)
     return path

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from repshape.report.evidence import Evidence
+from repshape.report.info import is_all_exact
 from repshape.report.noise import summarise_floors
 from repshape.report.quality import Check, Quality, many, share_words
 from repshape.report.responses import MOMENTS, TRIALS
+from repshape.report.sentences import p_words
 from repshape.report.sources import Source
 
 # The checks that a badge sums up: it shows the worst of their verdicts.
@@ -56,7 +58,7 @@ def _worst(checks: Sequence[Check], topics: tuple[str, ...]) -> str:
 
 def _group_words(quality: Quality, evidence: Evidence) -> str:
     if evidence.test is not None:
-        return f"p = {evidence.test.p_value:.2g}"
+        return p_words(evidence.test).partition(",")[0]
     found = [one.found for one in quality.predictions if one.found is not None]
     if not found:
         return "nothing to compare"
@@ -84,4 +86,6 @@ def _search_words(source: Source) -> str:
         return f"{many(D.n_unconverged, 'pair')} not converged"
     if D.n_doubtful:
         return f"{many(D.n_doubtful, 'pair')} in doubt"
-    return "complete" if D.converged is None else "converged"
+    if D.converged is None:
+        return "complete"
+    return "exact" if is_all_exact(D) else "converged"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +17,7 @@ from repshape.analysis.panels import align_embeddings
 from repshape.io.tables import is_numeric
 from repshape.report.info import is_exact
 from repshape.report.intervals import Intervals
-from repshape.report.pairs import PairViews
+from repshape.report.packing import packed, packed_counts, packed_pairs, shared
 from repshape.report.quality import FULL
 from repshape.report.responses import Facts
 from repshape.report.sources import Inputs, Source
@@ -26,8 +25,6 @@ from repshape.report.study import Studied
 
 FloatArray = npt.NDArray[np.float64]
 
-# NumPy dtypes and the JavaScript arrays that read them.
-DTYPES = {"f8": "Float64Array", "f4": "Float32Array", "i4": "Int32Array", "u1": "Uint8Array"}
 # On a page with many networks: the number of neighbours whose distances are kept in full, and the
 # number of levels for all other distances (255 means "not computed").
 NEIGHBOURS = 10
@@ -52,7 +49,7 @@ def page_data(inputs: Inputs, studied: Sequence[Studied]) -> dict[str, Any]:
     cohorts = [source.cohort for source in inputs.sources]
     first = [next(k for k, one in enumerate(cohorts) if one is mine) for mine in cohorts]
     distinct = sorted({k for k in first if facts[k] is not None})
-    return {
+    data = {
         "labels": list(inputs.labels),
         "columns": [_column(str(name), metadata[name]) for name in metadata.columns],
         "full": len(inputs.labels) <= FULL,
@@ -65,6 +62,8 @@ def page_data(inputs: Inputs, studied: Sequence[Studied]) -> dict[str, Any]:
         | {"cyclic": _hexadecimal(cyclic_table()), "levels": PALETTE},
         "shapes": list(SHAPES.values()),
     }
+    found: dict[str, Any] = shared(data)
+    return found
 
 
 def _matrix(one: Studied, points: FloatArray | None) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def _matrix(one: Studied, points: FloatArray | None) -> dict[str, Any]:
         | _distances(source)
         | _noise(one)
         | _plane(one, points)
-        | {"order": _packed(one.quality.order, "i4"), "pairs": _pairs(one.views)}
+        | {"order": packed(one.quality.order, "i4"), "pairs": packed_pairs(one.views)}
         | {"telling": None if one.telling is None else asdict(one.telling)}
     )
 
@@ -86,14 +85,14 @@ def _cohort(facts: Facts) -> dict[str, Any]:
     found: dict[str, Any] = {
         "conditions": list(facts.conditions),
         "named": facts.named,
-        "neurons": _packed(facts.neurons, "i4"),
-        "fewest": _packed(facts.trials.min(axis=1), "i4"),
-        "most": _packed(facts.trials.max(axis=1), "i4"),
+        "neurons": packed(facts.neurons, "i4"),
+        "fewest": packed(facts.trials.min(axis=1), "i4"),
+        "most": packed(facts.trials.max(axis=1), "i4"),
         "trials": None,
     }
     if len(given):
         three = [given.min(axis=0), np.median(given, axis=0), given.max(axis=0)]
-        found["trials"] = [_packed(row, "f8") for row in three]
+        found["trials"] = [packed(row, "f8") for row in three]
     return found
 
 
@@ -102,14 +101,14 @@ def _noise(one: Studied) -> dict[str, Any]:
     facts, matrix = one.evidence.facts, one.source.matrix
     found: dict[str, Any] = {"intervals": _intervals(one.intervals, len(matrix))}
     if facts is not None:
-        found["dimensions"] = _packed(facts.dimensions, "i4")
-        found["norms"] = None if np.isnan(facts.norms).all() else _packed(facts.norms, "f8")
+        found["dimensions"] = packed(facts.dimensions, "i4")
+        found["norms"] = None if np.isnan(facts.norms).all() else packed(facts.norms, "f8")
     if matrix.error_bars is not None:
         upper = _pairs_kept(matrix.values)
-        found["pair_floors"] = _packed(matrix.error_bars.floors[upper], "f8")
-        found["plug_in"] = _packed(matrix.error_bars.plug_in[upper], "f8")
+        found["pair_floors"] = packed(matrix.error_bars.floors[upper], "f8")
+        found["plug_in"] = packed(matrix.error_bars.plug_in[upper], "f8")
     elif facts is not None and not np.isnan(facts.floors).all():
-        found["floors"] = _packed(facts.floors, "f8")
+        found["floors"] = packed(facts.floors, "f8")
     return found
 
 
@@ -117,8 +116,8 @@ def _intervals(given: Intervals, size: int) -> dict[str, Any]:
     """Return the estimates and intervals, with the place of each pair in the upper triangle."""
     i, j = given.index.T
     return {
-        "places": _packed(i * (2 * size - i - 1) // 2 + j - i - 1, "i4"),
-        "values": _packed(given.values, "f8"),
+        "places": packed(i * (2 * size - i - 1) // 2 + j - i - 1, "i4"),
+        "values": packed(given.values, "f8"),
         "level": given.level,
         "note": given.note,
     }
@@ -154,16 +153,6 @@ def _spread(points: FloatArray) -> float:
     return float(np.abs(points - points.mean(axis=0)).max())
 
 
-def _packed(array: npt.ArrayLike, kind: str) -> dict[str, str]:
-    """Return an array as base64 text of little-endian bytes, with its JavaScript type."""
-    raw = np.ascontiguousarray(array, dtype=f"<{kind}").tobytes()
-    return {"type": DTYPES[kind], "data": base64.b64encode(raw).decode("ascii")}
-
-
-def _packed_counts(counts: npt.NDArray[Any]) -> dict[str, str]:
-    return _packed(counts, "u1" if counts.max(initial=0) < 256 else "i4")
-
-
 def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     """Return a column as numbers, or as levels and the level of each network (-1: unknown)."""
     if is_numeric(column):
@@ -173,7 +162,7 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
         period = period_of(name, known)
         if period is not None:
             limits = (0.0, period)
-        found = {"name": name, "kind": "number", "values": _packed(known, "f8"), "limits": limits}
+        found = {"name": name, "kind": "number", "values": packed(known, "f8"), "limits": limits}
         return found | {"period": period}
     texts = column.astype(str).where(column.notna())
     levels = level_order(texts.dropna().unique())
@@ -182,7 +171,7 @@ def _column(name: str, column: pd.Series[Any]) -> dict[str, Any]:
         "name": name,
         "kind": "category",
         "levels": levels,
-        "codes": _packed(codes, "i4"),
+        "codes": packed(codes, "i4"),
     }
 
 
@@ -225,19 +214,31 @@ def _distances(source: Source) -> dict[str, Any]:
     i, j = _pairs_kept(D.values)
     if size > FULL:
         scaled = (np.minimum(distances, top) - low) / ((top - low) or 1.0) * LEVELS
-        content["levels"] = _packed(np.nan_to_num(np.rint(scaled), nan=LEVELS + 1), "u1")
-        content["rows"] = _packed(i, "i4")
-        content["columns"] = _packed(j, "i4")
-    content["distances"] = _packed(D.values[i, j], "f8")
+        content["levels"] = packed(np.nan_to_num(np.rint(scaled), nan=LEVELS + 1), "u1")
+        content["rows"] = packed(i, "u2")
+        content["columns"] = packed(j, "u2")
+    content["distances"] = packed(D.values[i, j], "f8")
     if D.lower_bounds is not None:
-        content["bounds"] = _packed(D.lower_bounds[i, j], "f8")
+        content["bounds"] = packed(_bound_shares(D.lower_bounds[i, j], D.values[i, j]), "f4")
     if D.converged is not None:
-        content["converged"] = _packed(D.converged[i, j], "u1")
+        content["converged"] = packed(D.converged[i, j], "u1")
     if D.n_starts is not None and D.n_agreeing is not None:
         content["exact"] = is_exact(D)
-        content["starts"] = _packed_counts(D.n_starts[i, j])
-        content["agreeing"] = _packed_counts(D.n_agreeing[i, j])
+        content["starts"] = packed_counts(D.n_starts[i, j])
+        content["agreeing"] = packed_counts(D.n_agreeing[i, j])
     return content
+
+
+def _bound_shares(bounds: FloatArray, distances: FloatArray) -> FloatArray:
+    """Return bounds as shares of their distances, rounded down so that they stay bounds.
+
+    >>> _bound_shares(np.array([0.0, 1.0, 3.0]), np.array([0.0, 3.0, 3.0])).tolist()
+    [0.0, 0.3333333134651184, 1.0]
+    """
+    shares = np.divide(bounds, distances, out=np.zeros(len(bounds)), where=distances != 0.0)
+    near = shares.astype(np.float32)
+    below = np.nextafter(near, np.float32(-np.inf))
+    return np.where(near > shares, below, near).astype(np.float64)
 
 
 def near_pairs(values: FloatArray) -> npt.NDArray[np.intp]:
@@ -258,7 +259,7 @@ def _plane(one: Studied, points: FloatArray | None) -> dict[str, Any]:
     if points is None or quality.embedding is None:
         return {"points": None, "curve": None}
     return {
-        "points": _packed(points, "f8"),
+        "points": packed(points, "f8"),
         "stress": quality.embedding.stress,
         "method": quality.embedding.method,
         "collapse": collapse_words(points),
@@ -272,37 +273,6 @@ def _curve(curve: DistortionCurve) -> dict[str, Any]:
         "percentiles": list(curve.percentiles),
         "values": curve.values.tolist(),
         "stress": curve.stress.tolist(),
-    }
-
-
-def _pairs(view: PairViews) -> dict[str, Any]:
-    """Return moments and planes, from which the page draws pairs; of covariances the upper half.
-
-    They are divided by their largest size, because single precision has a small range.
-    """
-    i, j = np.triu_indices(view.means.shape[-1])
-    covariances = view.covariances[..., i, j]
-    # Before alignment, a network has the plane of the other, unless their coordinates differ.
-    own = np.array_equal(view.planes_before, view.planes[view.index[:, 0]])
-    sizes = [np.abs(view.means), np.sqrt(np.abs(covariances)), np.abs(view.planes[:, -1])]
-    unit = max(float(one.max(initial=0.0)) for one in sizes) or 1.0
-    scale = np.append(np.ones(view.means.shape[-1]), 1.0 / unit)[:, None]
-    parts = view.parts[:, [0, 2, 3]]  # without the lower bound, which the table has
-    longest = float(parts[:, 0].max(initial=0.0)) or 1.0
-    shares = parts / np.array([longest, longest, longest]) / np.array([1.0, longest, longest])
-    return {
-        "note": view.note,
-        "conditions": list(view.conditions),
-        "width": view.means.shape[-1],
-        "index": _packed(view.index, "i4"),
-        "unit": unit,
-        "means": _packed(view.means / unit, "f4"),
-        "covariances": _packed(covariances / unit / unit, "f4"),
-        "planes": _packed(view.planes * scale, "f4"),
-        "before": None if own else _packed(view.planes_before * scale, "f4"),
-        "after": _packed(view.planes_after * scale, "f4"),
-        "longest": longest,
-        "parts": _packed(shares, "f4"),
     }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from repshape.errors import InputError
 from repshape.inference.confounds import decompose
 from repshape.inference.explanations import AUTO, Draws, Grouped, explain
-from repshape.inference.factors import Factor, name_call
+from repshape.inference.factors import Factor
 from repshape.inference.groups import GroupTest
 from repshape.inference.matrices import mantel
 from repshape.inference.permutations import make_design
@@ -30,6 +30,7 @@ N_PERMUTATIONS, FEW_PERMUTATIONS, MANY_NETWORKS = 999, 99, 150
 MOST_ALIGNMENTS = 5000
 # A Mantel test needs this many networks.
 FEWEST_NETWORKS = 4
+UNSETTLED = "only networks of the same size would show whether it does"
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def _factors(
     split: tuple[DistanceMatrix, DistanceMatrix] | None,
 ) -> tuple[Factor, ...]:
     """Return what the groups differ in, with the test repeated where the responses allow it."""
-    unsettled = name_call(test.factors, grouping.column, grouping.block_column)
+    unsettled = tuple(replace(one, how=UNSETTLED) for one in test.factors)
     K = len(source.matrix)
     n_draws = min(N_DRAWS, MOST_ALIGNMENTS // max(1, K * (K - 1) // 2))
     if facts is None or source.cohort is None or source.metric is None or not n_draws:

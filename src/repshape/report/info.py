@@ -208,6 +208,11 @@ def is_exact(D: DistanceMatrix) -> bool:
     return automatic and few
 
 
+def is_all_exact(D: DistanceMatrix) -> bool:
+    """Whether every pair is solved exactly."""
+    return D.n_starts is not None and bool(D.n_starts.max() == 1) and is_exact(D)
+
+
 def single_words(D: DistanceMatrix) -> str:
     """Say how pairs with one start were solved: exactly, or as the user wanted."""
     if is_exact(D):

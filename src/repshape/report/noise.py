@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.factors import LEVEL
 from repshape.inference.subspaces import STABLE_OVERLAP
 from repshape.report.evidence import Evidence, Share
-from repshape.report.quality import Check, many, share_words
+from repshape.report.quality import Check, many, part_of, share_words
 from repshape.report.responses import MOMENTS, POINTS, TRIALS, Facts
 from repshape.report.sources import Source
 
@@ -138,7 +138,7 @@ def _floors(source: Source, evidence: Evidence) -> Check:
             f"The floor is {share_words(found.ratio)} of the median distance{before}; noise "
             f"alone gives {share_words(found.share)} of the mean squared distance"
         )
-    below = f"{found.n_below} of {many(found.n_pairs, 'distance')} are not above their floor"
+    below = f"{part_of(found.n_below, found.n_pairs, 'distance')} are not above their floor"
     words += f"; {below}." if found.n_below else "; every distance is above its floor."
     verdict = "bad" if found.share >= MOST else "note" if found.share >= SOME else "good"
     return topic, verdict, words
@@ -197,14 +197,14 @@ def _groups(evidence: Evidence) -> Check:
     test, grouping = evidence.test, evidence.grouping
     assert test is not None
     assert grouping is not None
-    words = [f"By {grouping.column!r}.", *test.words()]
+    words = [f"By {grouping.column!r}.", *replace(test, factors=()).words()]
     if evidence.test_without_gain is not None and "gain" not in evidence.factor_names:
         p = evidence.test_without_gain.p_value
         words.append(f"With all networks scaled to norm 1: p = {p:.3g}.")
     if grouping.blocks is None:
         words.append(
             "The test assumes that networks are independent. If several come from one animal or "
-            "one trained model, name the column that says so (blocks, or --blocks)."
+            "one trained model, make the page again with the column that says so as blocks."
         )
     words += [one.words(test.p_value <= LEVEL) for one in evidence.factors]
     doubtful = evidence.factors or test.dispersion_p_value <= LEVEL
@@ -220,6 +220,6 @@ def _components(facts: Facts) -> Check:
     if not low:
         return topic, "good", f"{words}: they are stable."
     words += (
-        f": those of {low} of {many(known.size, 'network')} are unstable, chosen partly by noise."
+        f": those of {part_of(low, known.size, 'network')} are unstable, chosen partly by noise."
     )
     return topic, "bad", words

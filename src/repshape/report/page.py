@@ -16,8 +16,8 @@ from repshape.metrics.base import ShapeMetric
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.info import count_windows
-from repshape.report.predictions import prediction_row, unpredicted_words
-from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, grouped, many
+from repshape.report.predictions import prediction_rows, unpredicted_words
+from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many, part_of
 from repshape.report.sources import Inputs
 from repshape.report.study import Studied
 from repshape.responses.transforms import transform_name
@@ -96,8 +96,7 @@ def simplifications(inputs: Inputs, n_drawn: int | None) -> tuple[str, ...]:
             "and groups, gain and noise are not measured."
         )
     if n_drawn is not None and n_drawn < pairs:
-        drawn = f"{grouped(n_drawn)} of {many(pairs, 'pair')}"
-        notes.append(f"{drawn} can be shown before and after alignment.")
+        notes.append(f"{part_of(n_drawn, pairs, 'pair')} can be shown before and after alignment.")
     if len(inputs.metadata.columns) > MOST_COLUMNS:
         notes.append(
             f"Only the first {MOST_COLUMNS} columns of the metadata are predicted from neighbours."
@@ -110,9 +109,8 @@ def _text(
 ) -> dict[str, Any]:
     """Return the variables of the template that are text."""
     networks = many(len(inputs.labels), "network")
-    by_column = zip(*(one.quality.predictions for one in studied), strict=True)
-    predictions = [one for column in by_column for one in column]
-    first = next((one.found for one in predictions if one.found is not None), None)
+    predictions = [one.quality.predictions for one in studied]
+    scored = [one.found for row in predictions for one in row if one.found is not None]
     return {
         "title": title or f"Shape distances of {networks}",
         "version": package_version(),
@@ -121,7 +119,7 @@ def _text(
         "matrices": [
             {
                 "name": one.source.name,
-                "headline": one.sentences[0],
+                "headline": one.headline,
                 "badges": one.badges,
                 "measured": [
                     *_response_words(one.source.cohort),
@@ -129,12 +127,12 @@ def _text(
                 ],
                 "settings": settings_table(one.source.matrix.description),
                 "checks": one.checks,
+                "predictions": prediction_rows(predictions, k),
+                "unpredicted": unpredicted_words(one.quality.predictions),
             }
-            for one in studied
+            for k, one in enumerate(studied)
         ],
-        "predictions": [row for one in predictions if (row := prediction_row(one)) is not None],
-        "unpredicted": unpredicted_words(predictions),
-        "protocol": "" if first is None else first.method,
+        "protocol": scored[0].method if scored else "",
         "permutations": PERMUTATIONS,
         "smallest_p": f"{1 / (PERMUTATIONS + 1):.2g}",
         "left_out": notes,

@@ -14,12 +14,14 @@ from repshape.engine.store import Store
 from repshape.errors import InputError, InputTypeError
 from repshape.metrics.base import ShapeMetric
 from repshape.report.projection import (
-    MOST_COMPONENTS,
+    Body,
     PairDrawing,
     PairProjector,
+    on_plane,
+    padded,
     widened,
 )
-from repshape.report.quality import grouped, many
+from repshape.report.quality import part_of
 from repshape.report.sources import Source
 from repshape.report.telling import TellingPair
 
@@ -28,8 +30,9 @@ IndexArray = npt.NDArray[np.intp]
 
 # Number of pairs that a thread draws at a time.
 BATCH = 32
-# A distance that is computed again may differ from the stored one by the tolerance of the solver.
-SLACK = 1e-6
+# A distance that is computed again may differ from the stored one by rounding, which grows with the
+# size of the responses, and by as much as responses that were stored with few digits make.
+ROUNDING, FEW_DIGITS = 1e-6, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +41,21 @@ class PairViews:
 
     A pair (x, y) is drawn in the first two principal components of x. A plane is a matrix with two
     columns: a mean m becomes m W + w, a covariance S becomes W' S W, where W are all rows of the
-    plane but the last one, w.
+    plane but the last one, w. What is drawn is exact: the coordinates of y are its neurons, or
+    an orthonormal basis of both planes of the pair.
 
     Attributes
     ----------
     index : ndarray of int, shape (P, 2)
         The pairs (x, y) that are drawn, x < y.
-    means : ndarray, shape (K, C, R)
-        Means of every network, in its own coordinates: its neurons, or its leading components.
-    covariances : ndarray, shape (K, C, R, R)
+    own : ndarray, shape (K, C, 5)
+        Each network in its own components: two means, then xx, xy and yy of the covariance.
+    means : ndarray, shape (K, C, R) or (P, C, R)
+        Means of y, by network or by pair.
+    covariances : ndarray, shape (K, C, R, R) or (P, C, R, R)
         Covariances in the same coordinates.
-    planes : ndarray, shape (K, R + 1, 2)
-        The plane of each network in its own components.
+    by_pair : bool
+        Whether means and covariances are those of pairs.
     planes_before, planes_after : ndarray, shape (P, R + 1, 2)
         The plane of y in the components of x, before and after alignment.
     parts : ndarray, shape (P, 4)
@@ -62,9 +68,10 @@ class PairViews:
     """
 
     index: IndexArray
+    own: FloatArray
     means: FloatArray
     covariances: FloatArray
-    planes: FloatArray
+    by_pair: bool
     planes_before: FloatArray
     planes_after: FloatArray
     parts: FloatArray
@@ -72,41 +79,27 @@ class PairViews:
     note: str
 
     @property
-    def own(self) -> FloatArray:
-        """Return each network as it is drawn, shape (K, C, 5): means, then xx, xy and yy."""
-        return project(self.means, self.covariances, self.planes)
-
-    @property
     def before(self) -> FloatArray:
         """Return y of each pair before alignment, shape (P, C, 5)."""
-        y = self.index[:, 1]
-        return project(self.means[y], self.covariances[y], self.planes_before)
+        return self._drawn(self.planes_before)
 
     @property
     def after(self) -> FloatArray:
         """Return y of each pair after alignment, shape (P, C, 5)."""
-        y = self.index[:, 1]
-        return project(self.means[y], self.covariances[y], self.planes_after)
+        return self._drawn(self.planes_after)
 
-
-def project(means: FloatArray, covariances: FloatArray, planes: FloatArray) -> FloatArray:
-    """Return moments on planes, shape (K, C, 5): both means, then xx, xy and yy.
-
-    >>> plane = np.array([[[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]]])
-    >>> project(np.ones((1, 1, 2)), np.eye(2)[None, None], plane).tolist()
-    [[[6.0, 7.0, 1.0, 0.0, 4.0]]]
-    """
-    W, shift = planes[:, None, :-1], planes[:, -1:]
-    moved = W.swapaxes(-1, -2) @ covariances @ W
-    return np.concatenate([means @ W[:, 0] + shift, moved[..., [0, 0, 1], [0, 1, 1]]], axis=-1)
+    def _drawn(self, planes: FloatArray) -> FloatArray:
+        which = range(len(self.index)) if self.by_pair else self.index[:, 1].tolist()
+        bodies = [Body(self.means[k], self.covariances[k]) for k in which]
+        return np.array([on_plane(body, one) for body, one in zip(bodies, planes, strict=True)])
 
 
 def no_views(note: str) -> PairViews:
     """Return no drawings, and a note that says why."""
-    none = np.zeros((0, 0, 0))
-    plane = np.zeros((0, 1, 2))
+    none, plane = np.zeros((0, 0, 0)), np.zeros((0, 1, 2))
     index = np.zeros((0, 2), dtype=np.intp)
-    return PairViews(index, none, none[..., None], plane, plane, plane, np.zeros((0, 4)), (), note)
+    parts = np.zeros((0, 4))
+    return PairViews(index, none, none, none[..., None], False, plane, plane, parts, (), note)
 
 
 def view_pairs(
@@ -129,9 +122,8 @@ def view_pairs(
         index = _with_pair(index, telling.first, telling.second)
     if not len(index):
         return no_views("No pairs are drawn: none is computed yet, or none was requested.")
-    projector = PairProjector(metric, cohort)
     try:
-        projector.check()
+        projector = PairProjector(metric, cohort, len(index))
     except (InputError, InputTypeError) as error:
         return no_views(f"Alignments are not drawn: {error}")
     return _draw_pairs(source, projector, index, progress)
@@ -152,11 +144,16 @@ def _draw_pairs(
     what = f"{BATCH} pairs of {source.name}"
     drawn = [one for some in run_all(draw, parts_of, what=what, progress=progress) for one in some]
     parts = np.array([one.parts for one in drawn])
-    moments = projector.moments(len(source.matrix))
-    width = moments[0].shape[-1]
+    by_pair = [one.body for one in drawn if one.body is not None]
+    bodies = by_pair or projector.bodies(len(source.matrix))
+    width = max(body.means.shape[-1] for body in bodies)
+    bodies = [padded(body, width) for body in bodies]
     views = PairViews(
         index,
-        *moments,
+        projector.own(len(source.matrix)),
+        np.array([body.means for body in bodies]),
+        np.array([body.covariances for body in bodies]),
+        projector.by_pair,
         np.array([widened(one.before, width) for one in drawn]),
         np.array([widened(one.after, width) for one in drawn]),
         parts,
@@ -229,7 +226,8 @@ def _check_cohort_fits(source: Source, index: IndexArray, parts: FloatArray, siz
     """
     D = source.plug_in  # a corrected distance may be below the lower bound
     i, j = index.T
-    given, slack = D.values[i, j], SLACK * (np.abs(D.values[i, j]) + size)
+    given = D.values[i, j]
+    slack = FEW_DIGITS * np.abs(given) + ROUNDING * size
     wrong = parts[:, 1] > given + slack  # no distance is below a lower bound
     if D.lower_bounds is not None:
         wrong |= parts[:, 0] < D.lower_bounds[i, j] - slack
@@ -247,11 +245,9 @@ def _note(n_drawn: int, n_pairs: int, projector: PairProjector, stored: bool) ->
     words = f"Alignments were {where}."
     if n_drawn < n_pairs:
         words += (
-            f" {grouped(n_drawn)} of {many(n_pairs, 'pair')} can be shown: nearest neighbours, and "
+            f" {part_of(n_drawn, n_pairs, 'pair')} can be shown: nearest neighbours, and "
             "others spread evenly over the range of distances."
         )
-    if projector.reduced:
-        words += f" Networks are drawn in their {MOST_COMPONENTS} leading components."
     shown = len(projector.shown)
     if shown < projector.n_conditions:
         words += f" {shown} of {projector.n_conditions} conditions are drawn."

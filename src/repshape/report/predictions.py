@@ -15,18 +15,32 @@ LEFT, RIGHT = 4.0, 196.0
 NULL = (5, 95)
 
 
-def prediction_row(one: Prediction) -> dict[str, Any] | None:
-    """Return what a row shows of a column that could be predicted, or None."""
+def prediction_rows(predictions: Sequence[Sequence[Prediction]], k: int) -> list[dict[str, Any]]:
+    """Return the rows of the matrix k, best scores first, with the scores of other matrices.
+
+    Columns that could not be predicted have no row.
+    """
+    rows = [
+        (
+            one.found.estimate,
+            prediction_row(one, [row[c] for row in predictions if row[c] is not one]),
+        )
+        for c, one in enumerate(predictions[k])
+        if one.found is not None
+    ]
+    return [row for _, row in sorted(rows, key=lambda pair: -pair[0])]
+
+
+def prediction_row(one: Prediction, others: Sequence[Prediction] = ()) -> dict[str, Any]:
+    """Return what a row shows of a column that could be predicted."""
     found = one.found
-    if found is None:
-        return None
+    assert found is not None
     null = (
         [place(float(edge)) for edge in np.percentile(found.null, NULL)] if found.null.size else []
     )
     p, floor = found.p_value, 1.0 / (found.null.size + 1)
     return {
         "column": one.column,
-        "source": one.source,
         "score": "R²" if found.score == "R2" else found.score,
         "estimate": f"{found.estimate:.2f} ± {found.spread:.2f}",
         "chance": f"{found.chance:.2f}",
@@ -34,6 +48,7 @@ def prediction_row(one: Prediction) -> dict[str, Any] | None:
         "null": null,
         "chance_x": place(found.chance),
         "score_x": place(found.estimate),
+        "others_x": [place(other.found.estimate) for other in others if other.found is not None],
     }
 
 

@@ -20,35 +20,29 @@ FloatArray = npt.NDArray[np.float64]
 
 # The ellipses of more conditions would cover each other.
 MOST_CONDITIONS = 16
-# Networks of more neurons are drawn in this many leading components, to keep pages small.
-MOST_COMPONENTS = 12
 # Memory for prepared networks; each takes several times the memory of its responses.
 READY_BYTES = 2**30
 READY_COPIES = 6
 # Rounding errors of the two parts of a squared distance.
 PARTS_SLACK = 1e-6
+# A network before and after an alignment lies on two planes, which span this many dimensions.
+BOTH_PLANES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class _Coordinates:
-    """The moments of a network in few coordinates: a response r is (r - centre) @ axes there."""
+class Body:
+    """Means (C, R) and covariances (C, R, R) of a network in some coordinates."""
 
-    centre: FloatArray  # (n,)
-    axes: FloatArray  # (n, R)
-    means: FloatArray  # (C, R)
-    covariances: FloatArray  # (C, R, R)
-
-    def plane(self, basis: FloatArray, shift: FloatArray) -> FloatArray:
-        """Return the plane, shape (R + 1, 2), that maps a response r to r @ basis - shift."""
-        return np.vstack([self.axes.T @ basis, self.centre @ basis - shift])
+    means: FloatArray
+    covariances: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class _Projected:
-    """A network prepared for one metric, and what is needed to draw it."""
+    """A network prepared for one metric, its moments, and its first two principal components."""
 
     prepared: Any
-    coordinates: _Coordinates
+    moments: Gaussians
     basis: FloatArray
     offset: FloatArray
     network: Trials | Gaussians
@@ -56,35 +50,40 @@ class _Projected:
 
 @dataclass(frozen=True, eq=False)
 class PairDrawing:
-    """The planes of the second network of a pair, as `PairViews` holds them."""
+    """The planes of the second network of a pair, as `PairViews` holds them, and its moments.
 
+    There is no ``body`` if the planes are those of all neurons, whose moments are kept by network.
+    """
+
+    body: Body | None
     before: FloatArray
     after: FloatArray
     parts: tuple[float, float, float, float]
 
 
 class PairProjector:
-    """Projects pairs of networks onto a plane; keeps the networks that were used last."""
+    """Projects pairs of networks onto a plane; keeps the networks that were used last.
 
-    def __init__(self, metric: ShapeMetric[Any], cohort: Cohort) -> None:
+    What is kept of the second network of a pair are the moments of all its neurons, or only those
+    on the two planes of the pair: whichever takes less room for ``n_pairs`` pairs.
+    """
+
+    def __init__(self, metric: ShapeMetric[Any], cohort: Cohort, n_pairs: int) -> None:
         self.metric, self._cohort = metric, cohort
         self._kept: OrderedDict[int, _Projected] = OrderedDict()
-        self._drawn: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
+        self._own: dict[int, FloatArray] = {}
+        self._bodies: dict[int, Body] = {}
         self._lock = Lock()
         records = cohort.records
         largest = max(record.n_bytes for record in records)
         self._most = max(READY_BYTES // (READY_COPIES * largest + 1), 4)
         M = records[0].n_conditions
-        self.n_conditions = M
-        self.reduced = False  # whether a network has more neurons than are drawn
+        self.n_conditions, self._n_pairs = M, n_pairs
         self.shown = np.unique(np.linspace(0, M - 1, min(M, MOST_CONDITIONS)).astype(int))
         given = records[0].conditions
         names = range(M) if given is None else given
         self.conditions = tuple(str(names[m]) for m in self.shown.tolist())
-
-    def check(self) -> None:
-        """Raise if the metric does not accept these responses."""
-        self._ready(0)
+        self.by_pair = self._is_smaller_by_pair(self._ready(0).moments)
 
     def draw(self, i: int, j: int, core: FloatArray | None) -> PairDrawing:
         """Draw the pair (i, j) with the given transform between coordinates, or solve it first."""
@@ -106,21 +105,48 @@ class PairProjector:
         shared = min(len(y.offset), len(x.offset))
         still[:shared] = x.basis[:shared]
         turned = moved.reversed().apply(x.basis.T).T  # T @ basis, without forming T
-        shift = x.offset @ x.basis
-        view = y.coordinates.plane
-        return PairDrawing(view(still, shift), view(turned, shift), four)
+        for k, network in ((i, x), (j, y)):
+            if not self.by_pair and k not in self._bodies:
+                self._bodies[k] = self._body(network.moments, np.eye(len(network.offset)))
+        return self._drawing(y, (still, turned), x.offset @ x.basis, four)
 
-    def moments(self, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return means, covariances and planes of all networks; zeros for those not drawn."""
-        widths = [means.shape[1] for means, _, _ in self._drawn.values()]
-        C, R = len(self.shown), max(widths)
-        found = np.zeros((count, C, R)), np.zeros((count, C, R, R)), np.zeros((count, R + 1, 2))
-        for k, (means, covariances, plane) in self._drawn.items():
-            width = means.shape[1]
-            found[0][k, :, :width] = means
-            found[1][k, :, :width, :width] = covariances
-            found[2][k] = widened(plane, R)
+    def _drawing(
+        self,
+        y: _Projected,
+        planes: tuple[FloatArray, FloatArray],
+        shift: FloatArray,
+        parts: tuple[float, float, float, float],
+    ) -> PairDrawing:
+        body = None
+        if self.by_pair:
+            axes = np.linalg.qr(np.hstack(planes))[0]
+            body = self._body(y.moments, axes)
+            planes = axes.T @ planes[0], axes.T @ planes[1]
+        before, after = (np.vstack([plane, -shift]) for plane in planes)
+        return PairDrawing(body, before, after, parts)
+
+    def own(self, count: int) -> FloatArray:
+        """Return all networks in their own components, shape (K, C, 5); zeros if not drawn."""
+        found = np.zeros((count, len(self.shown), 5))
+        for k, drawn in self._own.items():
+            found[k] = drawn
         return found
+
+    def bodies(self, count: int) -> list[Body]:
+        """Return the moments of all neurons of all networks; empty for those not needed."""
+        C = len(self.shown)
+        none = Body(np.zeros((C, 0)), np.zeros((C, 0, 0)))
+        return [self._bodies.get(k, none) for k in range(count)]
+
+    def _is_smaller_by_pair(self, moments: Gaussians) -> bool:
+        """Whether two planes of each pair take less room than all neurons of each network."""
+        C, n = len(self.shown), moments.means.shape[1]
+        if self.metric.preprocess is None:
+            n = max(n, *(record.n_neurons for record in self._cohort.records))
+        neurons = C * (2 * n if moments.kind == "diagonal" else n + n * (n + 1) // 2)
+        planes = C * (BOTH_PLANES + BOTH_PLANES * (BOTH_PLANES + 1) // 2)
+        wider = 2 * (n - BOTH_PLANES)
+        return self._n_pairs * planes < len(self._cohort) * neurons + self._n_pairs * wider
 
     def _parts(
         self, x: _Projected, y: _Projected, moved: Transform
@@ -143,31 +169,35 @@ class PairProjector:
         network = self._cohort[k]
         if prepared.phi is not None:
             network = prepared.phi.apply(network)
-        drawn = self.metric._moments(network)
-        n = drawn.means.shape[1]
-        axes = Preprocess(n_components=min(MOST_COMPONENTS, n)).fit(network)
+        moments = self.metric._moments(network)
+        n = moments.means.shape[1]
+        axes = Preprocess(n_components=min(2, n)).fit(network)
         assert axes.linear is not None
-        basis = np.pad(axes.linear[:, :2], ((0, 0), (0, max(2 - n, 0))))
-        coordinates = self._coordinates(drawn, axes.linear, axes.offset)
-        plane = coordinates.plane(basis, axes.offset @ basis)
-        self._drawn[k] = coordinates.means, coordinates.covariances, plane
-        return _Projected(prepared, coordinates, basis, axes.offset, network)
+        basis = np.pad(axes.linear, ((0, 0), (0, max(2 - n, 0))))
+        body = self._body(moments, basis)
+        self._own[k] = on_plane(body, np.vstack([np.eye(2), -(axes.offset @ basis)]))
+        return _Projected(prepared, moments, basis, axes.offset, network)
 
-    def _coordinates(
-        self, moments: Gaussians, leading: FloatArray, centre: FloatArray
-    ) -> _Coordinates:
-        if len(leading) <= MOST_COMPONENTS:  # the neurons themselves
-            leading, centre = np.eye(len(leading)), np.zeros(len(leading))
-        else:
-            self.reduced = True
-        means = (moments.means[self.shown] - centre) @ leading
-        stored = moments.stored[self.shown]
+    def _body(self, moments: Gaussians, axes: FloatArray) -> Body:
+        """Return the moments of the conditions that are drawn, along some axes."""
+        means, stored = moments.means[self.shown] @ axes, moments.stored[self.shown]
         if moments.kind == "factors":
-            return _Coordinates(centre, leading, means, _gram(stored.transpose(0, 2, 1) @ leading))
+            return Body(means, _gram(stored.transpose(0, 2, 1) @ axes))
         if moments.kind == "diagonal":
-            scaled = np.sqrt(stored)[:, :, None] * leading
-            return _Coordinates(centre, leading, means, _gram(scaled))
-        return _Coordinates(centre, leading, means, np.asarray(leading.T @ stored @ leading))
+            return Body(means, _gram(np.sqrt(stored)[:, :, None] * axes))
+        return Body(means, np.asarray(axes.T @ stored @ axes))
+
+
+def on_plane(body: Body, plane: FloatArray) -> FloatArray:
+    """Return moments on a plane, shape (C, 5): both means, then xx, xy and yy.
+
+    >>> plane = np.array([[1.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
+    >>> on_plane(Body(np.ones((1, 2)), np.eye(2)[None]), plane).tolist()
+    [[6.0, 7.0, 1.0, 0.0, 4.0]]
+    """
+    W, shift = plane[:-1], plane[-1]
+    moved = W.T @ body.covariances @ W
+    return np.concatenate([body.means @ W + shift, moved[..., [0, 0, 1], [0, 1, 1]]], axis=-1)
 
 
 def squared_parts(
@@ -202,3 +232,16 @@ def widened(plane: FloatArray, width: int) -> FloatArray:
     """Return a plane with rows of zeros for the coordinates that a network does not have."""
     missing = width + 1 - len(plane)
     return np.insert(plane, [len(plane) - 1] * missing, 0.0, axis=0) if missing else plane
+
+
+def padded(body: Body, width: int) -> Body:
+    """Return moments with zeros for the coordinates that a network does not have.
+
+    >>> padded(Body(np.ones((1, 1)), np.ones((1, 1, 1))), 2).means.tolist()
+    [[1.0, 0.0]]
+    """
+    missing = (0, width - body.means.shape[-1])
+    return Body(
+        np.pad(body.means, [(0, 0), missing]),
+        np.pad(body.covariances, [(0, 0), missing, missing]),
+    )

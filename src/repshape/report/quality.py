@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.repair import repair
 from repshape.matrix.summary import bound_words
 from repshape.matrix.triangles import TriangleViolations, triangle_violations
-from repshape.report.info import n_single_of_few, polish_words, search_words
+from repshape.report.info import is_all_exact, n_single_of_few, polish_words, search_words
 from repshape.report.sources import Inputs, Source
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,6 +44,7 @@ MOST_COLUMNS = 30
 VANISHES = 1e-7
 # Stresses from which an embedding is only fair, and from which its distances mislead.
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2
+COUNTS = re.compile(r"\b\d{4,}(?= (?:of \d|pairs?\b))")
 # Smaller stresses and relative errors are shown as "below" this number.
 SMALLEST_SHOWN = 1e-4
 
@@ -163,6 +165,24 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")  # a narrow space that does not break
 
 
+def part_of(part: int, total: int, noun: str) -> str:
+    """Return a part of a count, with the digits of both numbers in groups of three.
+
+    >>> part_of(2826, 4851, "pair").replace("\u202f", " ")
+    '2 826 of 4 851 pairs'
+    """
+    return f"{grouped(part)} of {many(total, noun)}"
+
+
+def regrouped(words: str) -> str:
+    """Return a sentence with the digits of counts of pairs in groups of three.
+
+    >>> regrouped("for 2826 of 4851 pairs, in 2023").replace("\u202f", " ")
+    'for 2 826 of 4 851 pairs, in 2023'
+    """
+    return COUNTS.sub(lambda found: grouped(int(found[0])), words)
+
+
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
@@ -172,10 +192,11 @@ def _is(number: int) -> str:
 
 
 def _completeness(source: Source) -> Check:
-    total = many(source.distances.size, "pair")
+    total = source.distances.size
     if not source.n_missing:
-        return "Complete", "good", f"All {total} are computed."
-    words = f"{grouped(source.n_missing)} of {total} {_is(source.n_missing)} not computed yet."
+        return "Complete", "good", f"All {many(total, 'pair')} are computed."
+    missing = part_of(source.n_missing, total, "pair")
+    words = f"{missing} {_is(source.n_missing)} not computed yet."
     return "Complete", "bad", words
 
 
@@ -192,17 +213,17 @@ def _convergence(source: Source) -> Check:
 
 
 def _search(D: DistanceMatrix) -> list[Check]:
-    words = search_words(D)
+    words = regrouped(search_words(D))
     if not words:
         return []
     assert D.n_starts is not None
-    sure = D.n_starts.max() > 1 and not n_single_of_few(D)
+    sure = is_all_exact(D) or (D.n_starts.max() > 1 and not n_single_of_few(D))
     verdict = "bad" if D.n_doubtful else "good" if sure else "note"
     return [("Search", verdict, _capital(words.removeprefix("search: ")) + ".")]
 
 
 def _bounds(D: DistanceMatrix) -> list[Check]:
-    if D.lower_bounds is None:
+    if D.lower_bounds is None or is_all_exact(D):  # a bound adds nothing to an exact search
         return []
     upper = np.triu_indices(len(D.values), 1)
     distances, bounds = D.values[upper], D.lower_bounds[upper]
@@ -219,7 +240,7 @@ def _bounds(D: DistanceMatrix) -> list[Check]:
     if proven == gaps.size:
         words = f"All {many(proven, 'distance')} above zero are proven to be minimal."
         return [("Bounds", "good", words)]
-    words = bound_words(D)
+    words = regrouped(bound_words(D))
     if not words:  # the bounds say nothing about most pairs
         return []
     if proven:

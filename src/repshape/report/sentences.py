@@ -9,7 +9,7 @@ from repshape._arrays import count
 from repshape._doubt import PROVEN
 from repshape.errors import TRIALS_PER_DIMENSION
 from repshape.inference.factors import LEVEL, NOUNS, Factor
-from repshape.inference.groups import holm
+from repshape.inference.groups import GroupTest, holm
 from repshape.inference.subspaces import STABLE_OVERLAP
 from repshape.matrix.sizes import SIZES
 from repshape.matrix.summary import doubt_words
@@ -21,7 +21,7 @@ from repshape.report.noise import (
     no_floor_words,
     summarise_floors,
 )
-from repshape.report.quality import Prediction, Quality, many, share_words
+from repshape.report.quality import Prediction, Quality, many, part_of, regrouped, share_words
 from repshape.report.responses import MOMENTS, TRIALS, Facts
 from repshape.report.sources import Source
 
@@ -32,6 +32,7 @@ SCALED = "with all networks scaled to the same norm"
 MOST_NAMED = 3
 # Networks with this many times as many neurons as others are not compared without a word.
 MANY_MORE = 1.5
+ROUNDING = 1e-9
 
 
 def three_sentences(source: Source, quality: Quality, evidence: Evidence) -> tuple[str, str, str]:
@@ -55,7 +56,7 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
     if evidence.test is not None:
         words = _group_words(evidence)
     else:
-        words = _prediction_words(quality.predictions)
+        words = prediction_words(quality.predictions)
     if evidence.gain is None:
         return f"{words}."
     share = share_words(evidence.gain.value)
@@ -78,7 +79,7 @@ def _group_words(evidence: Evidence) -> str:
             f"{test.smallest_p_value:.2g}"
         )
     condition = ", if networks are independent" if grouping.blocks is None else ""
-    p, q = (None if one is None else f"p = {one.p_value:.2g}" for one in (test, without))
+    p, q = (None if one is None else p_words(one) for one in (test, without))
     rest = without is not None and without.p_value <= LEVEL
     if test.p_value > LEVEL:
         words = f"{who} do not differ significantly ({p})"
@@ -99,6 +100,13 @@ def _group_words(evidence: Evidence) -> str:
     return words
 
 
+def p_words(test: GroupTest) -> str:
+    """Return a p-value; if no permutation is as extreme, the smallest that their number allows."""
+    if test.exact or test.p_value > 1.0 / (test.n_permutations + 1) * (1.0 + ROUNDING):
+        return f"p = {test.p_value:.2g}"
+    return f"p ≤ {test.p_value:.2g}, {test.n_permutations} permutations"
+
+
 def _factor_words(factor: Factor) -> str:
     """Say in a clause what else groups differ in, and whether it could explain the difference."""
     listed = ", ".join(f"{name} {value:.3g}" for name, value in factor.medians.items())
@@ -110,7 +118,7 @@ def _factor_words(factor: Factor) -> str:
     return f"{words}, which {'could' if p > LEVEL else 'does not'} explain it: {how}, p = {p:.2g}"
 
 
-def _prediction_words(predictions: tuple[Prediction, ...]) -> str:
+def prediction_words(predictions: tuple[Prediction, ...]) -> str:
     """Say which columns nearest neighbours predict."""
     if not predictions:
         return "There is no metadata, so nothing is known about what sets the networks apart"
@@ -166,8 +174,9 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
         words = "The noise floor is not above 0: noise alone gives no distance on average"
     elif bars is not None:
         words = (
-            f"The distances are corrected for noise, and {bars.n_above_zero} of "
-            f"{many(source.distances.size, 'interval')} ({100 * bars.level:g} %) are above 0; "
+            "The distances are corrected for noise, and "
+            f"{part_of(bars.n_above_zero, source.distances.size, 'interval')} "
+            f"({100 * bars.level:g} %) are above 0; "
             f"before, the noise floor was {share_words(found.ratio)} of the median distance"
         )
     else:
@@ -180,7 +189,8 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
             squared = share_words(found.ratio**2)
             words += f", so noise makes about {squared} of a typical squared distance"
     if found.n_below and bars is None:
-        words += f", and {found.n_below} of {found.n_pairs} distances are not above their floor"
+        below = part_of(found.n_below, found.n_pairs, "distance")
+        words += f", and {below} are not above their floor"
     return f"{words}{_trial_words(evidence)}{_neuron_words(source)}."
 
 
@@ -219,7 +229,7 @@ def _trial_words(evidence: Evidence) -> str:
     few = 0 if facts is None else _with_few_trials(facts)
     if few and facts is not None:
         words += (
-            f"; {few} of {many(len(facts.kinds), 'network')} have fewer than "
+            f"; {part_of(few, len(facts.kinds), 'network')} have fewer than "
             f"{TRIALS_PER_DIMENSION} trials per dimension"
         )
     unstable = 0 if facts is None else int((facts.overlaps < STABLE_OVERLAP).sum())
@@ -244,14 +254,14 @@ def _with_few_trials(facts: Facts) -> int:
 
 def _certainty(source: Source, quality: Quality) -> str:
     """Say how surely the distances are the minimum, and whether they are consistent."""
-    D, problems = source.matrix, []
-    total = many(source.distances.size, "pair")
+    D, problems, total = source.matrix, [], source.distances.size
     if source.n_missing:
-        problems.append(f"{source.n_missing} of {total} are not computed yet")
+        problems.append(f"{part_of(source.n_missing, total, 'pair')} are not computed yet")
     if D.n_unconverged:
-        problems.append(f"the solver stopped early for {D.n_unconverged} of {total}")
+        early = part_of(D.n_unconverged, total, "pair")
+        problems.append(f"the solver stopped early for {early}")
     if D.n_doubtful:
-        problems.append(doubt_words(D))
+        problems.append(regrouped(doubt_words(D)))
     found = quality.triangles
     if found is not None and found.count:
         share = share_words(found.count / found.n_inequalities)

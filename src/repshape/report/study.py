@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from repshape.report.badges import Badge, make_badges
 from repshape.report.evidence import Evidence, Grouping, weigh
+from repshape.report.headline import make_headline
 from repshape.report.intervals import Intervals, estimate_intervals
 from repshape.report.noise import noise_checks
 from repshape.report.pairs import PairViews, view_pairs
@@ -36,6 +37,11 @@ class Studied:
     def sentences(self) -> tuple[str, str, str]:
         """What a careful colleague would say about the matrix."""
         return three_sentences(self.source, self.quality, self.evidence)
+
+    @property
+    def headline(self) -> str:
+        """What a reader should know first."""
+        return make_headline(self.source, self.quality, self.evidence)
 
     @property
     def badges(self) -> tuple[Badge, ...]:

@@ -5,14 +5,25 @@ const $ = (id) => document.getElementById(id);
 const DATA = JSON.parse($('data').textContent);
 const LABELS = DATA.labels;
 const K = LABELS.length;
-const ARRAYS = { Float64Array, Float32Array, Int32Array, Uint8Array };
+const ARRAYS = { Float64Array, Float32Array, Int32Array, Int16Array, Uint16Array, Uint8Array };
+
+/** Long arrays by number: where two are equal, the second only names the number of the first. */
+const numbered = [];
+(function number(value) {
+  if (value === null || typeof value !== 'object') return;
+  if ('number' in value) numbered[value.number] = value;
+  for (const one of Array.isArray(value) ? value : Object.values(value)) number(one);
+})(DATA.matrices.concat(DATA.cohorts, DATA.columns));
 
 /** Decode an array from base64 text. */
 function unpack(packed) {
+  if ('same' in packed) return unpack(numbered[packed.same]);
+  if (packed.array) return packed.array;
   const text = atob(packed.data);
   const bytes = new Uint8Array(text.length);
   for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
-  return new ARRAYS[packed.type](bytes.buffer);
+  packed.array = new ARRAYS[packed.type](bytes.buffer);
+  return packed.array;
 }
 
 /** Define a property that is computed when it is first read. */
@@ -28,10 +39,13 @@ function lazy(object, name, make) {
 }
 
 for (const matrix of DATA.matrices) {
-  for (const name of ['distances', 'bounds', 'converged', 'starts', 'agreeing', 'levels', 'rows', 'columns', 'points', 'order', 'norms', 'dimensions', 'floors', 'pair_floors', 'plug_in']) {
+  for (const name of ['distances', 'converged', 'starts', 'agreeing', 'levels', 'rows', 'columns', 'points', 'order', 'norms', 'dimensions', 'floors', 'pair_floors', 'plug_in']) {
     const packed = matrix[name];
     if (packed) lazy(matrix, name, () => unpack(packed));
   }
+  // Bounds are kept as shares of the distances.
+  const shares = matrix.bounds;
+  if (shares) lazy(matrix, 'bounds', () => Float64Array.from(unpack(shares), (share, p) => share * matrix.distances[p]));
 }
 for (const cohort of DATA.cohorts) {
   for (const name of ['neurons', 'fewest', 'most']) {

@@ -105,6 +105,7 @@ function listen() {
       walkFrom(before);
       before = state.matrix;
       heat.cursor = null;
+      state.hover = [];
       showParts();
     }
     if (has('column')) state.hidden = has('hidden') ? state.hidden : [];

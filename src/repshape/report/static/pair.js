@@ -3,32 +3,70 @@
 const picture = { canvas: $('pair-picture'), share: 1, from: 0 };
 const TURN = 900; // duration of the animation from before to after alignment, in milliseconds
 
+/** Numbers of 16 bits with their units, one for each of as many equal parts. */
+function multiples({ units, steps }) {
+  const [scale, found] = [unpack(units), Float64Array.from(unpack(steps))];
+  const size = found.length / scale.length;
+  return found.map((step, at) => step * scale[Math.floor(at / size)]);
+}
+const squares = (roots) => roots.map((root) => root * Math.abs(root));
+
 /** The moments and planes of the pairs of a matrix, decoded when they are first needed. */
 function drawings(matrix) {
   const { pairs } = matrix;
-  if (!pairs.ready) {
-    for (const key of ['index', 'means', 'covariances', 'planes', 'before', 'after', 'parts']) pairs[key] = pairs[key] && unpack(pairs[key]);
-    pairs.at = new Map();
-    for (let p = 0; p < pairs.index.length / 2; p++) pairs.at.set(pairs.index[2 * p] * K + pairs.index[2 * p + 1], p);
-    pairs.ready = true;
+  if (pairs.ready || !pairs.own) return pairs;
+  const index = unpack(pairs.index);
+  pairs.at = new Map();
+  for (let p = 0; p < index.length / 2; p++) pairs.at.set(index[2 * p] * K + index[2 * p + 1], p);
+  const firsts = [...new Set(index.filter((_, at) => at % 2 === 0))].sort((a, b) => a - b);
+  pairs.row = new Map(firsts.map((k, row) => [k, pairs.by_pair ? row : k]));
+  for (const key of ['own', 'means']) pairs[key] = multiples(pairs[key]);
+  for (const key of ['spreads', 'covariances']) pairs[key] = squares(multiples(pairs[key]));
+  for (const key of ['centres', 'far', 'shares']) pairs[key] = pairs[key] && unpack(pairs[key]);
+  for (const planes of [pairs.before, pairs.after]) {
+    planes.rows = multiples(planes.directions);
+    planes.ends = unpack(planes.places);
   }
+  pairs.ready = true;
   return pairs;
 }
 
-/** A network on a plane: five numbers for each condition, the mean and xx, xy and yy of the covariance. */
+/** A plane: its directions, then the place of the origin. */
+function planeOf(pairs, planes, k) {
+  const size = 2 * pairs.width;
+  const found = new Float64Array(size + 2);
+  found.set(planes.rows.subarray(k * size, (k + 1) * size));
+  found.set([planes.ends[2 * k] * pairs.unit, planes.ends[2 * k + 1] * pairs.unit], size);
+  return found;
+}
+
+/** A network in its own components: five numbers for each condition, the mean and xx, xy and yy of the covariance. */
+function ownOf(pairs, k) {
+  const C = pairs.conditions.length;
+  const found = new Float64Array(5 * C);
+  for (let c = 0; c < C; c++) {
+    found.set(pairs.own.subarray(2 * (k * C + c), 2 * (k * C + c) + 2), 5 * c);
+    found.set(pairs.spreads.subarray(3 * (k * C + c), 3 * (k * C + c) + 3), 5 * c + 2);
+  }
+  return found;
+}
+
+/** Moments on a plane, as above; of diagonal covariances only the diagonal is kept. */
 function projected(pairs, k, plane) {
-  const [R, C, unit] = [pairs.width, pairs.conditions.length, pairs.unit];
-  const half = (R * (R + 1)) / 2;
+  const [R, C] = [pairs.width, pairs.conditions.length];
+  const count = pairs.diagonal ? R : (R * (R + 1)) / 2;
+  const centre = pairs.centres.subarray(k * R, (k + 1) * R);
   const found = new Float64Array(5 * C);
   for (let c = 0; c < C; c++) {
     const mean = pairs.means.subarray((k * C + c) * R, (k * C + c + 1) * R);
-    const covariance = pairs.covariances.subarray((k * C + c) * half, (k * C + c + 1) * half);
+    const covariance = pairs.covariances.subarray((k * C + c) * count, (k * C + c + 1) * count);
     const sums = [plane[2 * R], plane[2 * R + 1], 0, 0, 0];
     for (let i = 0, e = 0; i < R; i++) {
       const [a, b] = [plane[2 * i], plane[2 * i + 1]];
-      sums[0] += mean[i] * a;
-      sums[1] += mean[i] * b;
-      for (let j = i; j < R; j++, e++) {
+      const m = mean[i] + centre[i] * pairs.unit;
+      sums[0] += m * a;
+      sums[1] += m * b;
+      for (let j = i; j < (pairs.diagonal ? i + 1 : R); j++, e++) {
         const [s, u, v] = [covariance[e], plane[2 * j], plane[2 * j + 1]];
         const twice = i === j ? 1 : 2;
         sums[2] += twice * s * a * u;
@@ -36,7 +74,7 @@ function projected(pairs, k, plane) {
         sums[4] += twice * s * b * v;
       }
     }
-    found.set(sums.map((value, at) => value * (at < 2 ? unit : unit * unit)), 5 * c);
+    found.set(sums, 5 * c);
   }
   return found;
 }
@@ -83,21 +121,21 @@ function between(before, after, share, R) {
 function drawing(matrix, i, j, share = 1) {
   const pairs = drawings(matrix);
   const [x, y] = i < j ? [i, j] : [j, i];
-  const p = pairs.at.get(x * K + y);
+  const p = pairs.at?.get(x * K + y);
   if (p === undefined) return null;
-  const size = 2 * (pairs.width + 1);
-  const of = (planes, k) => planes.subarray(k * size, (k + 1) * size);
-  const before = pairs.before ? of(pairs.before, p) : of(pairs.planes, x);
-  const after = of(pairs.after, p);
-  const [far, means, covariances] = pairs.parts.subarray(3 * p, 3 * p + 3);
+  const before = planeOf(pairs, pairs.before, pairs.before.by_first ? x : p);
+  const after = planeOf(pairs, pairs.after, p);
+  const body = pairs.by_pair ? p : y;
+  const far = pairs.far[p] * pairs.longest;
+  const means = far * far * (pairs.shares ? pairs.shares[p] : NaN);
   return {
     x,
     y,
-    own: projected(pairs, x, of(pairs.planes, x)),
-    before: projected(pairs, y, before),
-    after: projected(pairs, y, after),
-    now: projected(pairs, y, between(before, after, share, pairs.width)),
-    parts: [far * pairs.longest, NaN, means * pairs.longest ** 2, covariances * pairs.longest ** 2],
+    own: ownOf(pairs, pairs.row.get(x)),
+    before: projected(pairs, body, before),
+    after: projected(pairs, body, after),
+    now: projected(pairs, body, between(before, after, share, pairs.width)),
+    parts: [far, means, far * far - means],
   };
 }
 
@@ -215,10 +253,10 @@ function numbersOf(i, j, shown) {
     lines.push(['Starts that found this optimum', `${found} of ${matrix.starts[row]}${how}`]);
   }
   const plain = matrix.plug_in?.[row] ?? far;
-  const other = shown && Math.abs(shown.parts[0] - plain) > 1e-4 * Math.abs(plain) + 1e-6;
+  const other = shown && Math.abs(shown.parts[0] - plain) > 1e-4 * Math.abs(plain) + 1e-6 * matrix.high;
   if (other) lines.push(['Distance of the alignment shown', digits(shown.parts[0], 5)]);
   const which = other ? ' of the alignment shown' : matrix.plug_in ? ' before the correction' : '';
-  if (shown && !Number.isNaN(shown.parts[2]) && !matrix.coincide) lines.push(...partLines(shown.parts, which));
+  if (shown && !Number.isNaN(shown.parts[1]) && !matrix.coincide) lines.push(...partLines(shown.parts, which));
   const cohort = cohortNow();
   if (cohort) lines.push(['Neurons', `${cohort.neurons[i]} | ${cohort.neurons[j]}`]);
   if (cohort?.trials) lines.push(['Trials of a condition', [i, j].map((k) => (cohort.fewest[k] ? spanWords(cohort.fewest[k], cohort.most[k]) : 'none')).join(' | ')]);
@@ -243,7 +281,7 @@ function noiseLines(matrix, i, j, far) {
 }
 
 /** The parts of the squared distance that means and covariances make; they add up to it. */
-function partLines([far, , means, covariances], which) {
+function partLines([far, means, covariances], which) {
   const share = (part) => `${beside(part, far * far, 4)} (${Math.round((100 * part) / (means + covariances || 1))} %)`;
   return [[`Squared distance${which}`, digits(far * far)], ['\u2003of which means', share(means)], ['\u2003of which covariances', share(covariances)]];
 }
