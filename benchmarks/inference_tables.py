@@ -10,17 +10,19 @@ import numpy as np
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from benchmarks import inference_v1
+from benchmarks import fresh_sizes, inference_v1
+from benchmarks.fresh_cells import FRESH
 from benchmarks.interval_cells import CONFIRM
 from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
 from benchmarks.intervals import COMPARISONS, OTHERS
 from benchmarks.markers import write
+from benchmarks.matched_cells import MATCHED
 from benchmarks.stamps import record
 
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 GUIDE = DOCS.parent.parent / "inference.md"
-CELL_KEYS = ["calibrated: README", *(f"calibrated: {cell.name}" for cell in CONFIRM)]
-OTHER_KEYS = [f"calibrated {one.name}" for one in (*OTHERS, *COMPARISONS)]
+CELL_KEYS = ["fresh: README", *(f"fresh: {cell.name}" for cell in FRESH)]
+OTHER_KEYS = [f"fresh {one.name}" for one in (*OTHERS, *COMPARISONS, *MATCHED)]
 LEVEL = 0.05
 # A cell holds if its count is within this central interval of the binomial distribution.
 CONFIDENCE = 0.999
@@ -54,7 +56,9 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "neighbors": neighbor_table(results),
         "intervals": markdown(CELL_HEAD, cell_table(results, CELL_KEYS)),
         "comparisons": markdown(CELL_HEAD, cell_table(results, OTHER_KEYS)),
-        "coverage": markdown(POOL_HEAD, pooled_table(results)),
+        "coverage": markdown(POOL_HEAD, pooled_table(results, FRESH, "fresh")),
+        "first set": markdown(POOL_HEAD, pooled_table(results, CONFIRM, "calibrated")),
+        "fresh sizes": size_table(results),
         "methods": interval_table(results),
         "floors": floor_table(results),
         "macaque": inference_v1.tables(results),
@@ -123,6 +127,20 @@ def equality_table(results: dict[str, Any]) -> str:
         out.append([*pooled, f"{rejected / total:.3f}", "", ""])
     head = ["setting", "responses", "neurons", "trials", "simulations", "attainable level"]
     return markdown([*head, "rejected if equal", "holds", "rejected if different"], out)
+
+
+def size_table(results: dict[str, Any]) -> str:
+    out = []
+    found = rows_of(results, "fresh size")
+    for name in (*fresh_sizes.EQUALITY, *fresh_sizes.GROUPS):
+        if name not in found:
+            continue
+        rows = found[name]
+        count = int(np.sum(rows[:, 0] <= LEVEL + 1e-9))
+        level = float(np.mean([attainable(p) for p in rows[:, 1]]))
+        cells = [name, len(rows), f"{level:.4f}", f"{count / len(rows):.3f}"]
+        out.append([*cells, "yes" if holds(count, len(rows), level) else "no"])
+    return markdown(["design", "simulations", "attainable level", "rejected", "holds"], out)
 
 
 def group_table(results: dict[str, Any]) -> str:

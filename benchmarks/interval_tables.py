@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.interval_cells import CONFIRM, Cell
+from benchmarks.interval_cells import Cell
 
 NOMINAL = 0.9
 # A cell fails if its coverage is below this, by a one-sided test at 1 % with Holm's correction.
@@ -18,7 +18,6 @@ LEAST, ERROR = 0.85, 0.01
 def covered(rows: np.ndarray, truth: float) -> np.ndarray:
     """Whether each interval contains the truth, lies above it, and below it, (3, simulations)."""
     low, high = rows[:, 2], rows[:, 3]
-    # A ratio that cannot be estimated is NaN, and covers nothing.
     return np.array([(low <= truth) & (truth <= high), low > truth, high < truth])
 
 
@@ -53,12 +52,19 @@ def cell_table(results: dict[str, Any], keys: list[str]) -> list[list[Any]]:
         if found is None:
             continue
         rows, truth = found
-        bias = np.nanmean(rows[:, 1]) - truth
-        name = key.removeprefix("calibrated: ").removeprefix("calibrated ")
-        cells = [name, len(rows), f"{truth:.2f}", f"{np.nanmean(rows[:, 0]) - truth:+.2f}"]
-        cells += [f"{bias:+.2f}", *shares(covered(rows, truth)), f"{rows[:, 4].mean():.2f}"]
-        out.append(cells)
+        name = key.removeprefix("fresh: ").removeprefix("fresh ")
+        cells = [name, len(rows), f"{truth:.2f}", *(bias_of(rows[:, k], truth) for k in (0, 1))]
+        out.append([*cells, *shares(covered(rows, truth)), f"{rows[:, 4].mean():.2f}"])
     return out
+
+
+def bias_of(values: np.ndarray, truth: float) -> str:
+    """The mean error; that of the median if some ratios are infinite or cannot be estimated."""
+    if np.isinf(truth):
+        return ""
+    if np.isfinite(values).all():
+        return f"{values.mean() - truth:+.2f}"
+    return f"{np.nanmedian(values) - truth:+.2f} (median)"
 
 
 CELL_HEAD = ["setting", "simulations", "truth", "plug-in bias", "bias", "coverage"]
@@ -79,13 +85,13 @@ POOL_HEAD = ["networks", "settings", "simulations", "coverage", "wholly above", 
 POOL_HEAD += ["lowest coverage of a setting", "significantly below 0.85", "widened"]
 
 
-def pooled_table(results: dict[str, Any]) -> list[list[Any]]:
+def pooled_table(results: dict[str, Any], cells: Sequence[Cell], prefix: str) -> list[list[Any]]:
     """Coverage pooled over the cells of a kind, each simulation with equal weight."""
     out = []
     for name, belongs in POOLS.items():
         found, counts, widened = [], {}, []
-        for cell in CONFIRM:
-            here = known(results, f"calibrated: {cell.name}")
+        for cell in cells:
+            here = known(results, f"{prefix}: {cell.name}")
             if here is None or not belongs(cell, here[1] == 0):
                 continue
             one = covered(*here)
@@ -95,6 +101,6 @@ def pooled_table(results: dict[str, Any]) -> list[list[Any]]:
         if found:
             every = np.concatenate(found, axis=1)
             lowest = min(hits / total for hits, total in counts.values())
-            cells = [name, len(found), every.shape[1], *shares(every), f"{lowest:.2f}"]
-            out.append([*cells, len(failing(counts)), f"{np.concatenate(widened).mean():.2f}"])
+            row = [name, len(found), every.shape[1], *shares(every), f"{lowest:.2f}"]
+            out.append([*row, len(failing(counts)), f"{np.concatenate(widened).mean():.2f}"])
     return out

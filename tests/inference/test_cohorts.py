@@ -53,10 +53,12 @@ def test_matrix_holds_the_estimates_of_each_pair(cohort: rs.Cohort) -> None:
 
 
 def test_matrix_has_the_same_bits_for_any_number_of_workers() -> None:
-    pair = networks([1.0, 1.5])
-    one, two = (rs.inference.matrix(pair, METRIC, n_splits=2, workers=w) for w in (1, 3))
-    for name in ("low", "high", "floors"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    some = networks([1.0, 1.5, 1.2])
+    one, *others = (rs.inference.matrix(some, METRIC, n_splits=2, workers=w) for w in (1, 2, 3))
+    for other in others:
+        np.testing.assert_array_equal(one.matrix.values, other.matrix.values)
+        for name in ("low", "high", "floors", "standard_errors"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_matrix_resumes_from_its_store_with_the_same_bits(

@@ -9,8 +9,8 @@ import pytest
 import repshape as rs
 from repshape.inference.estimates import Settings
 from repshape.inference.halves import contrasts, half_estimates
-from repshape.inference.subspaces import subspace_overlap
 from repshape.inference.terms import make_terms
+from repshape.metrics.subspaces import subspace_overlap
 
 FloatArray = npt.NDArray[np.float64]
 REDUCED = rs.GaussianShapeMetric(preprocess=rs.Preprocess(n_components=3), n_starts=2, tol=1e-6)

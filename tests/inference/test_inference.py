@@ -13,9 +13,9 @@ import pytest
 import repshape as rs
 from repshape.errors import InputError, InputTypeError
 from repshape.inference.bootstrap import two_factor_variance
-from repshape.inference.estimates import Moments, distance_interval, ratio_interval
-from repshape.inference.resampling import split_trials
+from repshape.inference.estimates import Moments, distance_interval
 from repshape.inference.terms import make_terms
+from repshape.responses.halves import split_trials
 from repshape.solvers.starts import random_orthogonal
 
 FloatArray = npt.NDArray[np.float64]
@@ -157,15 +157,6 @@ def test_difference() -> None:
     ):
         assert found.plug_in == pytest.approx(gap, rel=1e-6)
         assert 0 < found.interval[0] < found.estimate < found.interval[1]
-
-
-def test_ratio_without_a_difference_of_means_is_not_a_number() -> None:
-    rng = np.random.default_rng(3)
-    x, y = rng.normal(size=(2, 3, 20, 2))
-    both = [rs.inference.ratio(x, y, IDENTITY, random_state=k).estimate for k in range(3)]
-    assert np.isnan(both).any() or max(both) > 0
-    nothing = Moments(np.array([1.0, -0.1]), np.eye(2), 1.0)
-    assert np.isnan(ratio_interval(nothing)[0])
 
 
 def test_interval_of_a_distance_is_that_of_its_square() -> None:

@@ -28,9 +28,9 @@ def expected(*names: str) -> list[list[float]]:
 
 def recorded(D: DistanceMatrix) -> list[list[float]]:
     assert D.sizes is not None
-    assert list(D.sizes.columns) == ["neurons", "trials"]
+    assert list(D.sizes.columns)[:2] == ["neurons", "trials"]
     assert tuple(D.sizes.index) == D.labels
-    found: list[list[float]] = D.sizes.to_numpy().tolist()
+    found: list[list[float]] = D.sizes[["neurons", "trials"]].to_numpy().tolist()
     return found
 
 
@@ -43,6 +43,38 @@ def test_pairwise_records_sizes_that_selections_and_files_keep(tmp_path: Path) -
     assert recorded(renamed) == expected("a", "b", "c")
     D.save(tmp_path / "d.npz")
     assert recorded(DistanceMatrix.load(tmp_path / "d.npz")) == expected("a", "b", "c")
+
+
+def test_pairwise_records_norms_and_overlaps_that_files_keep(tmp_path: Path) -> None:
+    """The norm is the distance to a network without response, which aligns with anything."""
+    phi = rs.Preprocess(n_components=2)
+    metric = METRIC.with_parameters(preprocess=phi)
+    given = networks()
+    D = rs.pairwise(given, metric)
+    assert D.sizes is not None
+    for name, network in given.items():
+        reduced = phi.fit(rs.Trials(network)).apply(rs.Trials(network))
+        stacked = np.stack(reduced.responses)
+        spread = stacked.var(axis=1).sum() + (stacked.mean(axis=1) ** 2).sum()
+        assert D.sizes.loc[name, "norm"] == pytest.approx(np.sqrt(spread / 5), rel=1e-9)
+    assert D.sizes["overlap"].between(0, 1).all()
+    assert D.sizes.loc["c", "overlap"] == pytest.approx(1)  # both of its neurons are kept
+    D.save(tmp_path / "d.npz")
+    again = DistanceMatrix.load(tmp_path / "d.npz")
+    assert again.sizes is not None
+    pd.testing.assert_frame_equal(again.sizes, D.sizes)
+    plain = rs.pairwise(given, METRIC).sizes
+    assert plain is not None
+    assert list(plain.columns) == ["neurons", "trials", "norm"]
+
+
+def test_large_networks_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    total = 5 * (30 * 3 + 20 * 4 + 12 * 2)
+    for most, known in ((total, True), (total - 1, False)):
+        monkeypatch.setattr("repshape.engine.measures.MOST_NUMBERS", most)
+        sizes = rs.pairwise(networks(), METRIC).sizes
+        assert sizes is not None
+        assert ("norm" in sizes) == known
 
 
 def test_trials_are_those_of_the_condition_with_fewest_and_moments_have_none() -> None:
@@ -91,6 +123,7 @@ def test_sizes_are_joined_by_name_and_checked() -> None:
         ({"neurons": [1, 2, 3]}, "neurons for each of 2 networks. Got 3"),
         ({"trials": [1, 0.5]}, "whole numbers of trials"),
         ({"cells": [1, 2]}, "Got 'cells'"),
+        ({"norm": [1, -2]}, "a norm of at least 0"),
     ):
         with pytest.raises(InputError, match=words):
             DistanceMatrix([[0, 1], [1, 0]], sizes=sizes)

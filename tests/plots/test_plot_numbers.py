@@ -164,6 +164,15 @@ def test_intervals(ax: Axes) -> None:
     ax.figure.draw_without_rendering()
 
 
+def test_an_interval_without_end_runs_to_the_edge(ax: Axes) -> None:
+    rows = {"a": estimate(1.0, 0.5, np.inf, 1.2), "b": estimate(2.0, 1.5, 2.5, 2.2)}
+    found = IntervalsPicture.of(rows)
+    found.draw(ax)
+    lines = ax.collections[-2].get_segments()  # before the estimates
+    np.testing.assert_allclose([one[1, 0] for one in lines], [found.limits[1], 2.5])
+    assert "no upper end" in found.caption
+
+
 def test_one_floor_serves_all_rows_and_one_estimate_needs_no_name(ax: Axes) -> None:
     one, floor = estimate(1.0, 0.5, 1.5, 1.2), estimate(0.2, 0.1, 0.3, 0.28)
     assert IntervalsPicture.of({"a": one, "b": one}, floor).floors.shape == (2, 3)

@@ -15,6 +15,7 @@ import pandas as pd
 from repshape._parallel import thread_pool
 from repshape.engine.effort import Effort
 from repshape.engine.growth import Form, StoreChangedError, discard_sources, open_store, relate
+from repshape.engine.measures import with_measures
 from repshape.engine.plan import Plan, Settings, Sizes
 from repshape.engine.polish import can_polish, polish_layers
 from repshape.engine.sides import Chain, records_of, split_sides
@@ -266,7 +267,16 @@ class Run:
             return plan_run(self.whole).run()
         read = read_store if self.whole.sides is None else read_cross
         found |= {name: read(path) for name, path in self.selections.items()}
-        return {name: self._ordered(found[name]) for name in self.names}
+        return {name: self._measured(name, self._ordered(found[name])) for name in self.names}
+
+    def _measured(self, name: str, D: Any) -> Any:
+        """Return a matrix in memory with the norms of its networks; others as they are.
+
+        Stores do not keep norms, and a matrix should be the same whether it is read again or not.
+        """
+        if not isinstance(D, DistanceMatrix) or self.whole.paths[name] is not None:
+            return D
+        return with_measures(D, self.whole.networks, self.whole.metrics[name])
 
     def _ordered(self, D: Any) -> Any:
         if isinstance(D, CrossDistances):

@@ -8,6 +8,8 @@ from repshape.inference.equality import EqualityTest, equality
 from repshape.inference.estimates import Estimate
 from repshape.inference.factors import (
     Factor,
+    UnequalComponentsWarning,
+    UnequalGainWarning,
     UnequalNeuronsWarning,
     UnequalSizesWarning,
     UnequalTrialsWarning,
@@ -18,6 +20,7 @@ from repshape.inference.held_out import HeldOut, held_out
 from repshape.inference.matrices import MantelTest, PairedTest, mantel, paired
 from repshape.inference.model_result import ModelComparison
 from repshape.inference.models import models
+from repshape.inference.ratios import UnboundedRatioWarning
 from repshape.inference.subspaces import UnstableSubspaceWarning
 
 __all__ = [
@@ -32,6 +35,9 @@ __all__ = [
     "MantelTest",
     "ModelComparison",
     "PairedTest",
+    "UnboundedRatioWarning",
+    "UnequalComponentsWarning",
+    "UnequalGainWarning",
     "UnequalNeuronsWarning",
     "UnequalSizesWarning",
     "UnequalTrialsWarning",

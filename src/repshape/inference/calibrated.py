@@ -25,9 +25,10 @@ from repshape.inference.estimates import (
 from repshape.inference.halves import FEWEST_TRIALS, divide_trials
 from repshape.inference.jackknife import jackknife_error
 from repshape.inference.nested import Nested, NestedPlan
-from repshape.inference.resampling import has_halves, is_exact
+from repshape.inference.resampling import is_exact
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.metrics.few_trials import dimensions
+from repshape.responses.halves import has_halves
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

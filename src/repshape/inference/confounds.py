@@ -21,7 +21,7 @@ from repshape.errors import (
     check_integer,
 )
 from repshape.inference.columns import read_networks, text_column
-from repshape.inference.explanations import AUTO, Draws, Grouped, explain, overlaps
+from repshape.inference.explanations import AUTO, Draws, Grouped, explain
 from repshape.inference.factors import LEVEL, Factor, warn_of_sizes
 from repshape.inference.floor import split_distances
 from repshape.inference.groups import GroupTest, evidence_words
@@ -31,7 +31,9 @@ from repshape.io.cohort import Cohort
 from repshape.io.matched import N_DRAWS
 from repshape.matrix.columns import ValuesLike, in_order_of
 from repshape.matrix.distances import DistanceMatrix, as_complete
+from repshape.matrix.sizes import SIZES
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
+from repshape.metrics.subspaces import overlaps
 from repshape.responses import Gaussians, Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -138,7 +140,8 @@ class Confounds:
             warnings.warn(words, FewTrialsWarning, stacklevel=stacklevel + 1)
         if words := self._unstable():
             warnings.warn(words, UnstableSubspaceWarning, stacklevel=stacklevel + 1)
-        warn_of_sizes(self.factors, self._differ)
+        # Norms and overlaps are part of what the user asked for, and the result says it in words.
+        warn_of_sizes([one for one in self.factors if one.name in SIZES], self._differ)
 
 
 def confounds(

@@ -12,8 +12,8 @@ from repshape.inference.estimates import (
     Settings,
     difference_interval,
     distance_interval,
-    ratio_interval,
 )
+from repshape.inference.ratios import ratio_interval, warn_unbounded
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Pair, check_pair, make_terms
 from repshape.metrics.base import ShapeMetric
@@ -192,9 +192,15 @@ def ratio(
 ) -> Estimate:
     """Estimate d_0 / d_2, the ratio of covariance to mean distance, with a confidence interval.
 
-    Both squared distances are estimated as in `distance`. The interval is symmetric for the
-    logarithm of the ratio (delta method), and takes into account that both distances come from the
-    same trials. The result is NaN if an estimated squared distance is not positive.
+    Both squared distances are estimated as in `distance`. The interval is that of Fieller (1954):
+    it contains every ratio r for which :math:`d_0^2 - r^2 d_2^2` is not significantly different
+    from 0, given that both distances come from the same trials. Where the mean distance is not
+    separated from 0, no ratio is too large: the interval has no upper end, and a warning says so.
+    Where the covariance distance is not separated from 0, the interval begins at 0.
+
+    The estimate is 0 if the squared covariance distance is not estimated as positive, infinite if
+    the squared mean distance is not, and NaN if neither is, each with a warning. The interval is
+    valid in all of these cases.
 
     Parameters
     ----------
@@ -202,6 +208,13 @@ def ratio(
         As in `distance`.
     metric : GaussianShapeMetric, optional
         Its alpha is ignored. By default ``GaussianShapeMetric()``.
+
+    Warns
+    -----
+    UnboundedRatioWarning
+        If the ratio has no upper limit, or no finite positive estimate.
+    FewTrialsWarning, UnstableSubspaceWarning
+        As in `distance`.
 
     Examples
     --------
@@ -218,7 +231,9 @@ def ratio(
     )
     template = check_gaussian(metric)
     metrics = [template.with_parameters(alpha=alpha) for alpha in (0.0, 2.0)]
-    return _estimate([(x, y), (x, y)], metrics, settings, ratio_interval)
+    found = _estimate([(x, y), (x, y)], metrics, settings, ratio_interval)
+    warn_unbounded(found)
+    return found
 
 
 def difference(

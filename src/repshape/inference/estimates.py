@@ -49,7 +49,7 @@ class Estimate:
         that the squared estimate is negative: if the true distance is 0, about half of the
         estimates are.
     interval : tuple of two floats
-        Lower and upper end.
+        Lower and upper end; the upper one is infinite if a ratio has no limit.
     level : float
         Nominal coverage of the interval.
     standard_error : float
@@ -214,34 +214,19 @@ def distance_interval(found: Moments) -> Interval:
     value, error = float(found.squared[0]), float(np.sqrt(found.covariance[0, 0]))
     ends = value - found.quantile * error, value + found.quantile * error
     roots = signed_root(ends[0]), signed_root(ends[1])
-    return Interval(signed_root(value), roots, error / _slope(value, error))
+    return Interval(signed_root(value), roots, error / slope_of_square(value, error))
 
 
-def _slope(value: float, error: float) -> float:
+def slope_of_square(value: float, error: float) -> float:
     """Return 2 d, the derivative of d^2; if d^2 is below its error e, 2 sqrt(e) instead."""
     return float(2 * np.sqrt(max(value, error, np.finfo(np.float64).tiny)))
-
-
-def ratio_interval(found: Moments) -> Interval:
-    """Return d_0 / d_2, with an interval that is symmetric for its logarithm (delta method).
-
-    NaN if an estimated squared distance is not positive.
-    """
-    top, bottom = found.squared
-    if min(top, bottom) <= 0:
-        return Interval(np.nan, (np.nan, np.nan), np.nan)
-    slope = np.array([0.5 / top, -0.5 / bottom])
-    error = float(np.sqrt(max(slope @ found.covariance @ slope, 0.0)))
-    ratio = float(np.sqrt(top / bottom))
-    factor = float(np.exp(found.quantile * error))
-    return Interval(ratio, (ratio / factor, ratio * factor), ratio * error)
 
 
 def difference_interval(found: Moments) -> Interval:
     """Return d_1 - d_2, with a symmetric interval (delta method)."""
     errors = np.sqrt(np.diagonal(found.covariance))
     slope = np.array([1.0, -1.0])
-    slope /= [_slope(v, e) for v, e in zip(found.squared, errors, strict=True)]
+    slope /= [slope_of_square(v, e) for v, e in zip(found.squared, errors, strict=True)]
     error = float(np.sqrt(max(slope @ found.covariance @ slope, 0.0)))
     value = signed_root(found.squared[0]) - signed_root(found.squared[1])
     return Interval(value, (value - found.quantile * error, value + found.quantile * error), error)

@@ -13,10 +13,16 @@ import pandas as pd
 
 from repshape.engine.run import pairwise
 from repshape.errors import FewTrialsWarning, InputError, SearchWarning
-from repshape.inference.factors import SLOW_PERMUTATIONS, Factor, find_factors, name_call, without
+from repshape.inference.factors import (
+    COLUMNS,
+    SLOW_PERMUTATIONS,
+    Factor,
+    find_factors,
+    name_call,
+    without,
+)
 from repshape.inference.groups import GroupTest, compare_groups
 from repshape.inference.permutations import make_design
-from repshape.inference.subspaces import subspace_overlap
 from repshape.io.matched import CHOICES, Matching, check_by
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.base import ShapeMetric
@@ -112,8 +118,7 @@ def explain(
     ``sides`` are the distances and, where there are any, the angles. ``table`` has a row per
     network, with columns neurons, trials, norm and overlap.
     """
-    names = {"neurons": "neurons", "trials": "trials", "gain": "norm", "components": "overlap"}
-    columns = {name: table[column].to_numpy() for name, column in names.items()}
+    columns = {name: table[column].to_numpy() for name, column in COLUMNS.items()}
     if "angles" not in sides:
         del columns["gain"]
     factors = () if grouped is None else grouped.factors(columns)
@@ -163,25 +168,3 @@ def _settle(
     times = f" ({about['n_draws']} draws)" if about["n_draws"] > 1 else ""
     how = f"With {about['drawn']} drawn from each{times}"
     return _repeated(factor, grouped.test(matched).p_value, how)
-
-
-def overlaps(
-    networks: Sequence[Trials | Gaussians],
-    metric: ShapeMetric[Any],
-    n_splits: int,
-    random_state: int,
-) -> FloatArray:
-    """Return the mean overlap of the principal components of two halves; NaN without PCA."""
-    found = np.full(len(networks), np.nan)
-    phi = metric.preprocess
-    if phi is None or phi.n_components is None:
-        return found
-    for k, network in enumerate(networks):
-        if not isinstance(network, Trials) or network.n_trials.min() < 2:
-            continue
-        rng = np.random.default_rng([random_state, k])
-        try:
-            found[k] = np.mean([subspace_overlap(network, metric, rng) for _ in range(n_splits)])
-        except InputError:  # halves with fewer trials than components
-            continue
-    return found

@@ -41,7 +41,7 @@ NOUNS = {
 
 
 class UnequalSizesWarning(UserWarning):
-    """Groups of networks differ in a size, which alone can make their distances differ."""
+    """Groups of networks differ in something that alone can make their distances differ."""
 
 
 class UnequalNeuronsWarning(UnequalSizesWarning):
@@ -52,7 +52,27 @@ class UnequalTrialsWarning(UnequalSizesWarning):
     """Groups of networks have different numbers of trials, which alone can make them differ."""
 
 
-WARNINGS = {"neurons": UnequalNeuronsWarning, "trials": UnequalTrialsWarning}
+class UnequalGainWarning(UnequalSizesWarning):
+    """Groups of networks differ in overall response strength, which may be all that differs."""
+
+
+class UnequalComponentsWarning(UnequalSizesWarning):
+    """Groups of networks differ in how stable their principal components are."""
+
+
+WARNINGS = {
+    "neurons": UnequalNeuronsWarning,
+    "trials": UnequalTrialsWarning,
+    "gain": UnequalGainWarning,
+    "components": UnequalComponentsWarning,
+}
+# The columns of `DistanceMatrix.sizes` with each factor.
+COLUMNS = {"neurons": "neurons", "trials": "trials", "gain": "norm", "components": "overlap"}
+# What `confounds` does about the factors that are not matched.
+REMEDIES = {
+    "gain": "to compare networks that are scaled to norm 1",
+    "components": "to remove the part of the distances that the overlap of components predicts",
+}
 
 
 @compact_repr
@@ -144,36 +164,37 @@ def find_factors(columns: Mapping[str, npt.ArrayLike], design: Design) -> tuple[
 
 
 def size_factors(D: DistanceMatrix, design: Design) -> tuple[Factor, ...]:
-    """Return the sizes that a matrix records and groups differ in."""
+    """Return the sizes, norms and overlaps that a matrix records and groups differ in."""
     if D.sizes is None:
         return ()
-    return find_factors({name: D.sizes[name].to_numpy() for name in SIZES}, design)
+    known = {name: column for name, column in COLUMNS.items() if column in D.sizes}
+    return find_factors({name: D.sizes[one].to_numpy() for name, one in known.items()}, design)
 
 
 def name_call(factors: Sequence[Factor], labels: Any, blocks: Any) -> tuple[Factor, ...]:
-    """Return the factors with the call that repeats the test with networks of the same size."""
+    """Return the factors with the call that repeats the test with each matched or removed."""
     given = {"labels": labels, "blocks": blocks}
     texts = [
         f"{key}={value!r}" if isinstance(value, str) else f"{key}={key}"
         for key, value in given.items()
         if value is not None
     ]
-    names = [one.name for one in factors]
+    names = [one.name for one in factors if one.name in SIZES]
     matched = repr(names[0]) if len(names) == 1 else repr(tuple(names))
-    call = f"rs.inference.confounds(cohort, metric, {', '.join(texts)}, match={matched})"
-    how = f"run {call} to compare networks of the same size"
-    return tuple(replace(one, how=how) for one in factors)
+    match = f", match={matched}" if names else ""
+    call = f"rs.inference.confounds(cohort, metric, {', '.join(texts)}{match})"
+    same = "to compare networks of the same size"
+    return tuple(replace(one, how=f"run {call} {REMEDIES.get(one.name, same)}") for one in factors)
 
 
 def warn_of_sizes(factors: Sequence[Factor], differ: bool) -> None:
-    """Warn of sizes in which groups differ."""
+    """Warn of everything besides distances in which groups differ."""
     for one in factors:
-        if one.name in WARNINGS:
-            warn_user(one.words(differ), WARNINGS[one.name])
+        warn_user(one.words(differ), WARNINGS[one.name])
 
 
 def size_sentences(D: DistanceMatrix) -> Iterator[str]:
-    """Yield what `D.summary` says: columns of text in the metadata whose groups differ in size.
+    """Yield what `D.summary` says: columns of text in the metadata whose groups differ otherwise.
 
     With several columns, the level is divided by their number.
     """

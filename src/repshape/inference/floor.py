@@ -11,11 +11,11 @@ import numpy.typing as npt
 from repshape._parallel import run_all
 from repshape.errors import InputError, check_integer, check_real
 from repshape.inference.estimates import Estimate
-from repshape.inference.resampling import has_halves, split_halves
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import make_terms
 from repshape.metrics.base import ShapeMetric, signed_root
 from repshape.responses import NetworkLike, Trials
+from repshape.responses.halves import has_halves, split_halves
 
 FloatArray = npt.NDArray[np.float64]
 

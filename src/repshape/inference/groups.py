@@ -69,7 +69,7 @@ class GroupTest:
         Whether all permutations were used.
     n_permutations, random_state : int
     factors : tuple of Factor
-        Sizes that the matrix records and that the groups differ in, if any.
+        Sizes, norms and overlaps that the matrix records and that the groups differ in, if any.
     """
 
     statistic: float
@@ -162,8 +162,9 @@ def groups(
 
     Warns
     -----
-    UnequalNeuronsWarning, UnequalTrialsWarning
-        If groups differ in their numbers of neurons or trials.
+    UnequalNeuronsWarning, UnequalTrialsWarning, UnequalGainWarning, UnequalComponentsWarning
+        If groups differ in their numbers of neurons or trials, in overall response strength, or in
+        the stability of their principal components.
 
     Notes
     -----
@@ -173,14 +174,14 @@ def groups(
     analysis of variance of the distances to the centroid, scaled by :math:`\sqrt{n_g / (n_g -
     1)}`, with the same permutations.
 
-    Distances depend on numbers of neurons and trials, so groups that differ in these differ in
-    their distances. If the matrix records sizes, as that of `repshape.pairwise` does, each size is
-    tested with the same labels and blocks (variance of mean ranks, 9999 permutations). If its
-    p-value is at most 0.01, or the smallest that the design can give, and medians differ by 5 % or
-    more, the result and a warning say so, and name the call of `confounds` that compares networks
-    of the same size. Where sizes have nothing to do with the groups, that happens in at most 1 %
-    of cases for each size, or with the smallest possible p-value. `confounds` also repeats the test
-    on angles and norms, to see whether groups differ in more than gain.
+    Distances depend on numbers of neurons and trials, on overall response strength, and on how
+    stable principal components are, so groups that differ in these differ in their distances. If
+    the matrix records them (``D.sizes``), as that of `repshape.pairwise` does, each is tested with
+    the same labels and blocks (variance of mean ranks, 9999 permutations). If its p-value is at
+    most 0.01, or the smallest that the design can give, and medians differ by 5 % or more, the
+    result and a warning say so, and name the call of `confounds` that repeats the test with it
+    matched or removed. Where a factor has nothing to do with the groups, that happens in at most
+    1 % of cases, or with the smallest possible p-value.
 
     In 400 simulations per setting, equal groups of 4 to 15 networks were called different in 4 to
     6 % of cases at level 0.05, and in 8 % if the smaller group was 1.5 times as wide. Recordings of

@@ -15,10 +15,10 @@ from repshape._parallel import run_all
 from repshape.errors import InputError
 from repshape.inference.estimates import Moments, Resampled, Settings
 from repshape.inference.jackknife import jackknife_error, warn_few_trials
-from repshape.inference.resampling import has_halves, split_halves
 from repshape.inference.split_variance import SplitDesign
 from repshape.inference.terms import Pair, Terms, check_metric, make_terms
 from repshape.responses import Gaussians, Trials
+from repshape.responses.halves import has_halves, split_halves
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

@@ -12,12 +12,12 @@ from scipy.stats import t as student
 from repshape._parallel import run_all
 from repshape.errors import TRIALS_PER_DIMENSION, FewTrialsWarning, InputError, warn_user
 from repshape.inference.estimates import Moments, Resampled, Settings
-from repshape.inference.resampling import Groups, split_trials
 from repshape.inference.terms import Pair, Terms, make_terms
 from repshape.metrics.base import Alignment
 from repshape.metrics.few_trials import dimensions
 from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.responses import Trials
+from repshape.responses.halves import Groups, split_trials
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.inference.resampling import has_halves, split_halves
 from repshape.metrics.base import ShapeMetric
+from repshape.metrics.subspaces import subspace_overlap
 from repshape.responses import Trials
 
 FloatArray = npt.NDArray[np.float64]
@@ -44,33 +44,3 @@ def check_subspaces(
             stacklevel=stacklevel,
         )
     return found
-
-
-def subspace_overlap(network: Trials, metric: ShapeMetric[Any], rng: np.random.Generator) -> float:
-    """Return the mean squared cosine of the principal angles between two halves, up to 1.
-
-    PCA is fitted to random halves of the trials. With orthonormal components P and Q (n, k), the
-    overlap is |P' Q|^2 / k: 1 if they span the same subspace, and about k / n by chance.
-
-    >>> from repshape.metrics.gaussian import GaussianShapeMetric
-    >>> from repshape.preprocess import Preprocess
-    >>> rng = np.random.default_rng(0)
-    >>> network = Trials(rng.normal(size=(9, 20, 6)) * [9.0, 9.0, 1.0, 1.0, 1.0, 1.0])
-    >>> for k in (2, 4):
-    ...     metric = GaussianShapeMetric(preprocess=Preprocess(n_components=k))
-    ...     print(round(subspace_overlap(network, metric, rng), 1))
-    1.0
-    0.8
-    """
-    if metric.preprocess is None or (not has_halves(network) and network.n_trials.min() < 2):
-        return float("nan")
-    P, Q = (_components(half, metric) for half in split_halves(network, rng))
-    return float(np.sum((P.T @ Q) ** 2) / P.shape[1])
-
-
-def _components(network: Trials, metric: ShapeMetric[Any]) -> FloatArray:
-    """Return the principal components, of length one, as columns."""
-    assert metric.preprocess is not None
-    linear = metric.preprocess.fit(network, metric.weights).linear
-    assert linear is not None
-    return np.asarray(np.linalg.qr(linear)[0])

@@ -14,7 +14,7 @@ from repshape._arrays import check_moderate, condition_weights
 from repshape.errors import InputError, InputTypeError
 from repshape.groups import Transform
 from repshape.inference.following import component_rotation, reduces
-from repshape.inference.resampling import has_halves, with_conditions
+from repshape.inference.resampling import with_conditions
 from repshape.metrics.base import (
     Alignment,
     ShapeMetric,
@@ -25,6 +25,7 @@ from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.metrics.registry import wrong_metric
 from repshape.preprocess import FittedPreprocess
 from repshape.responses import Gaussians, NetworkLike, Trials, as_trials
+from repshape.responses.halves import has_halves
 from repshape.responses.positions import PositionNetwork
 
 FloatArray = npt.NDArray[np.float64]

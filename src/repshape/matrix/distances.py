@@ -68,7 +68,10 @@ class DistanceMatrix(Distances):
         Number of compositions of other pairs' alignments that ended in the best optimum.
     sizes : pandas.DataFrame or mapping, optional
         Columns ``neurons`` and ``trials`` (of the condition with fewest), NaN where unknown, with
-        an entry for each network. `repshape.pairwise` records them.
+        an entry for each network. `repshape.pairwise` records them, and for Gaussian metrics the
+        ``norm`` of the responses; after PCA, also the ``overlap`` of the principal components of
+        two halves of the trials. The last two are left out if responses are very large, and with
+        a store.
     draw_deviations : array_like, shape (K, K), optional
         Standard deviation of each distance over random draws of networks of the same size, if it
         is the root mean square over such draws; see ``match`` of `repshape.pairwise`.

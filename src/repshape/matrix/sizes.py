@@ -1,4 +1,4 @@
-"""How many neurons and trials the networks behind a matrix have."""
+"""How many neurons and trials the networks behind a matrix have, and how strongly they respond."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from repshape.matrix.checks import check_metadata
 
 # What is counted. Trials are those of the condition that has fewest.
 SIZES = ("neurons", "trials")
+# What is measured, if that is cheap: the norm of Gaussian distances, and the overlap of the
+# principal components of two halves of the trials.
+MEASURED = ("norm", "overlap")
 
 
 def check_sizes(sizes: Any, labels: Sequence[str]) -> pd.DataFrame | None:
@@ -28,14 +31,17 @@ def check_sizes(sizes: Any, labels: Sequence[str]) -> pd.DataFrame | None:
         return None
     if isinstance(sizes, pd.DataFrame):
         sizes = check_metadata(sizes, tuple(labels))
-    unknown = [name for name in dict(sizes) if name not in SIZES]
-    columns = {name: _column(sizes[name], name, len(labels)) for name in SIZES if name in sizes}
+    known = (*SIZES, *MEASURED)
+    unknown = [name for name in dict(sizes) if name not in known]
+    columns = {name: _column(sizes[name], name, len(labels)) for name in known if name in sizes}
     if unknown or not columns:
         raise InputError(
-            f"'sizes' must have the columns {' and '.join(map(repr, SIZES))}. "
+            f"'sizes' must have the columns {' and '.join(map(repr, SIZES))}, and may have "
+            f"{' and '.join(map(repr, MEASURED))}. "
             f"Got {', '.join(map(repr, sizes)) or 'none'}."
         )
-    return pd.DataFrame(columns, index=list(labels), columns=list(SIZES), dtype=float)
+    kept = [*SIZES, *(name for name in MEASURED if name in columns)]
+    return pd.DataFrame(columns, index=list(labels), columns=kept, dtype=float)
 
 
 def _column(values: Any, name: str, count: int) -> Any:
@@ -45,6 +51,12 @@ def _column(values: Any, name: str, count: int) -> Any:
             f"'sizes' must have {name} for each of {count} networks. Got {len(column)}."
         )
     known = column[~np.isnan(column)]
+    if name in MEASURED:
+        if (known < 0).any() or np.isinf(known).any():
+            raise InputError(
+                f"'sizes' must hold a {name} of at least 0, or NaN. Got {column.tolist()}."
+            )
+        return column
     if (known < 1).any() or np.isinf(known).any() or (known % 1).any():
         raise InputError(
             f"'sizes' must hold whole numbers of {name}, or NaN. Got {column.tolist()}."
@@ -75,16 +87,23 @@ def _sizes(network: Any) -> tuple[int | None, int | None]:
     return int(neurons), None if counts is None else int(np.min(counts))
 
 
-def sizes_to_json(sizes: pd.DataFrame | None) -> dict[str, list[int | None]] | None:
+def sizes_to_json(sizes: pd.DataFrame | None) -> dict[str, list[float | None]] | None:
     """Return the table as JSON can hold it: None stands for what is not known."""
     if sizes is None:
         return None
-    return {
-        name: [None if math.isnan(value) else int(value) for value in sizes[name]] for name in SIZES
-    }
+    return {str(name): [_number(name, one) for one in column] for name, column in sizes.items()}
+
+
+def _number(name: Any, value: float) -> float | None:
+    if math.isnan(value):
+        return None
+    return int(value) if name in SIZES else float(value)
 
 
 def sizes_from_json(header: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the sizes that a file says; None if it is older than these, or says nothing."""
     found = header.get("sizes")
-    return None if found is None else {name: list(found[name]) for name in SIZES}
+    if found is None:
+        return None
+    measured = [name for name in MEASURED if name in found]
+    return {name: list(found[name]) for name in (*SIZES, *measured)}

@@ -116,6 +116,8 @@ def _floors(rows: dict[str, Estimate], floors: Estimates | None) -> list[Estimat
 def _caption(found: list[Estimate], floors: list[Estimate]) -> str:
     methods = list(dict.fromkeys(_how(one) for one in found))
     words = f"Lines: intervals ({'; '.join(methods)}). Diamonds: without bias correction."
+    if any(np.isinf(one.interval[1]) for one in found):
+        words += " Lines that end at the edge have no upper end."
     if floors:
         methods = list(dict.fromkeys(_how(one) for one in floors))
         words += " Grey: noise floor, the distance between two recordings of the same network; "
@@ -142,7 +144,8 @@ def plot_intervals(
     ----------
     estimates : Estimate, or mapping of str to Estimate
         Results of `repshape.inference.distance`, `repshape.inference.ratio` or
-        `repshape.inference.difference`. A ratio that could not be estimated (NaN) keeps its row.
+        `repshape.inference.difference`. A ratio that could not be estimated (NaN) keeps its row,
+        and an interval without an upper end runs to the edge.
     floors : Estimate, or mapping of str to Estimate, optional
         Results of `repshape.inference.floor`: one for all rows, or one for each
         named row.

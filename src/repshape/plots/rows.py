@@ -58,7 +58,8 @@ class RowsPicture(Picture):
         ax.spines["left"].set_visible(False)
         handles = [Line2D([], [], color=PALETTE[0], marker="o", markersize=4, linewidth=1.4)]
         names, others = self._draw_others(ax, rows)
-        ax.hlines(rows, *self.intervals.T, color=PALETTE[0], linewidth=1.4, zorder=2)
+        ends = np.clip(self.intervals, *self.limits)  # an interval without end leaves the axes
+        ax.hlines(rows, *ends.T, color=PALETTE[0], linewidth=1.4, zorder=2)
         ax.scatter(self.estimates, rows, s=22, color=PALETTE[0], zorder=4)
         ax.set_xlim(self.limits)
         ax.set_xlabel(self.label)

@@ -30,7 +30,14 @@ N_PERMUTATIONS, FEW_PERMUTATIONS, MANY_NETWORKS = 999, 99, 150
 MOST_ALIGNMENTS = 5000
 # A Mantel test needs this many networks.
 FEWEST_NETWORKS = 4
-UNSETTLED = "a page made with the responses compares networks of the same size"
+# What would settle it, in words for readers of the page, who may not have the code at hand.
+SAME_SIZE = "a page made with the responses compares networks of the same size"
+UNSETTLED = {
+    "neurons": SAME_SIZE,
+    "trials": SAME_SIZE,
+    "gain": "only networks of the same norm would show whether it does",
+    "components": "a report with responses would show whether it does",
+}
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ def _factors(
     split: tuple[DistanceMatrix, DistanceMatrix] | None,
 ) -> tuple[Factor, ...]:
     """Return what the groups differ in, with the test repeated where the responses allow it."""
-    unsettled = tuple(replace(one, how=UNSETTLED) for one in test.factors)
+    unsettled = tuple(replace(one, how=UNSETTLED[one.name]) for one in test.factors)
     K = len(source.matrix)
     n_draws = min(N_DRAWS, MOST_ALIGNMENTS // max(1, K * (K - 1) // 2))
     if facts is None or source.cohort is None or source.metric is None or not n_draws:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from repshape._parallel import run_all
 from repshape.errors import FewTrialsWarning, InputError, InputTypeError
-from repshape.inference.explanations import overlaps
 from repshape.inference.floor import split_distances
 from repshape.inference.subspaces import UnstableSubspaceWarning
 from repshape.metrics.base import ShapeMetric
+from repshape.metrics.subspaces import overlaps
 from repshape.moments import OneTrialWarning
 from repshape.report.quality import FULL
 from repshape.report.sources import Source

@@ -95,7 +95,7 @@ def _group_words(evidence: Evidence) -> str:
     if test.dispersion_p_value <= LEVEL:
         words += "; they differ in spread, and their centres may not differ"
     for one in evidence.factors:
-        if one.name != "gain":  # of which the norms speak above
+        if one.name != "gain" or without is None:  # of which the norms speak above
             words += _factor_words(one)
     return words
 
