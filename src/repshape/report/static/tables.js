@@ -183,7 +183,7 @@ function pairColumns() {
   const floor = (p) => floorOf(matrixNow(), first(p), second(p));
   const interval = (p) => intervalOf(matrixNow(), first(p), second(p));
   const share = (p) => (matrixNow().starts?.[p] > 1 ? matrixNow().agreeing[p] / matrixNow().starts[p] : NaN);
-  const { floors, pair_floors: pairFloors, intervals, starts } = matrixNow();
+  const { floors, pair_floors: pairFloors, intervals, starts, bounds: proven, converged } = matrixNow();
   const exact = matrixNow().exact && starts.every((made) => made === 1);
   const dash = (value, show) => (Number.isNaN(value) ? '\u2013' : show(value));
   return [
@@ -192,9 +192,9 @@ function pairColumns() {
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
     ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), floorWords)) }] : []),
     ...(intervals.values.data ? [{ title: 'Corrected for noise', ...number((p) => interval(p)?.[0] ?? NaN, (p) => intervalWords(matrixNow(), interval(p))) }] : []),
-    ...(exact ? [] : [{ title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) }, { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) }]),
+    ...(exact || !proven ? [] : [{ title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) }, { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) }]),
     ...(starts?.some((count) => count > 1) ? [{ title: 'Starts that agree', ...number(share, (p) => dash(share(p), (v) => `${Math.round(100 * v)} %`)) }] : []),
-    { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
+    ...(converged ? [{ title: 'Converged', ...number(solved, (p) => dash(solved(p), (yes) => (yes ? 'yes' : 'no'))) }] : []),
   ];
 }
 
