@@ -207,6 +207,13 @@ def test_names_end_in_what_distinguishes_them(browser: Browser, tmp_path: Path) 
     (saved,) = browser.until_saved("heat-*.svg")[:1]
     text = saved.read_text(encoding="utf-8")
     assert all(f"…{k}-{k + 3}<" in text for k in range(6))
+    names = [row[0] for row in rows(browser, "#networks")]
+    assert [one[-3:] for one in names] == [f"{k}-{k + 3}" for k in range(6)]
+    assert max(map(len, names)) <= 15
+    assert browser.run(
+        "return [...document.querySelectorAll('#networks .pickone')]"
+        ".every((one) => one.scrollWidth <= one.clientWidth)"
+    )
 
 
 def test_what_is_not_known_has_no_column_and_no_card(browser: Browser, tmp_path: Path) -> None:
