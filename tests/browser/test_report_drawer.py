@@ -89,6 +89,10 @@ class TestDrawer:
         browser.resize(390, 844)
         browser.open(page)
         assert browser.find("#pair-words").is_displayed()
+        assert browser.run(
+            "const { scrollHeight, clientHeight } = document.getElementById('pair-words');"
+            "return scrollHeight <= clientHeight + 1"
+        )  # the distance at its end is not cut
         assert not browser.find("#pair-picture").is_displayed()
         toggle = browser.find("#drawer-toggle")
         toggle.click()
@@ -203,6 +207,25 @@ def test_names_end_in_what_distinguishes_them(browser: Browser, tmp_path: Path) 
     (saved,) = browser.until_saved("heat-*.svg")[:1]
     text = saved.read_text(encoding="utf-8")
     assert all(f"…{k}-{k + 3}<" in text for k in range(6))
+    names = [row[0] for row in rows(browser, "#networks")]
+    assert [one[-3:] for one in names] == [f"{k}-{k + 3}" for k in range(6)]
+    assert max(map(len, names)) <= 15
+    assert browser.run(
+        "return [...document.querySelectorAll('#networks .pickone')]"
+        ".every((one) => one.scrollWidth <= one.clientWidth)"
+    )
+
+
+def test_what_is_not_known_has_no_column_and_no_card(browser: Browser, tmp_path: Path) -> None:
+    """Distances alone: nothing of the search, and nothing to predict."""
+    points = np.arange(6.0) ** 1.3
+    D = rs.DistanceMatrix(np.abs(np.subtract.outer(points, points)))
+    browser.open(rs.write_report(D, tmp_path / "bare.html").path)
+    heads = [one.text for one in browser.all("#pairs thead button")]
+    assert heads == ["First", "Second", "Distance"]
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not browser.find("#knn-title").is_displayed()
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 class TestPrint:
@@ -252,6 +275,19 @@ def test_the_cursor_does_not_stay_when_the_matrix_changes(opened: Browser) -> No
     marked = opened.pixels("#heat")
     opened.run(switch, 1)
     assert opened.pixels("#heat") == clean != marked
+
+
+def test_scores_of_predictions_are_not_cut_on_a_phone(browser: Browser, page: Path) -> None:
+    """A good score is at the right end of its picture."""
+    browser.resize(390, 844)
+    browser.open(page)
+    room = browser.run(
+        "return [...document.querySelectorAll('.dots')].filter((one) => one.clientWidth)"
+        ".map((one) => one.parentElement.getBoundingClientRect().right"
+        " - one.getBoundingClientRect().right)"
+    )
+    assert room
+    assert min(room) >= 0
 
 
 def test_rows_of_predictions_are_those_of_the_matrix(opened: Browser) -> None:

@@ -130,6 +130,21 @@ def test_demo_sees_what_the_paper_saw(small: Demo) -> None:
     assert all(finding.holds for finding in small.findings)
 
 
+def test_demo_says_which_r2_it_prints(small: Demo) -> None:
+    """A fit to all networks; the page has predictions of held-out networks, which are lower."""
+    panel = small.panels[0]
+    x, y = panel.embedding.points.T
+    terms = np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
+    scale = small.toy.metadata["scale"].to_numpy()
+    left = scale - terms @ np.linalg.lstsq(terms, scale)[0]
+    fitted = 1.0 - left.var() / scale.var()
+    before, printed, after = small.words().partition("R2 of scale ")
+    assert printed
+    assert float(after.split()[0]) == pytest.approx(fitted, abs=5e-4)
+    assert "how well a quadratic function of the embedded points fits a parameter" in before
+    assert "The R2 of the page is that of predictions from nearest neighbours" in before
+
+
 def test_demo_ends_with_a_page_of_all_matrices(small: Demo, tmp_path: Path) -> None:
     first = save_demo(small, tmp_path)[0]
     page = first.read_text(encoding="utf-8")

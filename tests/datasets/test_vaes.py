@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import repshape as rs
+from report_support import read_data
 from repshape.datasets import vaes
 from repshape.demo import run_vae_demo, save_vae_demo, vaes_available
 from repshape.errors import InputError
@@ -89,5 +90,8 @@ def test_demo_compares_live_and_stored_distances(package: pd.DataFrame, tmp_path
     assert demo.largest_difference < 1e-5
     assert demo.summary()["networks"] == 18
     assert "8 trained autoencoders" in demo.words()
-    page = save_vae_demo(demo, tmp_path, progress=False)
-    assert "with six objectives</h1>" in page.read_text(encoding="utf-8")
+    page = save_vae_demo(demo, tmp_path, progress=False).read_text(encoding="utf-8")
+    assert "with six objectives</h1>" in page
+    columns = [one["name"] for one in read_data(page)["columns"]]
+    assert f"A: {vaes.SCORES['A']}" in columns  # no letter of the paper is left unexplained
+    assert not set(columns) & set(vaes.SCORES)

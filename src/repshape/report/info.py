@@ -231,11 +231,13 @@ def n_single_of_few(D: DistanceMatrix) -> int:
 
 def polish_words(report: dict[str, Any], *, triangles: bool = True) -> str:
     """Say what the polish changed, with or without the number of violated triangles."""
-    before, after = report["total_before"], report["total_after"]
+    before, after = (f"{report[key]:.6g}" for key in ("total_before", "total_after"))
     words = (
         f"polish: {count(int(report['pairs_improved']), 'pair')} improved, by up to "
-        f"{100 * report['largest_gain']:.2g} %; sum of distances {before:.6g} to {after:.6g}"
+        f"{100 * report['largest_gain']:.2g} %"
     )
+    if before != after:
+        words += f"; sum of distances {before} to {after}"
     if not triangles:
         return words
     counts = [report[f"violated_triangles_{when}"] for when in ("before", "after")]

@@ -93,8 +93,8 @@ function showChosen() {
 function showParts() {
   for (const part of document.querySelectorAll('.matrix-part')) part.hidden = Number(part.dataset.matrix) !== state.matrix;
   const cohort = cohortNow();
-  // Numbered conditions with as many trials each are not worth a table.
-  $('conditions-card').hidden = !cohort || !(cohort.named || cohort.trials?.[0].some((least) => least !== cohort.trials[2][0]));
+  // Conditions without trials, or numbered ones with as many trials each, are not worth a table.
+  $('conditions-card').hidden = !cohort?.trials || !(cohort.named || cohort.trials[0].some((least) => least !== cohort.trials[2][0]));
 }
 
 function listen() {

@@ -195,7 +195,9 @@ function drawPair(pen, width, t, shown, panels = ['before', 'after']) {
     nameConditions(pen, shown.own, to, left + side, t);
   });
   const y = pairHeight(width, panels.length) - 12;
-  const room = width > 420 ? 24 : 17;
+  const wide = (room) => 54 + textWidth(brief(shown.x, room) + brief(shown.y, room), 12, t.font);
+  let room = 24;
+  while (room > 6 && wide(room) > width) room--;
   marker(pen, 8, y, 'circle', 5, { fill: t.first });
   pen.text(18, y, brief(shown.x, room), { size: 12, fill: t.ink, font: t.font });
   const next = 34 + textWidth(brief(shown.x, room), 12, t.font);

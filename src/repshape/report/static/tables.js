@@ -145,6 +145,9 @@ function nearest(matrix) {
 
 const spanWords = (low, high) => (low === high ? String(low) : `${low}\u2013${high}`);
 
+/** The name of a network in a table: on a small screen, its end, in which networks differ. */
+const rowName = (k, most) => (innerWidth <= 860 ? brief(k, 15) : name(k, most));
+
 function networkColumns() {
   const near = (k) => nearest(matrixNow());
   const whole = (value) => (Number.isNaN(value) ? '\u2013' : String(value));
@@ -155,7 +158,7 @@ function networkColumns() {
   const floor = (k) => (matrixNow().floors ? floorOf(matrixNow(), k, k) : NaN);
   const number = (title, value, show) => ({ title, number: true, key: value, show: (k) => (Number.isNaN(value(k)) ? '\u2013' : show(value(k), k)) });
   return [
-    { title: 'Network', text: true, key: (k) => LABELS[k], show: (k) => name(k, 60) },
+    { title: 'Network', text: true, key: (k) => LABELS[k], show: (k) => rowName(k, 60) },
     ...DATA.columns.map((column) => ({
       title: tidy(column.name, 40),
       number: column.kind === 'number',
@@ -167,7 +170,7 @@ function networkColumns() {
     ...(cohortNow()?.trials ? [number('Trials of a condition', trials, (least, k) => spanWords(least, cohortNow().most[k])), number('Trials per dimension', ratio, (v) => digits(v, 2))] : []),
     ...(matrixNow().norms ? [number('Norm', norm, (v) => digits(v, 3))] : []),
     ...(matrixNow().floors ? [number('Noise floor', floor, (v) => floorWords(v))] : []),
-    { title: 'Nearest neighbour', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : name(near(k).who[k])) },
+    { title: 'Nearest neighbour', text: true, key: (k) => LABELS[near(k).who[k]] ?? '', show: (k) => (near(k).who[k] < 0 ? '\u2013' : rowName(near(k).who[k])) },
     { title: 'Distance to it', number: true, key: (k) => near(k).best[k], show: (k) => (near(k).who[k] < 0 ? '\u2013' : distanceWords(matrixNow(), near(k).best[k])) },
   ];
 }
@@ -183,18 +186,18 @@ function pairColumns() {
   const floor = (p) => floorOf(matrixNow(), first(p), second(p));
   const interval = (p) => intervalOf(matrixNow(), first(p), second(p));
   const share = (p) => (matrixNow().starts?.[p] > 1 ? matrixNow().agreeing[p] / matrixNow().starts[p] : NaN);
-  const { floors, pair_floors: pairFloors, intervals, starts } = matrixNow();
+  const { floors, pair_floors: pairFloors, intervals, starts, bounds: proven, converged } = matrixNow();
   const exact = matrixNow().exact && starts.every((made) => made === 1);
   const dash = (value, show) => (Number.isNaN(value) ? '\u2013' : show(value));
   return [
-    { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => name(first(p)) },
-    { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => name(second(p)) },
+    { title: 'First', text: true, key: (p) => LABELS[first(p)], show: (p) => rowName(first(p)) },
+    { title: 'Second', text: true, key: (p) => LABELS[second(p)], show: (p) => rowName(second(p)) },
     { title: 'Distance', ...number(far, (p) => (Number.isNaN(far(p)) ? 'not computed' : distanceWords(matrixNow(), far(p), 5))) },
     ...(floors || pairFloors ? [{ title: 'Noise floor', ...number(floor, (p) => dash(floor(p), floorWords)) }] : []),
     ...(intervals.values.data ? [{ title: 'Corrected for noise', ...number((p) => interval(p)?.[0] ?? NaN, (p) => intervalWords(matrixNow(), interval(p))) }] : []),
-    ...(exact ? [] : [{ title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) }, { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) }]),
+    ...(exact || !proven ? [] : [{ title: 'Proven lower bound of the minimum', ...number(bound, (p) => (Number.isNaN(bound(p)) ? '\u2013' : boundWords(matrixNow(), bound(p), far(p)))) }, { title: 'Gap', ...number(gap, (p) => gapWords(gap(p))) }]),
     ...(starts?.some((count) => count > 1) ? [{ title: 'Starts that agree', ...number(share, (p) => dash(share(p), (v) => `${Math.round(100 * v)} %`)) }] : []),
-    { title: 'Converged', ...number(solved, (p) => (Number.isNaN(solved(p)) ? '\u2013' : solved(p) ? 'yes' : 'no')) },
+    ...(converged ? [{ title: 'Converged', ...number(solved, (p) => dash(solved(p), (yes) => (yes ? 'yes' : 'no'))) }] : []),
   ];
 }
 
