@@ -30,7 +30,6 @@ def recipe() -> dict[str, Any]:
     ("file", "pattern"),
     [
         ("CITATION.cff", r"^version: (\S+)$"),
-        ("docs/citing.md", r"version = \{([^}]*)\}"),
         ("packaging/conda/recipe.yaml", r'^  version: "(\S+)"$'),
     ],
 )

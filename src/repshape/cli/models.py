@@ -52,7 +52,7 @@ class ModelsOptions(MetricOptions, Printing):
 
 
 def models(given: ModelsOptions) -> None:
-    """Compare models with brains, and say which is nearest and whether it is close enough.
+    """Compare models with brains, and find the nearest one.
 
     Distances are corrected for noise, with intervals, and compared with two ceilings: the distance
     between brains, and that of a brain from the mean of the others. The steps of preprocessing are

@@ -50,6 +50,9 @@ def with_measures(D: DistanceMatrix, networks: Sequence[Any], metric: Any) -> Di
 def _numbers(D: DistanceMatrix, first: Any) -> float:
     """Return about how many numbers the networks hold."""
     assert D.sizes is not None
-    conditions = first.n_conditions if hasattr(first, "n_conditions") else np.shape(first)[0]
+    if hasattr(first, "n_conditions"):
+        conditions = first.n_conditions
+    else:  # means and covariances, or responses by condition
+        conditions = len(first[0]) if isinstance(first, tuple) else len(first)
     neurons = D.sizes["neurons"].fillna(0)
     return float(conditions * (neurons * D.sizes["trials"].fillna(neurons)).sum())

@@ -160,7 +160,7 @@ def intervals(example: Example) -> Axes:
 def models(example: Example) -> Axes:
     """Draw how far the means of three networks are from the other networks of one area."""
     names, networks = example.metadata.index, example.networks
-    brains = {names[k]: networks[k] for k in range(3, 24, 3)}
+    brains = {names[k]: networks[k] for k in range(3, min(24, len(networks)), 3)}
     given = {names[k]: networks[k].means for k in range(3)}
     metric = rs.GaussianShapeMetric(alpha=2.0)
     found = rs.inference.models(brains, given, metric, n_chance=19, progress=False)

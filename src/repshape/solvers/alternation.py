@@ -103,7 +103,8 @@ def _step(
     problem: Problem, T: FloatArray, value: float, G: FloatArray, oracle: Oracle
 ) -> tuple[FloatArray, float, FloatArray] | None:
     """Return the next transform with its value and G, or None if no step reduces F."""
-    size = float(np.linalg.norm(G))
+    unit = float(np.abs(G).max(initial=0.0)) or 1.0  # squares of huge numbers overflow
+    size = unit * float(np.linalg.norm(G / unit))
     for damping in DAMPING:
         candidate = oracle(G + damping * size * T)
         if np.array_equal(candidate, T):
