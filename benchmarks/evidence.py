@@ -82,6 +82,7 @@ EVIDENCE = (
         ("evidence/inference.md", "inference.md"),
         ("search", "inference"),
     ),
+    Evidence("floors", ("floors",), ("evidence/inference.md",), ("search", "inference")),
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
     Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
@@ -108,10 +109,11 @@ def _scale() -> dict[str, str]:
 
 
 def _inference() -> dict[str, str]:
-    from benchmarks import inference_speed, inference_tables
+    from benchmarks import floors, inference_speed, inference_tables
 
     results = load("inference")
-    return inference_tables.tables(results) | {"speed": inference_speed.speed_table(results)}
+    more = {"speed": inference_speed.speed_table(results), "floors": floors.table(load("floors"))}
+    return inference_tables.tables(results) | more
 
 
 def _confounds() -> dict[str, str]:
