@@ -71,10 +71,9 @@ def floor(
 
     Notes
     -----
-    With at least a few trials per dimension the squared floor is accurate to a few per cent. With
-    fewer trials than dimensions it is still too small, and so is that of noise with heavy tails
-    after PCA; halves alone miss about twice as much. The table on the page "Do the error bars
-    hold?" compares floors with distances of two recordings.
+    In nine settings of 60 simulations each, the squared floor differed by -11 to +9 % from the mean
+    squared distance of two recordings, and by -22 % with 10 trials of 30 neurons. From halves
+    alone, it would have differed by -28 to +10 %, and by -37 %.
 
     Examples
     --------
