@@ -11,19 +11,18 @@ docs/evidence/inference.md is written at the end.
 
 from __future__ import annotations
 
-import argparse
 import os
-import warnings
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import repshape as rs
-from benchmarks.inference_tables import load, markdown, replace_table, save
+from benchmarks.cell_runs import run_cells
+from benchmarks.inference_tables import markdown, replace_table
 from benchmarks.interval_cells import Cell, make_cells
 
 RESULTS = Path(__file__).parent / "results" / "floors.json"
@@ -56,7 +55,7 @@ def simulate(cell: Cell, seed: int) -> list[float]:
     return [float(f"{one:.6g}") for one in squares]
 
 
-def table(results: dict[str, list[list[float]]]) -> str:
+def table(results: dict[str, Any]) -> str:
     """Return the table of docs/evidence/inference.md."""
     rows = []
     for cell in (one for one in CELLS if one.name in results):
@@ -70,19 +69,7 @@ def table(results: dict[str, list[list[float]]]) -> str:
 
 def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--simulations", type=int, default=60)
-    options = parser.parse_args()
-    for category in (rs.inference.FewTrialsWarning, rs.inference.UnstableSubspaceWarning):
-        warnings.simplefilter("ignore", category)
-    warnings.simplefilter("ignore", rs.errors.SearchWarning)
-    with threadpool_limits(limits=1, user_api="blas"):
-        for cell in CELLS:
-            rows = load(RESULTS).get(cell.name, [])
-            if len(rows) < options.simulations:
-                rows += [simulate(cell, k) for k in range(len(rows), options.simulations)]
-                save(RESULTS, cell.name, rows)
-    replace_table("floors", table(load(RESULTS)))
+    replace_table("floors", table(run_cells(__doc__, RESULTS, CELLS, simulate)))
 
 
 if __name__ == "__main__":
