@@ -122,6 +122,20 @@ def test_gradients_are_those_of_autograd():
     np.testing.assert_allclose(gradient.detach(), automatic, atol=TOLERANCE * 10)
 
 
+def test_the_trainable_distance_has_the_slope_of_the_formula():
+    rng = np.random.default_rng(6)
+    given = [as_tensor(one).requires_grad_() for one in networks(rng, (4, 3))]
+    x, y = (rs.pytorch.TensorGaussians.from_factors(*given[k : k + 2]) for k in (0, 2))
+    metric = rs.GaussianShapeMetric(0.7)
+    loss = rs.pytorch.distance(x, y, metric, squared=True)
+    T = as_tensor(metric.align(x.detached(), y.detached()).transform.T)
+    squared = gaussian.distance_squared(*given, T, 0.7, torch.full((6,), 1 / 6, dtype=T.dtype))
+    assert loss.item() == pytest.approx(squared.item(), rel=TOLERANCE)
+    slopes, expected = (torch.autograd.grad(one, given) for one in (loss, squared))
+    for slope, other in zip(slopes, expected, strict=True):
+        np.testing.assert_allclose(slope, other, atol=1e-11)
+
+
 def test_leading_dimensions_are_those_of_many_pairs_and_transforms():
     rng = np.random.default_rng(3)
     pairs = [networks(rng, (4, 3)) for _ in range(2)]

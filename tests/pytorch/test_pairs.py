@@ -197,6 +197,13 @@ def test_more_starts_where_few_agree() -> None:
     assert hard.n_agreeing[0, 1] < POLICY.hits
 
 
+def test_a_given_number_of_starts_is_made() -> None:
+    metric = rs.GaussianShapeMetric(0.5, n_starts=100)
+    found = rs.pytorch.pairwise(family("orthogonal", count=2, n=3), metric)
+    assert found.n_starts[0, 1] == 100
+    assert found.n_agreeing[0, 1] > 2
+
+
 def test_counts_are_those_of_the_ends() -> None:
     """Ends within the margin agree, and the next-best optimum sets the gap."""
     search = searched(hard_networks(), rs.GaussianShapeMetric(0.0))

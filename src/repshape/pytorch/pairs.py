@@ -24,6 +24,7 @@ from repshape.metrics.gaussian import GaussianShapeMetric, check_gaussian
 from repshape.metrics.native import gaussian_coordinates, spans_part
 from repshape.pytorch.search import EXCHANGES, POLICY, BatchSearch, Found, PairBatch
 from repshape.pytorch.tensors import SUPPORTED_GROUPS
+from repshape.solvers.search import MOVE_SIZES
 from repshape.solvers.starts import make_starts
 
 # Pairs are solved in batches of about this many numbers.
@@ -203,7 +204,7 @@ class NetworkStack:
     def batch_size(self) -> int:
         """Number of pairs that are solved at once."""
         M, s, r = (int(size) for size in self.factors.shape[1:])
-        searches = POLICY.fewest if len(self.noise) else 1 + len(self.starts)
+        searches = min(POLICY.fewest, 1 + len(self.starts))
         if self.metric.group == "permutation":
             searches *= EXCHANGES
         return max(1, BATCH_ENTRIES // (searches * (M * (2 * s * r + 4 * r * r) + 8 * s * s)))
@@ -227,6 +228,7 @@ def make_search(metric: GaussianShapeMetric, size: int) -> tuple[FloatArray, Flo
     count = POLICY.most - 1 if auto else int(metric.n_starts) - 1
     rng = np.random.default_rng([seed, size, 1])
     noise = rng.standard_normal((POLICY.moves if auto else 0, size, size)) / np.sqrt(size)
+    noise *= np.resize(MOVE_SIZES, len(noise))[:, None, None]
     if metric.group == "permutation":
         return rng.standard_normal((count, size, size)), noise
     return make_starts(size, count, seed).copy(), noise

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from repshape.pytorch.assignment import nearest_permutations
 from repshape.reference import gaussian as reference
-from repshape.solvers.search import COARSE, MOVE_SIZES, ROUNDING, SAME_OPTIMUM, Policy
+from repshape.solvers.search import COARSE, ROUNDING, SAME_OPTIMUM, Policy
 from repshape.solvers.starts import TIE_BREAK
 
 # The policy of the compiled search for cheap pairs (cpp/search/stopping.h).
@@ -143,7 +143,7 @@ class BatchSearch:
         self._every = torch.arange(len(self._power), device=starts.device)
         self._best = batch.aligned_means()
         # Squared distances at the ends of all searches; infinite for those that are not made.
-        self._ends = self._power.new_empty((len(self._every), 0))
+        self._ends = torch.full_like(self._power[:, None], torch.inf)
 
     def solve(self) -> Found:
         """Search until enough starts agree, and return the best of every pair."""
@@ -152,10 +152,10 @@ class BatchSearch:
             distance = self._batch.distances(self._best)
             return Found(distance, distance, one.bool(), one, one, torch.zeros_like(distance))
         T = torch.cat([self._best[:, None], self._starts.expand(len(one), -1, -1, -1)], dim=1)
-        explored, most = len(self._noise) > 0, POLICY.most
         for first in range(0, T.shape[1], POLICY.fewest):
-            rest = self._every[self._hits() < POLICY.hits] if explored else self._every
-            self._explore(T[rest, first : min(first + POLICY.fewest, most)], rest)
+            goes_on = self._hits() < POLICY.hits if len(self._noise) else one.bool()
+            rest = self._every[goes_on]
+            self._explore(T[rest, first : first + POLICY.fewest], rest)
         n_starts, own = self._ends.isfinite().sum(1), self._ends.shape[1]
         self._move(n_starts)
         hits = self._hits(own).clamp(min=1)
@@ -171,8 +171,6 @@ class BatchSearch:
 
     def _hits(self, first: int | None = None) -> Tensor:
         """Return how many of the first searches ended in the best optimum, (P,)."""
-        if not self._ends.shape[1]:
-            return torch.zeros_like(self._every)
         best = self._ends.amin(1, keepdim=True)
         return (self._ends <= best + self._margin())[:, :first].sum(1)
 
@@ -188,29 +186,27 @@ class BatchSearch:
         hits, moves = self._hits(), len(self._noise)
         few = torch.where(2 * hits < n_starts, moves // 4, 0)
         wanted = torch.where(hits < POLICY.hits, moves, few)
-        sizes = torch.tensor(MOVE_SIZES, dtype=self._noise.dtype, device=self._noise.device)
         for first in range(0, moves, MOVES_PER_ROUND):
             rest = self._every[wanted > first]
             noise = self._noise[first : first + MOVES_PER_ROUND]
-            noise = sizes.repeat(len(noise))[: len(noise), None, None] * noise
             self._explore(self._best[rest, None] + noise, rest)
 
     def _explore(self, G: Tensor, rest: Tensor) -> None:
         """Search coarsely from starts (R, S, s, s) of some pairs (R,), and keep the best."""
-        R, S = G.shape[:2]
-        ends = self._power.new_full((len(self._every), S), torch.inf)
-        if R and S:
-            pairs = rest.repeat_interleave(S)
-            T = self._batch.nearest(G.flatten(0, 1), self._batch.turns[pairs])
-            T, cost, _ = self._climb(T, pairs, None)
-            if self._batch.group == "permutation":
-                T, cost = self._exchange(T, pairs)
-            ends[rest] = cost.reshape(R, S)
-            best, place = ends[rest].min(1)
-            before = self._ends[rest].amin(1) if self._ends.shape[1] else torch.inf
-            better = best < before
-            T = T.reshape(G.shape)[torch.arange(R, device=T.device), place]
-            self._best[rest] = torch.where(better[:, None, None], T, self._best[rest])
+        if not len(rest):
+            return
+        pairs = rest.repeat_interleave(G.shape[1])
+        T = self._batch.nearest(G.flatten(0, 1), self._batch.turns[pairs])
+        T, cost, _ = self._climb(T, pairs, None)
+        if self._batch.group == "permutation":
+            T, cost = self._exchange(T, pairs)
+        cost = cost.reshape(G.shape[:2])
+        best, place = cost.min(1)
+        better = best < self._ends[rest].amin(1)
+        T = T.reshape(G.shape)[torch.arange(len(rest), device=T.device), place]
+        self._best[rest] = torch.where(better[:, None, None], T, self._best[rest])
+        ends = torch.full_like(self._ends[:, :1], torch.inf).repeat(1, G.shape[1])
+        ends[rest] = cost
         self._ends = torch.cat([self._ends, ends], dim=1)
 
     def _climb(self, T: Tensor, pairs: Tensor, tol: float | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -257,11 +253,16 @@ class BatchSearch:
             gradient = torch.where(keep, gradient, slope)
             value = torch.where(worse, value, reached)
             age = torch.where(worse, 0.0, age + 1)
-        gain = ((self._batch.nearest(gradient, turns) - T) * gradient).sum((1, 2))
-        product = T.mT @ gradient
-        skew = torch.linalg.matrix_norm(product - product.mT) if free else gain
+        return T, first, value, self._slope(T, gradient)
+
+    def _slope(self, T: Tensor, gradient: Tensor) -> Tensor:
+        """Return the slope of g along the group, or the gain of a step, relative to |gradient|."""
         scale = torch.linalg.matrix_norm(gradient).clamp(min=torch.finfo(T.dtype).tiny)
-        return T, first, value, skew / scale
+        if self._batch.group == "permutation":
+            return ((nearest_permutations(gradient) - T) * gradient).sum((1, 2)) / scale
+        product = T.mT @ gradient
+        skew: Tensor = torch.linalg.matrix_norm(product - product.mT)
+        return skew / scale
 
     def _exchange(self, T: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
         """Exchange two neurons at a time, as long as that raises g; return T and the costs.
