@@ -208,8 +208,7 @@ def test_counts_are_those_of_the_ends() -> None:
     """Ends within the margin agree, and the next-best optimum sets the gap."""
     search = searched(hard_networks(), rs.GaussianShapeMetric(0.0))
     search._ends = torch.tensor([[4.0, 1.0, 1.0001, 9.0, torch.inf]], dtype=torch.float64)
-    assert search._hits().tolist() == [2]
-    assert search._hits(2).tolist() == [1]
+    assert search._in_best().tolist() == [[False, True, True, False, False]]
     assert search._gap().tolist() == [1.0]
 
 

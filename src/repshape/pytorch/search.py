@@ -16,7 +16,6 @@ from torch import Tensor
 from repshape.pytorch.assignment import nearest_permutations
 from repshape.reference import gaussian as reference
 from repshape.solvers.search import COARSE, ROUNDING, SAME_OPTIMUM, Policy
-from repshape.solvers.starts import TIE_BREAK
 
 # The policy of the compiled search for cheap pairs (cpp/search/stopping.h).
 POLICY = Policy(hits=8, fewest=24, most=96, moves=64)
@@ -80,31 +79,20 @@ class PairBatch:
 
     def distances(self, T: Tensor) -> Tensor:
         """Return the distances at T (P, s, s)."""
-        squared = reference.distance_squared(*self.networks, T, self.alpha, self.weights)
-        root: Tensor = squared.sqrt()
+        settings = self.alpha, self.weights
+        root: Tensor = reference.distance_squared(*self.networks, T, *settings).sqrt()
         return root
 
     def lower_bounds(self) -> Tensor:
         """Return lower bounds (P,) of the distances at all transforms of the group."""
-        T = self.nearest(self.mean_term, self.turns)
-        squared = reference.lower_bound_squared(*self.networks, T, self.alpha, self.weights)
-        root: Tensor = squared.sqrt()
+        T, settings = self.aligned_means(), (self.alpha, self.weights)
+        root: Tensor = reference.lower_bound_squared(*self.networks, T, *settings).sqrt()
         return root
 
-    @property
-    def mean_term(self) -> Tensor:
-        """The sum of w mu_x mu_y', (P, s, s)."""
-        mu, _, nu, _ = self.networks
-        found: Tensor = reference.mean_term(mu, nu, self.weights)
-        return found
-
     def aligned_means(self) -> Tensor:
-        """Return the transforms (P, s, s) that align the means, and are close to the identity."""
-        gain = self.mean_term
-        largest = gain.abs().amax((1, 2), keepdim=True)
-        share = torch.where(largest > 0, TIE_BREAK * largest, 1.0)
-        eye = torch.eye(gain.shape[1], dtype=gain.dtype, device=gain.device)
-        return self.nearest(gain + share * eye, self.turns)
+        """Return the transforms (P, s, s) of the group that align the means best."""
+        mu, _, nu, _ = self.networks
+        return self.nearest(reference.mean_term(mu, nu, self.weights), self.turns)
 
     def nearest(self, G: Tensor, turns: Tensor) -> Tensor:
         """Return the transforms of the group that maximise <T, G>, (B, s, s)."""
@@ -153,37 +141,32 @@ class BatchSearch:
             return Found(distance, distance, one.bool(), one, one, torch.zeros_like(distance))
         T = torch.cat([self._best[:, None], self._starts.expand(len(one), -1, -1, -1)], dim=1)
         for first in range(0, T.shape[1], POLICY.fewest):
-            goes_on = self._hits() < POLICY.hits if len(self._noise) else one.bool()
-            rest = self._every[goes_on]
+            few = self._in_best().sum(1) < POLICY.hits
+            rest = self._every[few] if len(self._noise) else self._every
             self._explore(T[rest, first : first + POLICY.fewest], rest)
         n_starts, own = self._ends.isfinite().sum(1), self._ends.shape[1]
         self._move(n_starts)
-        hits = self._hits(own).clamp(min=1)
+        hits = self._in_best()[:, :own].sum(1).clamp(min=1)
         T, _, converged = self._climb(self._best, self._every, self._tol)
         distance = self._batch.distances(T)
         bound = torch.minimum(self._batch.lower_bounds(), distance)
         return Found(distance, bound, converged, n_starts, hits, self._gap())
 
-    def _margin(self) -> Tensor:
-        """Squared distances that differ by less (P, 1) belong to the same optimum."""
+    def _in_best(self) -> Tensor:
+        """Return which searches ended in the best optimum of their pair, (P, S)."""
         best = self._ends.amin(1, keepdim=True)
-        return torch.maximum(SAME_OPTIMUM * best, ROUNDING * self._power[:, None])
-
-    def _hits(self, first: int | None = None) -> Tensor:
-        """Return how many of the first searches ended in the best optimum, (P,)."""
-        best = self._ends.amin(1, keepdim=True)
-        return (self._ends <= best + self._margin())[:, :first].sum(1)
+        margin = torch.maximum(SAME_OPTIMUM * best, ROUNDING * self._power[:, None])
+        return self._ends <= best + margin
 
     def _gap(self) -> Tensor:
         """Return by what share the second-best optima are longer than the best; 0 if none."""
-        best = self._ends.amin(1, keepdim=True)
-        others = torch.where(self._ends > best + self._margin(), self._ends, torch.inf).amin(1)
-        least = torch.maximum(best[:, 0], ROUNDING * self._power)
+        others = torch.where(self._in_best(), torch.inf, self._ends).amin(1)
+        least = torch.maximum(self._ends.amin(1), ROUNDING * self._power)
         return torch.where(others.isfinite(), (others / least).sqrt() - 1, 0.0)
 
     def _move(self, n_starts: Tensor) -> None:
         """Perturb and improve the best transforms where few starts agree on them."""
-        hits, moves = self._hits(), len(self._noise)
+        hits, moves = self._in_best().sum(1), len(self._noise)
         few = torch.where(2 * hits < n_starts, moves // 4, 0)
         wanted = torch.where(hits < POLICY.hits, moves, few)
         for first in range(0, moves, MOVES_PER_ROUND):
@@ -257,7 +240,7 @@ class BatchSearch:
 
     def _slope(self, T: Tensor, gradient: Tensor) -> Tensor:
         """Return the slope of g along the group, or the gain of a step, relative to |gradient|."""
-        scale = torch.linalg.matrix_norm(gradient).clamp(min=torch.finfo(T.dtype).tiny)
+        scale: Tensor = torch.linalg.matrix_norm(gradient).clamp(min=torch.finfo(T.dtype).tiny)
         if self._batch.group == "permutation":
             return ((nearest_permutations(gradient) - T) * gradient).sum((1, 2)) / scale
         product = T.mT @ gradient
