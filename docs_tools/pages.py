@@ -20,8 +20,8 @@ from repshape._version import package_version
 COMMANDS = "<!-- commands -->"
 EXAMPLES = "<!-- examples -->"
 WIDTH = 90
-# Readers come to the page of plain NumPy for the source code, so it is unfolded there.
-OPEN_SOURCES = "reference/plain-numpy.md"
+# Readers come to the page of formulas for the source code, so it is unfolded there.
+OPEN_SOURCES = "reference/formulas.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
 
 
