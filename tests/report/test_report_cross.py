@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import repshape as rs
+from report_support import read_data
 from repshape.cli import run
 from repshape.errors import InputError
 from repshape.report.page import read_static
@@ -37,15 +36,6 @@ def block() -> rs.CrossDistances:
     return rs.CrossDistances(values, ["a", "b"], ["a", "c", "<d>"], missing=True)
 
 
-def data_of(page: Path) -> dict[str, Any]:
-    found = re.search(
-        r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL
-    )
-    assert found is not None
-    content: dict[str, Any] = json.loads(found[1])
-    return content
-
-
 class TestCross:
     """Distances between two sets."""
 
@@ -53,7 +43,7 @@ class TestCross:
         self, block: rs.CrossDistances, tmp_path: Path
     ) -> None:
         page = rs.write_report(block, tmp_path / "c.html").path
-        data = data_of(page)
+        data = read_data(page.read_text())
         assert data["rows"] == ["a", "b"]
         assert data["columns"] == ["a", "c", "<d>"]
         assert data["nearest"] == [0, 2]
@@ -71,7 +61,7 @@ class TestCross:
         pages = [rs.write_report(given, "c.html").path for given in (C, "c.npz", ["c.zarr"])]
         assert len(pages) == 3
         assert run(["report", "c.npz", "-o", "d.html", "--quiet"]) == 0
-        assert data_of(Path("d.html")) == data_of(pages[0])
+        assert read_data(Path("d.html").read_text()) == read_data(pages[0].read_text())
 
     def test_layers_of_the_same_name_are_counted(self, tmp_path: Path) -> None:
         names = ["conv1", "conv2"]
@@ -100,7 +90,7 @@ class TestModels:
         for sentence in compared.words():
             escaped = sentence.replace("<", "&lt;").replace(">", "&gt;")
             assert escaped in text
-        models = data_of(found.path)["models"]
+        models = read_data(found.path.read_text())["models"]
         assert models["names"] == ["right", "<wrong>"]  # the nearest first
         assert models["nearer"] == [[0, 1], [-1, 0]]
         expected = compared.scores.loc["right", ["distance", "low", "high"]].tolist()
@@ -128,7 +118,7 @@ class TestModels:
         assert loaded.summary().keys() == compared.summary().keys()
         page = rs.write_report(tmp_path / "m.json", tmp_path / "m.html").path
         direct = rs.write_report(compared, tmp_path / "d.html").path
-        assert data_of(page) == data_of(direct)
+        assert read_data(page.read_text()) == read_data(direct.read_text())
 
     def test_one_model_alone(self, compared: rs.inference.ModelComparison, tmp_path: Path) -> None:
         rng = np.random.default_rng(1)

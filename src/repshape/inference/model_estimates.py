@@ -21,6 +21,7 @@ from repshape.inference.terms import Term, Terms
 from repshape.io.cohort import Cohort
 from repshape.io.json import plain
 from repshape.metrics.base import ShapeMetric
+from repshape.metrics.few_trials import gives_weight_to_covariances
 from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 
@@ -143,7 +144,7 @@ class ModelPairs:
     def _collect(self, plan: NestedPlan, found: Calibrated) -> PairEstimates:
         K, P = len(self.brains), len(self.models)
         count = K * (K - 1) // 2
-        values = found.together
+        values = self._corrected(found, count)
         noise = np.zeros((P, P))
         if plan.deleted == "groups":
             noise = shared_covariance(values[count:, 1:].reshape(K, P, -1))
@@ -159,6 +160,23 @@ class ModelPairs:
             method="halves and all trials" if found.few_together else METHOD,
             n_groups=plan.n_groups,
         )
+
+    def _corrected(self, found: Calibrated, count: int) -> FloatArray:
+        """Return corrected estimates, first of ``count`` pairs of brains, also after deletions.
+
+        If covariances matter, the calibrated rule fails for exact models: squared distances
+        between quarters of a brain's trials decrease as 1/L even if a quarter has fewer trials than
+        dimensions, but those from a quarter to a covariance of full rank do not. All trials and
+        halves of them are used for these models.
+        """
+        values = found.together
+        if found.few_together or not gives_weight_to_covariances(self.metric):
+            return values
+        exact = np.array([is_exact(one) for one in self.models] * len(self.brains))
+        places = count + np.flatnonzero(exact)
+        values = values.copy()
+        values[places] = found.extrapolated.values[places]
+        return values
 
 
 def shared_covariance(replicates: FloatArray) -> FloatArray:

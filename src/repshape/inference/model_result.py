@@ -88,8 +88,8 @@ class ModelComparison:
         ``deterministic`` and ``missing_noise``, the share of the squared distance that is noise
         which the model lacks (NaN if the metric does not separate it); ``neurons``.
     ceilings : pandas.DataFrame
-        The rows "pairs", the distance between two brains, and "mean", that to the Frechet mean of
-        the others (NaN if the metric has none), with columns as in ``scores``.
+        The rows "pairs", the distance between two brains, and "mean", approximately that to the
+        Frechet mean of the others (NaN if the metric has none), with columns as in ``scores``.
     differences : pandas.DataFrame
         A row per pair of models: ``difference`` of distances; ``squared_difference`` of squared
         distances with its interval; ``p_value``, ``holm_p_value`` and ``max_p_value`` (corrected
@@ -222,7 +222,7 @@ class ModelComparison:
         pairs, mean = (row for _, row in self.ceilings.iterrows())
         words = f"Brains are at {_interval(pairs)} from each other"
         if np.isfinite(mean["distance"]):
-            words += f", and at {_interval(mean)} from the mean of the others"
+            words += f", and at about {_interval(mean)} from the mean of the others"
         p = self.chance.p_value
         known = "nearer than chance" if p <= LEVEL else "There is no evidence that this is nearer"
         if p <= LEVEL:

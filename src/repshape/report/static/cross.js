@@ -210,4 +210,5 @@ addEventListener('resize', redraw);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 redraw();
 performance.mark('ready');
+performance.measure('open', { start: 0, end: 'ready' });
 document.documentElement.dataset.ready = 'true';
