@@ -185,7 +185,8 @@ class TestExactModels:
         ]
         metric = rs.GaussianShapeMetric(1.0)
         exact = {"right": rs.Gaussians(mu, covariances), "far": rs.Gaussians(far, covariances)}
-        found = rs.inference.models(brains, exact, metric, n_chance=1, progress=False)
+        with pytest.warns(FewTrialsWarning, match="16 trials per condition for 6 dimensions"):
+            found = rs.inference.models(brains, exact, metric, n_chance=1, progress=False)
         truth = metric.distance(exact["right"], exact["far"]) ** 2
         squared = found.scores["squared_distance"]
         noise = found.scores["plug_in"] ** 2 - [0.0, truth]  # what a correction must remove

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.errors import InputError
+from repshape.errors import FewTrialsWarning, InputError, warn_user
 from repshape.inference.calibrated import METHOD, Calibrated, plan_parts
 from repshape.inference.estimates import Settings
 from repshape.inference.nested import NestedPlan
@@ -21,7 +21,7 @@ from repshape.inference.terms import Term, Terms
 from repshape.io.cohort import Cohort
 from repshape.io.json import plain
 from repshape.metrics.base import ShapeMetric
-from repshape.metrics.few_trials import gives_weight_to_covariances
+from repshape.metrics.few_trials import dimensions, gives_weight_to_covariances
 from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 
@@ -31,6 +31,8 @@ IntArray = npt.NDArray[np.intp]
 # Conditions are divided into this many blocks, each of which is left out in turn.
 CONDITION_BLOCKS = 10
 FEWEST_CONDITIONS = 4
+# With fewer, distances from a brain to an exact model with covariances are still too small.
+TRIALS_PER_DIMENSION = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,24 @@ class ModelPairs:
         )
         found = Calibrated(plan.collect(rows))
         found.warn(plan.terms, together=True)
+        if not found.few_together:
+            self._warn_of_exact_models()
         return self._collect(plan, found)
+
+    def _warn_of_exact_models(self) -> None:
+        """Warn if distances from models that are known exactly may be too small."""
+        if not any(map(is_exact, self.models)) or not gives_weight_to_covariances(self.metric):
+            return
+        have = min(int(one.n_trials.min()) for one in self.brains)
+        size = max(dimensions(one, self.metric) for one in self.brains)
+        if have < TRIALS_PER_DIMENSION * size:
+            warn_user(
+                f"There are {have} trials per condition for {size} dimensions. Distances from "
+                "models that are known exactly may be too small. About "
+                f"{TRIALS_PER_DIMENSION * size} trials per condition would be enough, or fewer "
+                "dimensions.",
+                FewTrialsWarning,
+            )
 
     def _store(self, plan: NestedPlan, labels: Sequence[str], folder: Path) -> PartStore:
         cohort = Cohort.from_networks(self.networks, labels)

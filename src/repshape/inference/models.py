@@ -111,7 +111,9 @@ def models(
     Warns
     -----
     FewTrialsWarning
-        If trials do not allow the calibrated estimate, or a model is given by moments of trials.
+        If trials do not allow the calibrated estimate, are fewer than four times the dimensions
+        while covariances are compared with a model that is known exactly, or if a model is given by
+        moments of trials.
     UnequalNeuronsWarning
         If brains and models are compared in different numbers of dimensions, or distances depend
         on the number of neurons of a brain.
