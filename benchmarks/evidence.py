@@ -91,6 +91,13 @@ EVIDENCE = (
     Evidence("nwb", ("nwb",), (), ("files",)),
     Evidence("models_final", ("models",), (), ("search", "inference")),  # writes its own page
     Evidence("layers", ("layers",), (), ("search", "matrices")),
+    Evidence(
+        "macaque_models",
+        ("macaque_models",),
+        ("evidence/macaque-models.md",),
+        ("search", "inference"),
+        needs=("REPSHAPE_DATA",),
+    ),
 )
 
 
@@ -131,6 +138,12 @@ def _confounds() -> dict[str, str]:
     }
 
 
+def _macaque_models() -> dict[str, str]:
+    from benchmarks import macaque_models
+
+    return joined(macaque_models.tables(load("macaque_models")))
+
+
 def _neighbors() -> dict[str, str]:
     from benchmarks import neighbors
 
@@ -161,6 +174,7 @@ TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "inference.md": _inference,
     "evidence/families.md": lambda: joined(load("families")),
     "evidence/inference.md": _inference,
+    "evidence/macaque-models.md": _macaque_models,
     NEIGHBORS: _neighbors,
     "evidence/netrep.md": _netrep,
     "evidence/processes.md": _processes,

@@ -2,6 +2,9 @@
 
 make demo && python -m benchmarks.report_pictures demo-output/report.html docs/images/report
 python -m benchmarks.report_pictures demo-output/vaes.html docs/images/report
+python -m benchmarks.report_pictures models.html docs/images/report
+
+The last page is that of docs/models.md, ``rs.write_report(found, "models.html", title=...)``.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ PICTURES = {
         ("phone", 390, 844, "light"),
     ),
     "vaes": (("vaes", 1440, 900, "light"),),
+    "models": (("models", 1200, 860, "light"),),
 }
 PAIR = """
 for (const [id, value] of [['first', '3'], ['second', '93']]) {

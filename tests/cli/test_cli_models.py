@@ -46,6 +46,14 @@ def test_models_prints_words_json_and_a_table(
     )
 
 
+def test_everything_is_kept_in_json_and_reported(folder: Path) -> None:
+    given = ["models", "brains.zarr", "models.zarr", "--alpha", "2", "--quiet"]
+    assert run([*given, "-o", "models.json"]) == 0
+    assert run(["report", "models.json", "-o", "models.html", "--quiet"]) == 0
+    words = rs.inference.ModelComparison.load("models.json").words()
+    assert words[0] in Path("models.html").read_text()
+
+
 def test_models_refuses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["models", "brains.zarr", "models.zarr"]
     assert run([*given, "--over", "trials"]) == 2

@@ -61,3 +61,16 @@ def test_vaes_use_about_as_many_latents_as_training_recorded(kind: str, strength
     counted = np.array([int(one) for one in shown.split(",")])
     # The study counted them on other images, so that latents near the threshold may differ.
     assert np.abs(counted - known["active_latents"].to_numpy()[:5]).max() <= 1
+
+
+def test_models_find_the_layer_that_brains_were_made_from() -> None:
+    """The sentence is right by construction, and the intervals contain the true distances."""
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    assert 'population = layers["seed 1: block 2"].means' in text
+    assert "\nOf five layers, block 2 is nearest to the brains" in text
+    shown = re.findall(r"^(.+): true ([\d.]+), estimated [\d.]+ \[([\d.]+), ([\d.]+)\]", text, re.M)
+    truth = {name: float(true) for name, true, _, _ in shown}
+    assert len(truth) == 5
+    assert min(truth, key=lambda name: truth[name]) == "block 2"
+    for _, true, low, high in shown:
+        assert float(low) <= float(true) <= float(high)

@@ -169,6 +169,31 @@ class TestEstimates:
         assert own < got.model_noise[0, 0]
 
 
+class TestExactModels:
+    """Models that are known exactly, where covariances matter."""
+
+    def test_few_trials_do_not_make_distances_too_small(self) -> None:
+        """Quarters of the trials have fewer than dimensions, where the rule for brains fails."""
+        rng = np.random.default_rng(5)
+        mu = rng.normal(size=(8, 6))
+        factors = 0.5 * (np.eye(6) + rng.normal(size=(8, 6, 6)) / np.sqrt(6))
+        covariances = factors @ factors.transpose(0, 2, 1)
+        far = mu + 0.5 * rng.normal(size=(8, 6))
+        brains = [
+            mu[:, None] + np.einsum("mij,mlj->mli", factors, rng.normal(size=(8, 16, 6)))
+            for _ in range(4)
+        ]
+        metric = rs.GaussianShapeMetric(1.0)
+        exact = {"right": rs.Gaussians(mu, covariances), "far": rs.Gaussians(far, covariances)}
+        with pytest.warns(FewTrialsWarning, match="16 trials per condition for 6 dimensions"):
+            found = rs.inference.models(brains, exact, metric, n_chance=1, progress=False)
+        truth = metric.distance(exact["right"], exact["far"]) ** 2
+        squared = found.scores["squared_distance"]
+        noise = found.scores["plug_in"] ** 2 - [0.0, truth]  # what a correction must remove
+        assert abs(squared["right"]) < 0.25 * noise["right"]
+        assert abs(squared["far"] - truth) < 0.25 * noise["far"]
+
+
 class TestResult:
     def test_the_right_model_is_nearest_and_close_enough(
         self, found: rs.inference.ModelComparison

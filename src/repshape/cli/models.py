@@ -47,7 +47,13 @@ class ModelsOptions(MetricOptions, Printing):
     workers: Workers = None
     out: Annotated[
         Path | None,
-        option("FILE", "Models and ceilings as a table: .csv, .npz or .json.", "--out", "-o"),
+        option(
+            "FILE",
+            "Models and ceilings as a table (.csv or .npz), or everything, which repshape report "
+            "reads (.json).",
+            "--out",
+            "-o",
+        ),
     ] = None
 
 
@@ -69,6 +75,7 @@ def models(given: ModelsOptions) -> None:
     from repshape.errors import check_choice
     from repshape.inference.factors import UnequalSizesWarning
     from repshape.inference.model_errors import OVER
+    from repshape.inference.model_file import is_comparison
     from repshape.inference.models import models as compare
     from repshape.inference.subspaces import UnstableSubspaceWarning
     from repshape.inference.terms import check_metric
@@ -98,5 +105,8 @@ def models(given: ModelsOptions) -> None:
             )
     summary = found.summary()
     for file in files:
-        write_table(file, found.to_frame(), summary)
+        if is_comparison(file):
+            found.save(file)
+        else:
+            write_table(file, found.to_frame(), summary)
     given.tell(found.words(), summary, files)

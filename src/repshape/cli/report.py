@@ -63,7 +63,8 @@ class ReportOptions(PageOptions, Printing):
         argument(
             "MATRIX",
             "Matrices of the same networks: .npz or .csv files, directories that "
-            "repshape pairwise wrote, or directories of these.",
+            "repshape pairwise wrote, or directories of these. Or one result of repshape cross, or "
+            "of repshape models (.json).",
         ),
     ]
     out: Annotated[Path, option("FILE", "The page to write: .html.", "--out", "-o")]
@@ -79,6 +80,7 @@ def report(given: ReportOptions) -> None:
       repshape report distances.npz -o report.html
       repshape report sweep energy.zarr --cohort mice.zarr -o report.html
       repshape report distances.csv --metadata mice.csv -o report.html
+      repshape report models.json -o report.html
     """  # noqa: D301 (click reads the backspace)
     from repshape.report.write import write_report
 

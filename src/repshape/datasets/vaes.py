@@ -6,7 +6,6 @@ The files beside this module are written by ``python -m experiments.vae.cohort``
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,16 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.spatial.distance import squareform
 
+from repshape.datasets.files import read_dataset, write_dataset
 from repshape.errors import InputError
 from repshape.io.cohort import Cohort
-from repshape.io.matrices import metadata_from_json, metadata_to_json
-from repshape.io.writing import open_output
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.gaussian import GaussianShapeMetric
 from repshape.responses import Gaussians
 
 NETWORKS = Path(__file__).with_name("vaes.npz")
 DISTANCES = Path(__file__).with_name("vae_distances.npz")
-BUILD = "python -m experiments.vae.cohort"
+HOW = "train the networks (python -m experiments.vae) and run python -m experiments.vae.cohort"
 ALPHAS = (0.0, 1.0, 2.0)
 # Means keep seven digits. Log-variances keep three: relative errors of a variance below 0.5 %.
 MEANS_DTYPE, LOG_VARIANCES_DTYPE = np.float32, np.float16
@@ -124,12 +122,12 @@ def write_vaes(
         "means": np.asarray(means, dtype=MEANS_DTYPE),
         "log_variances": np.asarray(log_variances, dtype=LOG_VARIANCES_DTYPE),
     }
-    _write(path, arrays, metadata, conditions=conditions)
+    write_dataset(path, arrays, metadata, conditions=conditions)
 
 
 def read_vaes(path: Path) -> Cohort:
     """Return the cohort of a file that `write_vaes` wrote."""
-    arrays, metadata, header = _read(path)
+    arrays, metadata, header = read_dataset(path, HOW)
     cohort = Cohort()
     rows = metadata.to_dict("records")
     for k, name in enumerate(header["labels"]):
@@ -142,12 +140,12 @@ def read_vaes(path: Path) -> Cohort:
 def write_distances(path: Path, condensed: dict[float, Any], metadata: pd.DataFrame) -> None:
     """Write the distances of all pairs at each alpha to a file that `read_distances` reads."""
     arrays = {_entry(alpha): np.asarray(one, np.float32) for alpha, one in condensed.items()}
-    _write(path, arrays, metadata)
+    write_dataset(path, arrays, metadata)
 
 
 def read_distances(path: Path, alpha: float) -> DistanceMatrix:
     """Return one matrix of a file that `write_distances` wrote."""
-    arrays, metadata, header = _read(path)
+    arrays, metadata, header = read_dataset(path, HOW)
     metadata.index = pd.Index(header["labels"])
     return DistanceMatrix(
         squareform(arrays[_entry(alpha)].astype(np.float64)),
@@ -159,23 +157,3 @@ def read_distances(path: Path, alpha: float) -> DistanceMatrix:
 
 def _entry(alpha: float) -> str:
     return f"alpha_{alpha:g}"
-
-
-def _write(path: Path, arrays: dict[str, Any], metadata: pd.DataFrame, **header: Any) -> None:
-    text = json.dumps(
-        header | {"labels": list(map(str, metadata.index)), "metadata": metadata_to_json(metadata)}
-    )
-    with open_output(path) as handle:
-        np.savez_compressed(handle, header=np.array(text), **arrays)
-
-
-def _read(path: Path) -> tuple[dict[str, Any], pd.DataFrame, dict[str, Any]]:
-    if not path.exists():
-        raise InputError(
-            f"This copy of repshape does not have {path.name}. To make it, train the networks "
-            f"(python -m experiments.vae) and run {BUILD}."
-        )
-    with np.load(path, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files if name != "header"}
-        header = json.loads(str(stored["header"]))
-    return arrays, metadata_from_json(header.pop("metadata"), len(header["labels"])), header

@@ -176,10 +176,16 @@ class Calibrated:
         return Candidate.of(B_h - share * W_h)
 
     @cached_property
+    def extrapolated(self) -> Candidate:
+        """R."""
+        F, B_h, _, _, _ = self._parts()
+        return Candidate.of(2 * F - B_h)
+
+    @cached_property
     def safe(self) -> tuple[Candidate, ...]:
         """The mean of H and R, H, and R: the intervals of the last two together are safe."""
         F, B_h, _, W_h, _ = self._parts()
-        H, R = Candidate.of(B_h - W_h), Candidate.of(2 * F - B_h)
+        H, R = Candidate.of(B_h - W_h), self.extrapolated
         wider = Candidate(R.values, np.maximum(R.variances, H.variances))
         return Candidate.of(F - W_h / 2), H, wider
 

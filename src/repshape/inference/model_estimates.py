@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repshape.errors import InputError
+from repshape.errors import FewTrialsWarning, InputError, warn_user
 from repshape.inference.calibrated import METHOD, Calibrated, plan_parts
 from repshape.inference.estimates import Settings
 from repshape.inference.nested import NestedPlan
@@ -21,6 +21,7 @@ from repshape.inference.terms import Term, Terms
 from repshape.io.cohort import Cohort
 from repshape.io.json import plain
 from repshape.metrics.base import ShapeMetric
+from repshape.metrics.few_trials import dimensions, gives_weight_to_covariances
 from repshape.metrics.identity import describe
 from repshape.store.identity import Identity
 
@@ -30,6 +31,8 @@ IntArray = npt.NDArray[np.intp]
 # Conditions are divided into this many blocks, each of which is left out in turn.
 CONDITION_BLOCKS = 10
 FEWEST_CONDITIONS = 4
+# With fewer, distances from a brain to an exact model with covariances are still too small.
+TRIALS_PER_DIMENSION = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +131,24 @@ class ModelPairs:
         )
         found = Calibrated(plan.collect(rows))
         found.warn(plan.terms, together=True)
+        if not found.few_together:
+            self._warn_of_exact_models()
         return self._collect(plan, found)
+
+    def _warn_of_exact_models(self) -> None:
+        """Warn if distances from models that are known exactly may be too small."""
+        if not any(map(is_exact, self.models)) or not gives_weight_to_covariances(self.metric):
+            return
+        have = min(int(one.n_trials.min()) for one in self.brains)
+        size = max(dimensions(one, self.metric) for one in self.brains)
+        if have < TRIALS_PER_DIMENSION * size:
+            warn_user(
+                f"There are {have} trials per condition for {size} dimensions. Distances from "
+                "models that are known exactly may be too small. About "
+                f"{TRIALS_PER_DIMENSION * size} trials per condition would be enough, or fewer "
+                "dimensions.",
+                FewTrialsWarning,
+            )
 
     def _store(self, plan: NestedPlan, labels: Sequence[str], folder: Path) -> PartStore:
         cohort = Cohort.from_networks(self.networks, labels)
@@ -143,7 +163,7 @@ class ModelPairs:
     def _collect(self, plan: NestedPlan, found: Calibrated) -> PairEstimates:
         K, P = len(self.brains), len(self.models)
         count = K * (K - 1) // 2
-        values = found.together
+        values = self._corrected(found, count)
         noise = np.zeros((P, P))
         if plan.deleted == "groups":
             noise = shared_covariance(values[count:, 1:].reshape(K, P, -1))
@@ -159,6 +179,23 @@ class ModelPairs:
             method="halves and all trials" if found.few_together else METHOD,
             n_groups=plan.n_groups,
         )
+
+    def _corrected(self, found: Calibrated, count: int) -> FloatArray:
+        """Return corrected estimates, first of ``count`` pairs of brains, also after deletions.
+
+        If covariances matter, the calibrated rule fails for exact models: squared distances
+        between quarters of a brain's trials decrease as 1/L even if a quarter has fewer trials than
+        dimensions, but those from a quarter to a covariance of full rank do not. All trials and
+        halves of them are used for these models.
+        """
+        values = found.together
+        if found.few_together or not gives_weight_to_covariances(self.metric):
+            return values
+        exact = np.array([is_exact(one) for one in self.models] * len(self.brains))
+        places = count + np.flatnonzero(exact)
+        values = values.copy()
+        values[places] = found.extrapolated.values[places]
+        return values
 
 
 def shared_covariance(replicates: FloatArray) -> FloatArray:

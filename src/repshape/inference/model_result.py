@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from repshape._arrays import count
 from repshape._compact import compact_repr
 from repshape.inference.ceilings import Chance
 from repshape.inference.factors import LEVEL
+from repshape.inference.model_file import read_comparison, write_comparison
 from repshape.matrix.cross import CrossDistances
 from repshape.matrix.distances import DistanceMatrix
 
@@ -86,8 +88,8 @@ class ModelComparison:
         ``deterministic`` and ``missing_noise``, the share of the squared distance that is noise
         which the model lacks (NaN if the metric does not separate it); ``neurons``.
     ceilings : pandas.DataFrame
-        The rows "pairs", the distance between two brains, and "mean", that to the Frechet mean of
-        the others (NaN if the metric has none), with columns as in ``scores``.
+        The rows "pairs", the distance between two brains, and "mean", approximately that to the
+        Frechet mean of the others (NaN if the metric has none), with columns as in ``scores``.
     differences : pandas.DataFrame
         A row per pair of models: ``difference`` of distances; ``squared_difference`` of squared
         distances with its interval; ``p_value``, ``holm_p_value`` and ``max_p_value`` (corrected
@@ -159,19 +161,50 @@ class ModelComparison:
             "random_state": self.random_state,
         }
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a ``.json`` file, whole or not at all.
+
+        It has the entries of `summary`, and the distances; `load` and `repshape.write_report` read
+        it.
+        """
+        write_comparison(path, self.summary(), self.distances, self.between_brains)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ModelComparison:
+        """Read what `save` wrote."""
+        found = read_comparison(path)
+        return cls(
+            distances=found["distances"],
+            between_brains=found["between_brains"],
+            scores=found["models"].set_index("name"),
+            ceilings=found["ceilings"].set_index("name"),
+            differences=found["differences"],
+            chance=Chance(**found["chance"]),
+            neurons=Neurons(**found["neurons"]),
+            n_blocks=found["brains"] if found["blocks"] is None else found["blocks"],
+            blocked=found["blocks"] is not None,
+            n_conditions=found["conditions"],
+            **{name: found[name] for name in ("over", "level", "margin", "method", "random_state")},
+        )
+
     def __str__(self) -> str:
         return "\n".join(self.words())
 
     def words(self) -> list[str]:
         """Return the result in sentences."""
-        return [
-            *self._about(),
-            *self._ceiling_words(),
-            *self._difference_words(),
-            *self._close_words(),
-            *self._noise_words(),
-            *([self.neurons.words] if self.neurons.words else []),
-        ]
+        return [one for sentences in self.topics().values() for one in sentences]
+
+    def topics(self) -> dict[str, list[str]]:
+        """Return the sentences by topic, without topics about which there is nothing to say."""
+        found = {
+            "Distances": self._about(),
+            "Ceilings": self._ceiling_words(),
+            "Differences": self._difference_words(),
+            "Close enough": self._close_words(),
+            "Missing noise": self._noise_words(),
+            "Neurons": [self.neurons.words] if self.neurons.words else [],
+        }
+        return {topic: sentences for topic, sentences in found.items() if sentences}
 
     def _about(self) -> list[str]:
         blocks = f" in {self.n_blocks} blocks" if self.blocked else ""
@@ -189,7 +222,7 @@ class ModelComparison:
         pairs, mean = (row for _, row in self.ceilings.iterrows())
         words = f"Brains are at {_interval(pairs)} from each other"
         if np.isfinite(mean["distance"]):
-            words += f", and at {_interval(mean)} from the mean of the others"
+            words += f", and at about {_interval(mean)} from the mean of the others"
         p = self.chance.p_value
         known = "nearer than chance" if p <= LEVEL else "There is no evidence that this is nearer"
         if p <= LEVEL:
@@ -252,7 +285,12 @@ class ModelComparison:
 
 
 def _interval(row: Any) -> str:
-    return f"{row['distance']:.3g} [{row['low']:.3g}, {row['high']:.3g}]"
+    return f"{row['distance']:.3g} {ends_words(row)}"
+
+
+def ends_words(row: Any) -> str:
+    """Return the ends of an interval."""
+    return f"[{row['low']:.3g}, {row['high']:.3g}]"
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

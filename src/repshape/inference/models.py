@@ -111,7 +111,9 @@ def models(
     Warns
     -----
     FewTrialsWarning
-        If trials do not allow the calibrated estimate, or a model is given by moments of trials.
+        If trials do not allow the calibrated estimate, are fewer than four times the dimensions
+        while covariances are compared with a model that is known exactly, or if a model is given by
+        moments of trials.
     UnequalNeuronsWarning
         If brains and models are compared in different numbers of dimensions, or distances depend
         on the number of neurons of a brain.
@@ -137,10 +139,14 @@ def models(
     the brains than they are from each other, by the margin or more. A model that is not shown to be
     close enough need not be too far.
 
-    *The mean of the others* is a Frechet mean of plug-in shapes. The factor by which its squared
-    distances exceed those of a flat space is applied to what corrected distances between brains
-    give in a flat space. With K brains the mean of K - 1 others is not that of the population: the
-    squared distance is larger by a factor of about K / (K - 1).
+    *Models that are known exactly* are corrected by all trials and halves of the brains' trials,
+    :math:`2 d^2(L) - d^2(L/2)`, where covariances matter (alpha < 2). With fewer trials than four
+    times the dimensions, their distances may still be too small.
+
+    *The mean of the others* is approximate. It is a Frechet mean of plug-in shapes. The factor by
+    which its squared distances exceed those of a flat space is applied to what corrected distances
+    between brains give in a flat space. With K brains the mean of K - 1 others is not that of the
+    population: the squared distance is larger by a factor of about K / (K - 1).
 
     *Models without noise* are compared with the means of the brains at alpha = 2. At smaller alpha
     their distance contains that noise is missing, :math:`(2 - \alpha) \sum_m w_m \mathrm{tr} S_m`;

@@ -58,7 +58,7 @@ def page_data(inputs: Inputs, studied: Sequence[Studied]) -> dict[str, Any]:
             _matrix(one, place) | {"cohort": distinct.index(k) if k in distinct else None}
             for one, place, k in zip(studied, points, first, strict=True)
         ],
-        "colours": {name: _colours(*how) for name, how in MAPS.items()}
+        "colours": {name: colours(*how) for name, how in MAPS.items()}
         | {"cyclic": _hexadecimal(cyclic_table()), "levels": PALETTE},
         "shapes": list(SHAPES.values()),
     }
@@ -276,7 +276,7 @@ def _curve(curve: DistortionCurve) -> dict[str, Any]:
     }
 
 
-def _colours(name: str, start: float, stop: float) -> str:
+def colours(name: str, start: float, stop: float) -> str:
     """Return 256 colours as six hexadecimal digits each."""
     from matplotlib import colormaps  # slow to import, so only when it is needed
 

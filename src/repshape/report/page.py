@@ -24,10 +24,11 @@ from repshape.responses.transforms import transform_name
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
-# Joined in this order, these files make one script.
+# Joined in this order, these files make one script: those of every page first.
+HELPERS = ("helpers.js", "pens.js", "maps.js", "saving.js")
 SCRIPTS = (
+    *HELPERS,
     "base.js",
-    "pens.js",
     "heatmap.js",
     "embedding.js",
     "pair.js",
@@ -63,20 +64,34 @@ ESTIMATORS = {
 def render_page(
     inputs: Inputs, studied: Sequence[Studied], notes: Sequence[str], title: str | None
 ) -> str:
-    """Return the page. All text is escaped, and the data become JSON that cannot be executed."""
-    from jinja2 import Environment, StrictUndefined  # slow to import, so only when it is needed
+    """Return the page about matrices."""
+    return render(
+        TEMPLATE, SCRIPTS, _text(inputs, studied, notes, title), page_data(inputs, studied)
+    )
+
+
+def render(
+    template: str, scripts: Sequence[str], text: Mapping[str, Any], data: Mapping[str, Any]
+) -> str:
+    """Return a page. All text is escaped, and the data become JSON that cannot be executed."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # slow to import
     from markupsafe import Markup
 
     style = read_static(STYLE)
-    script = "'use strict';\n(() => {\n" + "\n".join(map(read_static, SCRIPTS)) + "\n})();\n"
+    script = "'use strict';\n(() => {\n" + "\n".join(map(read_static, scripts)) + "\n})();\n"
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(read_static),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.from_string(read_static(TEMPLATE)).render(
-        **_text(inputs, studied, notes, title),
+    return environment.get_template(template).render(
+        **text,
+        version=package_version(),
         style=Markup(style),  # our own, and its hash is in the policy
         script=Markup(script),
-        data=Markup(inert_json(page_data(inputs, studied))),
+        data=Markup(inert_json(data)),
         policy=_policy(style, script),
     )
 
@@ -113,7 +128,6 @@ def _text(
     scored = [one.found for row in predictions for one in row if one.found is not None]
     return {
         "title": title or f"Shape distances of {networks}",
-        "version": package_version(),
         "networks": networks,
         "pairs": many(inputs.sources[0].distances.size, "pair"),
         "matrices": [

@@ -6,12 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from repshape._compact import compact_repr
 from repshape.errors import InputError, check_integer
 from repshape.io.paths import check_output_file
 from repshape.io.writing import open_output
+from repshape.matrix.cross import CrossDistances
+from repshape.report.cross import (
+    CrossLike,
+    check_size,
+    cross_name,
+    cross_sentences,
+    read_cross,
+    render_cross,
+)
+from repshape.report.cross import left_out as cross_left_out
 from repshape.report.evidence import find_groups
 from repshape.report.page import render_page, simplifications
 from repshape.report.sources import CohortLike, MatrixLike, TableLike, read_inputs
@@ -40,7 +50,8 @@ class Report:
         Sentences about what the page leaves out or simplifies. The page shows them, too.
     sentences : tuple of str
         The three sentences at the top of the page, about the first matrix: what the networks
-        differ in, how much of the distances is noise, and how sure the distances are.
+        differ in, how much of the distances is noise, and how sure the distances are. A page about
+        two sets of networks says in words what it shows.
     """
 
     path: Path
@@ -48,7 +59,7 @@ class Report:
     n_networks: int
     matrices: tuple[str, ...]
     left_out: tuple[str, ...]
-    sentences: tuple[str, str, str]
+    sentences: tuple[str, ...]
 
     def summary(self) -> dict[str, Any]:
         """Return the attributes, ready for JSON."""
@@ -63,7 +74,7 @@ class Report:
 
 
 def write_report(
-    matrices: MatrixLike | Sequence[MatrixLike] | Mapping[str, MatrixLike],
+    matrices: CrossLike | MatrixLike | Sequence[MatrixLike] | Mapping[str, MatrixLike],
     path: str | os.PathLike[str],
     *,
     cohort: CohortLike | Sequence[CohortLike] | None = None,
@@ -90,7 +101,9 @@ def write_report(
     matrices : DistanceMatrix, path, sequence of them, or mapping of names to them
         Distances between the same networks in the same order; pairs may be missing. A path is a
         store, a folder of stores, an ``.npz`` file or a ``.csv`` file. By default, matrices are
-        named after their metrics.
+        named after their metrics. Alternatively, one `CrossDistances` or
+        `repshape.inference.ModelComparison`, or the path of one: the page then shows the map of its
+        distances, and the models with their intervals and ceilings. Only ``title`` applies to it.
     path : path
         The ``.html`` file to write. An existing file is replaced only once the page is complete.
     cohort : Cohort or path, or one for each matrix, optional
@@ -137,6 +150,7 @@ def write_report(
     (6, ('Gaussian, α = 1',))
     """
     target = Path(path)
+    given = {"cohort": cohort, "metadata": metadata, "labels": labels, "blocks": blocks}
     if target.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The name of a report must end in .html. Got {str(target)!r} instead.")
     check_output_file(target)
@@ -144,15 +158,48 @@ def write_report(
     if max_intervals is not None:
         check_integer("max_intervals", max_intervals, 0)
     check_integer("random_state", random_state, 0)
-    inputs = read_inputs(matrices, cohort, metadata)
+    two_sets = read_cross(_only(matrices))
+    if two_sets is not None:
+        return _write_cross(two_sets, target, title, given)
+    inputs = read_inputs(cast("MatrixLike", matrices), cohort, metadata)
     grouping = find_groups(inputs, labels, blocks)
     plan = Plan(grouping, max_pairs, max_intervals, random_state, progress)
     studied = study(inputs, plan)
     left_out = simplifications(inputs, max_pairs if cohort is not None else None)
     page = render_page(inputs, studied, left_out, title)
+    size = _write(target, page)
+    names = tuple(source.name for source in inputs.sources)
+    return Report(target, size, len(inputs.labels), names, left_out, studied[0].sentences)
+
+
+def _only(matrices: Any) -> Any:
+    """Return the single entry of a list or mapping, and anything else as it is."""
+    if isinstance(matrices, Mapping) and len(matrices) == 1:
+        return next(iter(matrices.values()))
+    return matrices[0] if isinstance(matrices, list | tuple) and len(matrices) == 1 else matrices
+
+
+def _write_cross(
+    found: CrossLike, target: Path, title: str | None, given: Mapping[str, Any]
+) -> Report:
+    """Write the page about two sets of networks, which takes a title only."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"The '{name}' parameter is about one set of networks, and does not apply to "
+                "distances between two sets."
+            )
+    block = found if isinstance(found, CrossDistances) else found.distances
+    check_size(block)
+    notes = cross_left_out(found)
+    size = _write(target, render_cross(found, title, notes))
+    names = (cross_name(block),)
+    return Report(target, size, sum(block.shape), names, notes, cross_sentences(found))
+
+
+def _write(target: Path, page: str) -> int:
+    """Write a page whole or not at all; return the number of bytes."""
     content = page.encode("utf-8", "replace")  # a lone surrogate cannot be encoded
     with open_output(target) as handle:
         handle.write(content)
-    names = tuple(source.name for source in inputs.sources)
-    size = len(inputs.labels)
-    return Report(target, len(content), size, names, left_out, studied[0].sentences)
+    return len(content)

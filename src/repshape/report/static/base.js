@@ -1,30 +1,7 @@
-// The data, the state of the page, and helper functions.
+// The data of a page about matrices, its state, and helper functions.
 
-performance.mark('start');
-const $ = (id) => document.getElementById(id);
-const DATA = JSON.parse($('data').textContent);
 const LABELS = DATA.labels;
 const K = LABELS.length;
-const ARRAYS = { Float64Array, Float32Array, Int32Array, Int16Array, Uint16Array, Uint8Array };
-
-/** Long arrays by number: where two are equal, the second only names the number of the first. */
-const numbered = [];
-(function number(value) {
-  if (value === null || typeof value !== 'object') return;
-  if ('number' in value) numbered[value.number] = value;
-  for (const one of Array.isArray(value) ? value : Object.values(value)) number(one);
-})(DATA.matrices.concat(DATA.cohorts, DATA.columns));
-
-/** Decode an array from base64 text. */
-function unpack(packed) {
-  if ('same' in packed) return unpack(numbered[packed.same]);
-  if (packed.array) return packed.array;
-  const text = atob(packed.data);
-  const bytes = new Uint8Array(text.length);
-  for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
-  packed.array = new ARRAYS[packed.type](bytes.buffer);
-  return packed.array;
-}
 
 /** Define a property that is computed when it is first read. */
 function lazy(object, name, make) {
@@ -136,19 +113,7 @@ function ends(matrix) {
   return ends.all;
 }
 
-// Invisible characters, and those that change the direction of text, could make one label look like
-// another. They are shown as a box.
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-const tidy = (text, most = 60) => {
-  const seen = String(text).slice(0, 4 * most).replace(UNSEEN, '\u25a1');
-  return seen.length > most ? `${seen.slice(0, most - 1)}\u2026` : seen;
-};
 const name = (k, most = 40) => tidy(LABELS[k], most);
-/** A shortened text that keeps both ends, because names often differ at the end. */
-const middle = (whole, most) => {
-  const half = Math.floor((most - 1) / 2);
-  return whole.length > most ? `${whole.slice(0, half)}\u2026${whole.slice(-half)}` : whole;
-};
 /** Length of the beginning that all names share, up to a separator. */
 const SHARED = (() => {
   if (K < 2) return 0;
@@ -171,15 +136,6 @@ const isExact = (matrix, row) => Boolean(matrix.exact && matrix.starts?.[row] ==
 const gapOf = (matrix, far, bound) => (far > 0 && bound > 0 && !matrix.coincide && !vanishes(matrix, far) ? 1 - bound / far : NaN);
 const gapWords = (share) => (Number.isNaN(share) ? '\u2013' : share <= 1e-6 ? 'none (proven minimal)' : `${digits(100 * share, 2)} %`);
 
-/** A number with a few significant digits. */
-function digits(value, count = 4) {
-  if (value === null || value === undefined || Number.isNaN(value)) return 'unknown';
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  const small = size < 1e-4 || size >= 1e6;
-  const text = small ? value.toExponential(Math.max(count - 2, 0)) : size >= 10 ** (count - 1) ? value.toFixed(0) : value.toPrecision(count);
-  return text.replace('-', '\u2212');
-}
 // Anything below this fraction of a distance is rounding error, because distances are square roots.
 const VANISHES = 1e-7;
 const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs(far) ? '\u2248 0' : digits(value, count));
@@ -187,15 +143,6 @@ const beside = (value, far, count = 5) => (Math.abs(value) < VANISHES * Math.abs
 const vanishes = (matrix, far) => !matrix.coincide && Math.abs(far) < VANISHES * matrix.high;
 const distanceWords = (matrix, far, count = 4) => (vanishes(matrix, far) ? '\u2248 0' : digits(far, count));
 const boundWords = (matrix, bound, far) => (vanishes(matrix, far) ? '\u2248 0' : beside(bound, far));
-const plural = (count, noun) => `${count.toLocaleString('en').replaceAll(',', '\u202f')} ${noun}${count === 1 ? '' : 's'}`;
-
-function element(tag, text, attributes = {}) {
-  const made = document.createElement(tag);
-  if (text !== undefined && text !== null) made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
 // The state of the page, and the functions to call when it changes.
 const state = { matrix: 0, column: DATA.columns.length ? 0 : -1, order: 'clusters', selected: [], hidden: [], hover: [], found: null };
 const listeners = [];
@@ -245,12 +192,6 @@ function describeSelection() {
   if (pair) return `Selected: ${pairWords(...pair)}`;
   return state.selected.length ? `Selected: ${describeNetwork(state.selected[0])}` : 'Nothing is selected.';
 }
-let speaking;
-function say(words) {
-  clearTimeout(speaking);
-  speaking = setTimeout(() => ($('live').textContent = words), 120);
-}
-
 /** Integers, which may be dates or identifiers, in full; other numbers with six digits. */
 const plainNumber = (value) => (Number.isNaN(value) ? '\u2013' : String(Number.isInteger(value) ? value : +value.toPrecision(6)));
 
@@ -263,8 +204,6 @@ function cell(column, k, most = 60) {
 // Colours, those of figures. Marker shapes carry the same information.
 const QUALITATIVE = DATA.colours.levels;
 const SHAPES = DATA.shapes;
-const ramp = (hex) => Array.from({ length: 256 }, (_, k) => `#${hex.slice(6 * k, 6 * k + 6)}`);
-const HEAT = ramp(DATA.colours.heat);
 const POINTS = { light: ramp(DATA.colours.light), dark: ramp(DATA.colours.dark) };
 const CYCLIC = ramp(DATA.colours.cyclic);
 const pointColours = (t, column = columnNow()) => (column?.period ? CYCLIC : POINTS[t.dark ? 'dark' : 'light']);
@@ -310,11 +249,3 @@ function networkOrder() {
   const key = (k) => (Number.isNaN(keys[k]) ? Infinity : keys[k]);
   return natural.sort((a, b) => key(a) - key(b) || a - b);
 }
-
-const theme = () => {
-  const style = getComputedStyle(document.documentElement);
-  const get = (key) => style.getPropertyValue(`--${key}`).trim();
-  return { dark: style.colorScheme === 'dark', ink: get('ink'), soft: get('soft'), line: get('line'), back: get('card'), accent: get('accent'), first: get('first'), second: get('second'), font: 'system-ui, sans-serif' };
-};
-const PAPER = { dark: false, ink: '#1c2430', soft: '#5a6675', line: '#d5dbe3', back: '#ffffff', accent: '#c2410c', first: '#0072b2', second: '#d55e00', font: 'Helvetica, Arial, sans-serif' };
-const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;

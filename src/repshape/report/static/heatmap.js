@@ -12,36 +12,18 @@ function paintHeat() {
   const matrix = matrixNow();
   heat.order = networkOrder();
   heat.order.forEach((k, at) => (heat.position[k] = at));
-  const image = document.createElement('canvas');
-  image.width = image.height = K;
-  const context = image.getContext('2d');
-  const pixels = context.createImageData(K, K);
-  const words = new Uint32Array(pixels.data.buffer);
-  const little = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
-  const colours = HEAT.map((hex) => {
-    const rgb = parseInt(hex.slice(1), 16);
-    const [r, g, b] = [rgb >> 16, (rgb >> 8) & 255, rgb & 255];
-    return little ? ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0 : ((r << 24) | (g << 16) | (b << 8) | 255) >>> 0;
-  });
   // Estimated distances may be negative; they get the colour of zero.
   const top = heatTop(matrix);
   const { distances, levels } = matrix;
   const full = DATA.full;
   const step = (matrix.top - matrix.low) / 254;
-  for (let a = 0; a < K; a++) {
-    const i = heat.order[a];
-    words[a * K + a] = colours[0];
-    for (let b = a + 1; b < K; b++) {
-      const j = heat.order[b];
-      const at = i < j ? place(i, j) : place(j, i);
-      const far = full ? distances[at] : levels[at] === 255 ? NaN : matrix.low + levels[at] * step;
-      const word = Number.isNaN(far) ? 0 : colours[Math.min(255, Math.max(0, Math.round((255 * far) / top)))];
-      words[a * K + b] = word;
-      words[b * K + a] = word;
-    }
-  }
-  context.putImageData(pixels, 0, 0);
-  heat.image = image;
+  heat.image = mapImage(K, K, (a, b) => {
+    if (a === b) return 0;
+    const [i, j] = [heat.order[a], heat.order[b]];
+    const at = i < j ? place(i, j) : place(j, i);
+    const far = full ? distances[at] : levels[at] === 255 ? NaN : matrix.low + levels[at] * step;
+    return far / top;
+  });
 }
 
 /** The metadata of the networks in the order of the map, one pixel each, as a row or a column. */
@@ -71,7 +53,7 @@ function drawHeat(pen, width, t, live) {
   const box = heatLayout(width, t);
   const { left, top, side, cell } = box;
   const matrix = matrixNow();
-  if (matrix.missing) drawMissing(pen, left, top, side, t);
+  if (matrix.missing) drawMissing(pen, left, top, side, side, t);
   pen.image(heat.image, left, top, side, side, cell < 1);
   if (columnNow()) {
     pen.image(strip(t, true), left, top - 12, side, 9);
@@ -89,15 +71,6 @@ function drawHeat(pen, width, t, live) {
   colourBar(pen, left, top + side + 14, bar, HEAT, matrix.low < 0 ? '\u2264 0' : '0', (heatCut(matrix) ? '\u2265 ' : '') + digits(heatTop(matrix)), t);
   pen.text(left + bar + 12, top + side + 19, heatCut(matrix) ? `distance, up to ${digits(matrix.high)}` : 'distance', { size: 11, fill: t.soft, font: t.font });
   return box;
-}
-
-/** Hatching for distances that are not computed yet, where the image is transparent. */
-function drawMissing(pen, left, top, side, t) {
-  pen.rect(left, top, side, side, { fill: t.back });
-  for (let d = 6; d < 2 * side; d += 6) {
-    const [a, b] = [Math.min(d, side), Math.max(0, d - side)];
-    pen.path([[left + b, top + a], [left + a, top + b]], { stroke: t.line });
-  }
 }
 
 /** Cover the networks whose group is hidden, and mark those that were searched for. */
@@ -153,7 +126,6 @@ function showHeat() {
   heat.box = drawHeat(new CanvasPen(heat.canvas, width, height, scale), width, t, true);
   heat.canvas.setAttribute('aria-label', `Distances between ${plural(K, 'network')}, ${tidy(matrixNow().name)}, from ${digits(matrixNow().low)} to ${digits(matrixNow().high)}`);
 }
-const pad = (card) => parseFloat(getComputedStyle(card).paddingLeft);
 
 /** Row and column of the map under the pointer, or null. */
 function heatCell(event) {
@@ -190,7 +162,6 @@ function heatTip(i, j) {
   return [describeNetwork(i), describeNetwork(j), words[words.length - 1]];
 }
 
-const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], PageUp: [-10, 0], PageDown: [10, 0] };
 function heatKey(event) {
   if (event.key === 'Escape') return clearSelection();
   const [a, b] = heat.cursor ?? [0, 0];

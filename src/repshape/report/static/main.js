@@ -58,14 +58,7 @@ const redraw = () => schedule('heat', 'plane', 'pair', 'curve');
 
 /** Highlight networks in both figures, and show a tooltip at the pointer. */
 function hover(networks, event, lines) {
-  const tip = $('tip');
-  tip.hidden = !event || !lines.length;
-  if (!tip.hidden) {
-    tip.replaceChildren(...lines.map((line) => element('div', line, { dir: 'auto' })));
-    const [w, h] = [tip.offsetWidth, tip.offsetHeight];
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8))}px`;
-    tip.style.top = `${event.clientY + 18 + h > innerHeight ? event.clientY - h - 10 : event.clientY + 18}px`;
-  }
+  showTip(event, lines);
   const same = networks.length === state.hover.length && networks.every((k, at) => k === state.hover[at]);
   if (!same) change({ hover: networks });
   else if (!event) schedule('heat', 'plane');
@@ -139,8 +132,12 @@ function listen() {
     written = location.hash;
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  addEventListener('beforeprint', () => paper(true));
-  addEventListener('afterprint', () => paper(false));
+  let open = false;
+  onPaper((start) => {
+    if (start) open = $('pair').classList.contains('open');
+    openDrawer(start || open);
+    for (const show of Object.values(SHOWS)) show();
+  });
 }
 
 // The state that a link holds: matrix, column of the colours, order, selected networks and hidden groups.
@@ -180,22 +177,6 @@ function measureBar() {
   document.documentElement.style.setProperty('--bar', `${document.querySelector('.bar').offsetHeight + 12}px`);
 }
 
-/** Print on white, whatever the theme. */
-let kept = null;
-function paper(start) {
-  const root = document.documentElement;
-  if (start) {
-    kept = { theme: root.dataset.theme ?? '', open: $('pair').classList.contains('open') };
-    root.dataset.theme = 'light';
-    openDrawer(true);
-  } else {
-    if (kept.theme) root.dataset.theme = kept.theme;
-    else delete root.dataset.theme;
-    openDrawer(kept.open);
-  }
-  for (const show of Object.values(SHOWS)) show();
-}
-
 function makeControls() {
   const colour = $('colour');
   colour.append(element('option', 'nothing', { value: -1 }));
@@ -206,17 +187,10 @@ function makeControls() {
     order.append(element('option', tidy(column.name, 40), { value: at }));
   });
   colour.value = state.column;
-  const themes = ['auto', 'light', 'dark'];
-  $('theme').addEventListener('click', (event) => {
-    const next = themes[(themes.indexOf(document.documentElement.dataset.theme ?? 'auto') + 1) % 3];
-    if (next === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = next;
-    event.currentTarget.textContent = `Theme: ${next}`;
-    redraw();
-  });
 }
 
 makeControls();
+makeTheme(redraw);
 makeSaves();
 makeTables();
 listenHeat();
