@@ -1,4 +1,4 @@
-"""MkDocs hooks: insert help, examples and builds into pages, unfold sources, name the version."""
+"""MkDocs hooks: insert what is generated, fold tables, unfold sources, name the version."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from benchmarks.evidence import note
 from docs_tools.example_page import all_examples
 from docs_tools.facts import fill
 from docs_tools.features import MARK, table
+from docs_tools.folding import folded
 from docs_tools.reference import with_metrics
 from typer.main import get_command
 
@@ -20,6 +21,7 @@ from repshape._version import package_version
 COMMANDS = "<!-- commands -->"
 EXAMPLES = "<!-- examples -->"
 WIDTH = 90
+FOLDED = "evidence/"  # pages whose long tables are closed at first
 # Readers come to the page of plain NumPy for the source code, so it is unfolded there.
 OPEN_SOURCES = "reference/plain-numpy.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
@@ -63,6 +65,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     for mark, make in made.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
+    if page.file.src_uri.startswith(FOLDED):
+        markdown = folded(markdown)
     return with_metrics(fill(markdown))
 
 
