@@ -1,8 +1,8 @@
 """Notebooks of tutorials and how-tos: ``python -m docs_tools.notebooks`` writes notebooks/.
 
 The text of a page becomes Markdown cells and its code becomes code cells. What the page shows as
-output is left out, because the notebook is run and keeps its own. A how-to gets cells that draw the
-distances; a tutorial draws its own. Names on the command line select notebooks.
+output is left out, because the notebook is run and keeps its own. Names on the command line select
+notebooks.
 """
 
 from __future__ import annotations
@@ -27,27 +27,21 @@ FENCE = re.compile(r"^( *)```(\w*)([^\n`]*)\n(.*?)^\1``` *$", re.MULTILINE | re.
 PAGE_LINK = re.compile(r"\[([^\]]+)\](?:\((?![a-z]+:)[^)]*\)|\[[^\]]*\])", re.DOTALL)
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n?")
 ADMONITION = re.compile(r'^!!! \w+ "(.*)"\n\n((?: {4}.*\n|\n)+)', re.MULTILINE)
-PICTURE = (
-    "ax = rs.plots.plot_matrix(D, caption=True)",
-    "ax = rs.plots.plot_embedding(rs.embed(D), D, names=True, caption=True)",
-)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 
 
-def to_notebook(page: str, *, pictures: bool = True) -> dict[str, Any]:
-    r"""Return the notebook of a page in nbformat 4.5, with pictures of the matrix D at its end.
+def to_notebook(page: str) -> dict[str, Any]:
+    r"""Return the notebook of a page in nbformat 4.5.
 
     >>> found = to_notebook("# Title\n\n```python\nx = 1\n```\n")
-    >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"][:2]]
+    >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"]]
     [('markdown', '# Title'), ('code', 'x = 1')]
     """
-    parts = [*split_page(page)]
-    if pictures:
-        parts += [("markdown", "## Pictures"), *(("code", one) for one in PICTURE)]
-    cells = [to_cell(kind, text, number) for number, (kind, text) in enumerate(parts)]
+    parts = enumerate(split_page(page))
+    cells = [to_cell(kind, text, number) for number, (kind, text) in parts]
     return {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -103,7 +97,7 @@ def page_of(name: str) -> Path:
 def plain_notebook(name: str) -> dict[str, Any]:
     """Return a page's notebook without outputs."""
     page = fill(page_of(name).read_text(encoding="utf-8"))
-    return to_notebook(page, pictures=name in PAGES)
+    return to_notebook(page)
 
 
 def executed(notebook: dict[str, Any], folder: str) -> str:

@@ -74,12 +74,12 @@ def pictures(notebook: Any) -> list[Any]:
 
 # Notebooks have the code of pages, which test_code_blocks.py runs: one shows that kernels draw.
 SLOW = [
-    *(pytest.param(name, 2, marks=pytest.mark.nightly) for name in PAGES[1:]),
+    *(pytest.param(name, 1, marks=pytest.mark.nightly) for name in PAGES[1:]),
     *(pytest.param(name, 1, marks=pytest.mark.nightly) for name in TUTORIALS),
 ]
 
 
-@pytest.mark.parametrize(("name", "expected"), [(PAGES[0], 2), *SLOW])
+@pytest.mark.parametrize(("name", "expected"), [(PAGES[0], 1), *SLOW])
 def test_notebook_runs_and_draws(
     name: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
