@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from benchmarks.evidence import MARK as BUILDS
 from benchmarks.evidence import note
+from docs_tools import alpha_slider
 from docs_tools.example_page import all_examples
 from docs_tools.facts import fill
 from docs_tools.features import MARK, table
@@ -60,6 +61,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         COMMANDS: command_help,
         EXAMPLES: all_examples,
         MARK: table,
+        alpha_slider.MARK: alpha_slider.stored,
         BUILDS: partial(note, page.file.src_uri),
     }
     for mark, make in made.items():

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 from browser_support import Browser
+from selenium.webdriver.common.keys import Keys
 
 from docs.building import shared_site
 
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:")
-PAGES = ("index.html", "maths.html", "netrep.html", "gallery.html", "reference/metrics.html")
+PAGES = (
+    "index.html",
+    "which-metric.html",
+    "maths.html",
+    "netrep.html",
+    "gallery.html",
+    "evidence/benchmarks.html",
+    "reference/metrics.html",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +59,27 @@ def test_formulas_have_a_size(browser: Browser, site: Path) -> None:
     )
     assert len(sizes) > 40
     assert min(sizes) > 5
+
+
+def test_the_slider_of_alpha_is_operated_by_keys(browser: Browser, site: Path) -> None:
+    """Opposite correlations are one shape without means, and all toy networks without noise."""
+    show(browser, site / "which-metric.html")
+    slider = browser.find("#alpha-input")
+    assert slider.is_displayed()
+    assert browser.text("[data-pair='0']") == "1.67"
+    slider.send_keys(Keys.HOME)
+    assert [browser.text(f"[data-pair='{k}']") for k in (0, 1)] == ["0.00", "1.41"]
+    assert slider.get_attribute("aria-valuetext") == "alpha 0.0, covariances alone"
+    slider.send_keys(Keys.END)
+    assert [browser.text(f"[data-pair='{k}']") for k in (0, 1)] == ["0.00", "0.00"]
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert browser.text(".alpha-slider output") == "1.8: means and covariances"
+
+
+def test_phones_get_a_narrow_decision_tree(browser: Browser, site: Path) -> None:
+    show(browser, site / "which-metric.html", 390)
+    script = "return document.querySelector('picture img').currentSrc"
+    assert browser.run(script).endswith("which-metric-narrow.svg")
 
 
 def test_search_finds_without_a_server(browser: Browser, site: Path) -> None:
