@@ -89,7 +89,7 @@ EVIDENCE = (
     Evidence(
         "inference",
         ("inference", "inference_speed calibrated"),
-        ("evidence/inference.md", "inference.md"),
+        ("evidence/inference.md", "evidence/how.md", "inference.md"),
         ("search", "inference"),
     ),
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
@@ -176,6 +176,7 @@ TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "evidence/repair.md": _repair,
     "evidence/families.md": lambda: joined(load("families")),
     "evidence/inference.md": _inference,
+    "evidence/how.md": _inference,
     NEIGHBORS: _neighbors,
     "evidence/netrep.md": _netrep,
     "evidence/processes.md": _processes,
