@@ -82,6 +82,30 @@ def test_phones_get_a_narrow_decision_tree(browser: Browser, site: Path) -> None
     assert browser.run(script).endswith("which-metric-narrow.svg")
 
 
+def test_what_scrolls_is_reached_by_keys_and_the_search_has_a_name(
+    browser: Browser, site: Path
+) -> None:
+    show(browser, site / "evidence" / "benchmarks.html", 390)
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.until("return document.querySelectorAll('.md-typeset__scrollwrap').length > 5")
+    unreachable = """
+      return [...document.querySelectorAll('.md-typeset__scrollwrap, pre > code')]
+        .filter((one) => one.scrollWidth > one.clientWidth && one.tabIndex !== 0).length
+    """
+    browser.until(f"return (() => {{ {unreachable} }})() === 0")
+    assert browser.find(".md-search").get_attribute("aria-label") == "Search"
+
+
+def test_links_in_text_are_underlined(browser: Browser, site: Path) -> None:
+    show(browser, site / "index.html")
+    script = """
+      return [...document.querySelectorAll('.md-typeset p a:not(.headerlink)')]
+        .filter((one) => !one.closest('.doors'))
+        .map((one) => getComputedStyle(one).textDecorationLine)
+    """
+    assert set(browser.run(script)) == {"underline"}
+
+
 def test_search_finds_without_a_server(browser: Browser, site: Path) -> None:
     show(browser, site / "howto" / "vae.html")
     field = browser.find(".md-search__input")
