@@ -21,7 +21,7 @@ from repshape.plots import PALETTE
 
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images" / "evidence"
-SIZE = (5.4, 2.9)  # inches: text stays readable when a phone shows the picture in its width
+SIZE = (4.4, 2.8)  # inches: text stays readable when a phone shows the picture in its width
 DIGITS = 16
 NOTE = re.compile(r"numbers ([0-9a-f]+)")
 GUIDE = "#9e9e9e"
