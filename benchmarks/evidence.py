@@ -92,7 +92,10 @@ EVIDENCE = (
         ("evidence/inference.md", "evidence/how.md", "inference.md"),
         ("search", "inference"),
     ),
+    Evidence("floors", ("floors",), ("evidence/inference.md",), ("search", "inference")),
+    Evidence("heavy_tails", ("heavy_tails",), ("evidence/inference.md",), ("search", "inference")),
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
+    Evidence("confounds_first", (), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
     Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
     Evidence("nwb", ("nwb",), (), ("files",)),
@@ -113,16 +116,24 @@ def _scale() -> dict[str, str]:
 
 
 def _inference() -> dict[str, str]:
-    from benchmarks import inference_speed, inference_tables
+    from benchmarks import floors, heavy_tails, inference_speed, inference_tables
 
     results = load("inference")
-    return inference_tables.tables(results) | {"speed": inference_speed.speed_table(results)}
+    more = {
+        "speed": inference_speed.speed_table(results),
+        "floors": floors.table(load("floors")),
+        "heavy tails": heavy_tails.table(load("heavy_tails")),
+    }
+    return inference_tables.tables(results) | more
 
 
 def _confounds() -> dict[str, str]:
     from benchmarks import confounds
 
-    return {"confounds": confounds.tables(load("confounds"))}
+    return {
+        "confounds": confounds.tables(load("confounds")),
+        "first confounds": confounds.first_table(load("confounds_first")),
+    }
 
 
 def _neighbors() -> dict[str, str]:

@@ -40,7 +40,6 @@ PARTS = (
     "intervals",
     "sizes",
     "methods",
-    "floors",
     "macaque",
     "tables",
 )
@@ -119,7 +118,6 @@ INTERVAL_CELLS: dict[str, tuple[str, int, int, int | None, float]] = {
     "P12 L10, no PCA": ("Poisson", 12, 10, None, 0.1),
 }
 INTERVAL_METHODS = ("halves", "jackknife")
-FLOOR_CELLS = ("P20 L10, equal", "P48 L40, equal", "G48 L20")
 
 
 def equality_cell(name: str, changed: bool, seed: int) -> list[float]:
@@ -170,16 +168,6 @@ def neighbor_cell(name: str, seed: int) -> list[float]:
     )
     assert score.p_value is not None
     return [test.p_value, score.p_value]
-
-
-def floor_cell(name: str, seed: int) -> list[float]:
-    """Squared floor of one recording, and squared distance of two recordings of one network."""
-    kind, n, L, components, _ = INTERVAL_CELLS[name]
-    metric, model = metric_of(1.0, components), _model(kind, n, 0.0)
-    rng = np.random.default_rng([seed, n, L, 1])
-    x, y = model.sample(0, L, rng), model.sample(0, L, rng)
-    floor = rs.inference.floor(x, metric, n_splits=5, random_state=seed, workers=1).estimate
-    return [floor**2, metric.distance(x, y) ** 2]
 
 
 _MODELS: dict[tuple[str, int, float], Model] = {}
@@ -250,9 +238,6 @@ def run(parts: list[str], target: int) -> None:
             for method in INTERVAL_METHODS:
                 one = partial(interval_cell, name, method)
                 simulate(f"interval by {method}", name, one, target)
-    if "floors" in parts:
-        for name in FLOOR_CELLS:
-            simulate("floor", name, lambda k, name=name: floor_cell(name, k), target)
     if "macaque" in parts and workloads.macaque_file() is not None:
         inference_v1.study(load(RESULTS), partial(save, RESULTS))
 

@@ -11,8 +11,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from benchmarks import fresh_sizes, inference_v1
-from benchmarks.fresh_cells import FRESH
-from benchmarks.interval_cells import CONFIRM
+from benchmarks.interval_cells import CONFIRM, FRESH
 from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
 from benchmarks.intervals import COMPARISONS, OTHERS
 from benchmarks.markers import write
@@ -60,7 +59,6 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "first set": markdown(POOL_HEAD, pooled_table(results, CONFIRM, "calibrated")),
         "fresh sizes": size_table(results),
         "methods": interval_table(results),
-        "floors": floor_table(results),
         "macaque": inference_v1.tables(results),
     }
     return {name: table for name, table in every.items() if table.count("\n") > 1}
@@ -191,11 +189,3 @@ def neighbor_table(results: dict[str, Any]) -> str:
         for name, rows in rows_of(results, "neighbors").items()
     ]
     return markdown(["groups", "simulations", "test of groups", "nearest neighbours"], out)
-
-
-def floor_table(results: dict[str, Any]) -> str:
-    out = [
-        [name, len(rows), *(f"{np.sqrt(value):.2f}" for value in rows.mean(axis=0)[::-1])]
-        for name, rows in rows_of(results, "floor").items()
-    ]
-    return markdown(["setting", "simulations", "two recordings", "floor of one"], out)

@@ -1,9 +1,8 @@
 """Coverage of the default intervals of `repshape.inference`, on populations kept for confirmation.
 
-`benchmarks.fresh_cells` and `benchmarks.interval_cells` say how the populations were kept apart
-from those on which the estimator was chosen. Every simulation is one number of interest, its
-interval, and whether the interval was widened because of few trials; squared where the number is a
-distance.
+`benchmarks.interval_cells` says how the populations were kept apart from those on which the
+estimator was chosen. Every simulation is one number of interest, its interval, and whether the
+interval was widened because of few trials; squared where the number is a distance.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from zlib import crc32
 import numpy as np
 
 import repshape as rs
-from benchmarks.fresh_cells import DIFFERENCES, FRESH, RATIOS
-from benchmarks.interval_cells import Cell, Population
+from benchmarks.interval_cells import DIFFERENCES, FRESH, RATIOS, Cell, Population
 from benchmarks.matched_cells import MATCHED
 
 Row = list[float]

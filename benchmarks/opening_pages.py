@@ -180,8 +180,8 @@ def draw_baselines(axes: Any, data: Data) -> None:
 
 
 def intervals() -> Data:
-    from benchmarks.fresh_cells import FRESH
     from benchmarks.inference_tables import CELL_KEYS
+    from benchmarks.interval_cells import FRESH
     from benchmarks.interval_tables import cell_table, pooled_table
 
     results = load("inference")

@@ -11,7 +11,7 @@ from itertools import groupby
 from docs_tools.docstrings import REFERENCE, reference_entries, to_markdown
 from docs_tools.reference import entries_of
 
-LEFT_OUT = ("errors.md", "commands.md", "plain-numpy.md")  # pages without functions
+LEFT_OUT = ("errors.md", "commands.md", "formulas.md")  # pages without functions
 # Examples that need a file are on a page of the guide, which is run as a test too.
 ELSEWHERE = {
     "repshape.io.import_nwb": "howto/nwb.md",

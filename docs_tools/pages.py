@@ -23,8 +23,8 @@ COMMANDS = "<!-- commands -->"
 EXAMPLES = "<!-- examples -->"
 WIDTH = 90
 FOLDED = "evidence/"  # pages whose long tables are closed at first
-# Readers come to the page of plain NumPy for the source code, so it is unfolded there.
-OPEN_SOURCES = "reference/plain-numpy.md"
+# Readers come to the page of formulas for the source code, so it is unfolded there.
+OPEN_SOURCES = "reference/formulas.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
 
 

@@ -92,7 +92,7 @@ __all__ += _METRICS.values()
 __all__.sort()
 
 
-if not TYPE_CHECKING:  # type checkers would take every name for one of ours
+if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used, and keep it."""

@@ -13,7 +13,7 @@ from docs_tools.reference import entries_of
 import repshape
 from docs.blocks import DOCS
 
-INTERNAL = {"plain-numpy.md"}  # formulas in plain NumPy are shown, but are not public
+INTERNAL = {"formulas.md"}  # formulas are shown, but are not public
 # Public classes of modules that the root does not expose. All else there is for internal use.
 ELSEWHERE = {
     "groups": ["BlockOrthogonal", "Group", "SignedPermutations", "Transform"],

@@ -75,10 +75,11 @@ def test_floor_refits_pca_in_each_half() -> None:
 @unstable
 def test_floor_of_a_pair_is_the_root_mean_square_of_two() -> None:
     x, y = poisson(10, 0), 3.0 * poisson(10, 1)
-    one, two = (rs.inference.floor(z, REDUCED, n_splits=4).plug_in for z in (x, y))
+    each = [rs.inference.floor(z, REDUCED, n_splits=4) for z in (x, y)]
     both = rs.inference.floor(x, REDUCED, y=y, n_splits=4)
-    assert both.plug_in == pytest.approx(np.sqrt((one**2 + two**2) / 2))
-    assert both.estimate == pytest.approx(both.plug_in / np.sqrt(2))
+    for name in ("plug_in", "estimate"):
+        one, two = (getattr(found, name) for found in each)
+        assert getattr(both, name) == pytest.approx(np.sqrt((one**2 + two**2) / 2))
 
 
 def test_unstable_components_are_reported() -> None:

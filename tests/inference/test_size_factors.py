@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from benchmarks.confounds import CELLS, METRIC, recordings
+from benchmarks.confounds import CELLS, recordings
 from scipy.stats import f_oneway, kruskal
 
 import repshape as rs
@@ -118,7 +118,9 @@ def test_cut_recordings_differ_and_matched_ones_do_not() -> None:
         networks, labels = recordings(cell, np.random.default_rng([seed, 7]))
         options = {"n_permutations": 199, "n_splits": 1, "workers": 1}
         with pytest.warns(rs.inference.UnequalNeuronsWarning, match="it could explain"):
-            found = rs.inference.confounds(networks, METRIC, labels=labels, n_draws=3, **options)
+            found = rs.inference.confounds(
+                networks, cell.metric, labels=labels, n_draws=3, **options
+            )
         assert found.tests["distances"].p_value <= 0.05 < found.tests["matched"].p_value
         pattern = r"Groups also differ in their number of neurons \(median cut 9, whole 21\)\. "
         assert re.search(pattern + r"With 9 neurons drawn from each \(3 draws\), p = 0", str(found))
@@ -134,7 +136,7 @@ def test_recordings_whose_code_differs_are_not_explained_by_sizes() -> None:
         cell = CELLS["code differs, sizes vary"]
         networks, labels = recordings(cell, np.random.default_rng([seed, 8]))
         options = {"n_permutations": 199, "n_splits": 1, "workers": 1}
-        found = rs.inference.confounds(networks, METRIC, labels=labels, **options)
+        found = rs.inference.confounds(networks, cell.metric, labels=labels, **options)
         assert found.tests["distances"].p_value <= 0.05
         assert {one.name for one in found.factors}.isdisjoint({"neurons", "trials"})
         assert found.matched is None

@@ -99,7 +99,7 @@ class TestNoise:
         assert floors is not None
         upper = np.triu_indices(3, 1)
         ratio = np.median(floors[upper]) / np.median(quiet.source.distances)
-        assert f"Noise makes about {100 * ratio**2:.2g} % of a typical" in quiet.headline
+        assert f"Noise accounts for about {100 * ratio**2:.2g} % of a typical" in quiet.headline
 
     def test_a_floor_above_the_distances_is_said(self) -> None:
         found = studied(trials([6, 6, 6], apart=1.0))

@@ -158,7 +158,7 @@ class GroundAverage(Average):
     def _matrices(self, k: int) -> FloatArray:
         S = np.asarray(self.networks[k].covariances)
         if self.given.ground == "root-frobenius":
-            return symmetric_root(S)
+            return np.asarray(symmetric_root(S))
         return symmetric_log(S) if self.given.ground == "log-euclidean" else S
 
 

@@ -75,7 +75,7 @@ __all__ = [
     "svcca",
 ]
 
-if not TYPE_CHECKING:  # type checkers would take every name for one of ours
+if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used, and keep it."""

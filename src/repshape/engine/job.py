@@ -81,7 +81,7 @@ class Job:
             _release(opened)
         if self.settings.shard.count == 1:
             for D in found.values():
-                _warn_of_doubt(D)
+                warn_of_doubt(D)
         return found
 
     @property
@@ -368,7 +368,7 @@ def _release(opened: Mapping[str, TileStore]) -> None:
             tiles.lease.release()
 
 
-def _warn_of_doubt(D: DistanceMatrix | CrossDistances) -> None:
+def warn_of_doubt(D: DistanceMatrix | CrossDistances) -> None:
     """Warn if some pairs may be longer than necessary, once for all of them."""
     words = doubt_words(D)
     if words:

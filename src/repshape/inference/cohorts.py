@@ -19,7 +19,7 @@ from repshape.errors import FewTrialsWarning, check_integer, one_warning_each
 from repshape.inference.calibrated import Calibrated, plan_parts
 from repshape.inference.columns import read_networks
 from repshape.inference.estimates import Settings, distance_interval
-from repshape.inference.floor import check_floor, split_square
+from repshape.inference.floor import check_floor, squared_floors
 from repshape.inference.part_store import PartStore, run_rows, store_folder
 from repshape.inference.subspaces import check_subspaces
 from repshape.inference.terms import Term, Terms, check_metric
@@ -31,10 +31,12 @@ from repshape.matrix.distances import DistanceMatrix
 from repshape.matrix.error_bars import ErrorBars
 from repshape.metrics.base import ShapeMetric, in_one_space
 from repshape.metrics.identity import describe
-from repshape.responses import Trials, as_trials
+from repshape.responses import as_trials
 from repshape.store.identity import Identity
 
 FloatArray = npt.NDArray[np.float64]
+# The array of a store with squared floors. Stores of 0.2 have distances of halves in "floors".
+FLOORS = "network_floors"
 
 
 @compact_repr
@@ -148,7 +150,7 @@ def matrix(
     ----------
     cohort : Cohort, mapping or iterable of K networks with trials
     metric : ShapeMetric, optional
-        By default ``GaussianShapeMetric()``. Preprocessing is fitted anew in every half.
+        By default ``GaussianShapeMetric()``. Preprocessing is fitted separately in every part.
     n_groups : int
         Number of groups of trials of the jackknife: a multiple of four, at most half of the number
         of trials; other numbers are rounded down. 8 by default.
@@ -210,8 +212,7 @@ def matrix(
     i, j = np.triu_indices(len(networks), 1)
     terms = tuple(Term(exact, *pair) for pair in zip(i.tolist(), j.tolist(), strict=True))
     plan = plan_parts(Terms(tuple(networks), terms), settings)
-    seeds = np.random.SeedSequence(random_state).spawn(n_splits)
-    shapes = {"parts": (len(plan.tasks), plan.width), "floors": (len(networks), n_splits)}
+    shapes = {"parts": (len(plan.tasks), plan.width), FLOORS: (len(networks), n_splits)}
     kept = None
     if folder is not None:
         cohort = Cohort.from_networks(networks, names.get("labels"))
@@ -221,15 +222,16 @@ def matrix(
     run = partial(run_rows, store=kept, workers=workers, progress=progress, scheduler=scheduler)
     found = Calibrated(plan.collect(run(plan.solve, plan.tasks, name="parts")))
     found.warn(plan.terms)
-    squares = run(partial(_splits, chosen, seeds), networks, name="floors")
+    floors_of = partial(squared_floors, metric=chosen, n_splits=n_splits, random_state=random_state)
+    floors = run(floors_of, networks, name=FLOORS).mean(axis=1)
     options = {"workers": workers, "progress": progress, **names}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewTrialsWarning)  # which has been given
         plug_in = pairwise(networks, chosen, store=store_folder(store, "plug_in"), **options)
     return EstimatedMatrix(
-        matrix=_with_bars(plug_in, found, squares.mean(axis=1) / 2, level),
+        matrix=_with_bars(plug_in, found, floors, level),
         plug_in=plug_in,
-        network_floors=_roots(squares.mean(axis=1) / 2),
+        network_floors=_roots(floors),
         n_groups=plan.n_groups,
         random_state=random_state,
         overlap=overlap,
@@ -254,12 +256,6 @@ def _average(
         random_state=matching.random_state,
         overlap=min(overlaps, default=None),
     )
-
-
-def _splits(
-    metric: ShapeMetric[Any], seeds: Sequence[np.random.SeedSequence], network: Trials
-) -> FloatArray:
-    return np.array([split_square(network, metric, seed) for seed in seeds])
 
 
 def _with_bars(

@@ -58,7 +58,7 @@ class Confounds:
         a condition, trials per dimension, noise floor (NaN without trials), and overlap of the
         principal components of two halves of the trials (NaN without PCA).
     gain_share : float
-        Fraction of the sum of squared distances that differences of norms make.
+        Fraction of the sum of squared distances that differences of norms account for.
     gain_share_between, gain_share_within : float
         The same between and within groups; NaN without labels.
     floor_share : float
@@ -90,8 +90,8 @@ class Confounds:
     def words(self) -> list[str]:
         """Return the result in sentences."""
         lines = [
-            f"Differences of overall response strength (norm) make {_percent(self.gain_share)} of "
-            "the squared distances."
+            "Differences of overall response strength (norm) account for "
+            f"{_percent(self.gain_share)} of the squared distances."
         ]
         if self.tests:
             lines[0] = lines[0][:-1] + (
@@ -308,8 +308,8 @@ def _squared_floors(
     with progress_bar("noise floors", len(networks), progress) as advance:
         for k, network in enumerate(networks):
             if isinstance(network, Trials) and network.n_trials.min() >= 2:
-                squared = split_distances(network, metric, n_splits, random_state, workers, False)
-                floors[k] = np.mean(squared) / 2
+                found = split_distances(network, metric, n_splits, random_state, workers, False)
+                floors[k] = found[:, 1].mean()
             advance(1)
     return floors
 

@@ -46,7 +46,7 @@ def distance(
 
     Because of noise, the plug-in distance between two samples of the *same* network is well above
     0. All methods correct the squared distance for this bias. Preprocessing belongs to the sample:
-    centring, scaling, PCA and whitening are fitted anew in every half, group or resample.
+    centring, scaling, PCA and whitening are fitted separately in every half, group or resample.
 
     ``method="calibrated"`` measures how the distances between networks and within them decrease
     with the number of trials. Let :math:`B_h` and :math:`B_q` be the mean squared distances between

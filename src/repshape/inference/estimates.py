@@ -131,7 +131,7 @@ class Settings:
         return found
 
     def for_overlap(self, overlap: float | None) -> Settings:
-        """Return the settings for components that overlap so much between halves of the trials."""
+        """Return the settings for this overlap of the components of two halves of the trials."""
         return replace(self, cautious=overlap is not None and overlap < CLEAR_OVERLAP)
 
 

@@ -14,7 +14,7 @@ with weights C that follow from the splits. If the :math:`u_g` are independent w
           + 2\, \mathrm{tr}(V^2) \sum_{g h} C_{gh}^2 .
 
 After PCA or with few trials there is a third part: what differs from split to split as if it were
-independent, because principal components and alignments are chosen anew. Its variance falls with
+independent, because principal components and alignments are chosen again. Its variance falls with
 the number of splits.
 
 The jackknife counts the quadratic part about twice (Efron and Stein, 1981) and the independent part

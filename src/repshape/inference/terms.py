@@ -74,7 +74,7 @@ class Sample:
     def squared(self, known: Sequence[Alignment]) -> FloatArray:
         """Return the squared distance of each term, given the alignments of the whole sample.
 
-        Each pair is aligned anew. Gaussian metrics start from the known alignment and from a few
+        Each pair is aligned again. Gaussian metrics start from the known alignment and from a few
         other points.
         """
         found = [self._realign(term, one) for term, one in zip(self.terms, known, strict=True)]

@@ -1,4 +1,4 @@
-"""Checks of the files that a user names: before any work is done, and in one sentence each."""
+"""Checks of the paths that a user gives, before any work is done."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Capabilities:
         return 1 if self._mean_weight == 2 and plug_in else 2
 
     def _unbiased(self) -> Self:
-        """Return the metric with unbiased covariances in the place of plug-in ones."""
+        """Return the metric with unbiased instead of plug-in covariances."""
         return self
 
     def _realign(self, x: Any, y: Any, known: Callable[[], Transform], n_starts: int) -> float:

@@ -269,7 +269,7 @@ class ConvexProblem:
         """Return the squared distances of means and of covariances."""
         gaps = self.x.matrices - T @ self.y.matrices @ T.T
         noise = float(self.weights @ (gaps**2).sum(axis=(1, 2)))
-        return mean_gap(self.x.means, self.y.means, T, self.weights), noise
+        return float(mean_gap(self.x.means, self.y.means, T, self.weights)), noise
 
     def at(self, T: FloatArray) -> tuple[float, FloatArray]:
         """Return the squared distance, and the gradient of minus half of it."""
@@ -295,7 +295,7 @@ class ConvexProblem:
         The affine-invariant distance is at least the log-Euclidean one, and that at least the gap
         between the logarithms of sorted eigenvalues.
         """
-        means = mean_gap(self.x.means, self.y.means, oracle(self.means), self.weights)
+        means = float(mean_gap(self.x.means, self.y.means, oracle(self.means), self.weights))
         values = [np.linalg.eigvalsh(one.matrices) for one in (self.x, self.y)]
         extra = values[0].shape[1] - values[1].shape[1]
         padded = np.sort(np.pad(values[1], ((0, 0), (0, extra))), axis=1)
@@ -332,9 +332,10 @@ class AffineProblem(ConvexProblem):
     def parts(self, T: FloatArray) -> tuple[float, float]:
         """Return the squared distances of means and of covariances."""
         moved = T @ self.y.covariances @ T.T
-        each = [affine_invariant(S, R) ** 2 for S, R in zip(self.x.covariances, moved, strict=True)]
+        pairs = zip(self.x.covariances, moved, strict=True)
+        each = [float(affine_invariant(S, R)) ** 2 for S, R in pairs]
         noise = float(self.weights @ np.array(each))
-        return mean_gap(self.x.means, self.y.means, T, self.weights), noise
+        return float(mean_gap(self.x.means, self.y.means, T, self.weights)), noise
 
     def at(self, T: FloatArray) -> tuple[float, FloatArray]:
         """Return the squared distance and its slope, for `descend_group`."""
@@ -342,7 +343,7 @@ class AffineProblem(ConvexProblem):
         inner = symmetric_log((inner + np.swapaxes(inner, 1, 2)) / 2)
         L = T.T @ (self._white @ inner @ self._back) @ T
         noise = float(self.weights @ (inner**2).sum(axis=(1, 2)))
-        means = mean_gap(self.x.means, self.y.means, T, self.weights)
+        means = float(mean_gap(self.x.means, self.y.means, T, self.weights))
         slope = 2 * np.tensordot(self.weights, L - np.swapaxes(L, 1, 2), 1)
         turning = T.T @ self.means
         G = (2 - self.alpha) * slope - self.alpha * (turning - turning.T)

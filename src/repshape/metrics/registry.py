@@ -73,7 +73,7 @@ def register(cls: Class, name: str | None = None) -> Class:
         A class derived from `repshape.metrics.ShapeMetric`. Its name identifies it in stores.
     name : str, optional
         Short name for the command line. By default the ``title`` of the class in lower case, with
-        hyphens in the place of spaces.
+        hyphens instead of spaces.
 
     Returns
     -------

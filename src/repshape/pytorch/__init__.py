@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from repshape.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from repshape.pytorch.batched import pairwise
     from repshape.pytorch.collecting import EqualTrialsWarning, SkippedNoiseWarning, collect
     from repshape.pytorch.differentiable import distance
     from repshape.pytorch.encoders import collect_gaussian
+    from repshape.pytorch.pairs import pairwise
     from repshape.pytorch.tensors import TensorGaussians
 
 __all__ = [
@@ -31,7 +31,7 @@ _HOMES = {
     "collect": "collecting",
     "collect_gaussian": "encoders",
     "distance": "differentiable",
-    "pairwise": "batched",
+    "pairwise": "pairs",
 }
 
 if not TYPE_CHECKING:

@@ -203,7 +203,7 @@ class _Walk:
     def _of_definition(self, value: Any) -> Iterator[str | bytes]:
         """Yield a class or function: by name if it belongs to a library, by its code otherwise.
 
-        What is asked for counts by its code in any case, and so does what has no name of its own.
+        The requested object, and objects without a name, are always identified by their code.
         """
         if is_library(value.__module__) and "<" not in value.__qualname__ and len(self._path) > 1:
             yield f"{value.__module__} {value.__qualname__}"

@@ -90,7 +90,7 @@ def _noise(source: Source, evidence: Evidence) -> str:
         return f"Corrected for noise, {counted} are above 0."
     if found.ratio >= 1.0:
         return "A typical distance is no larger than noise alone would make it."
-    return f"Noise makes about {share_words(found.ratio**2)} of a typical squared distance."
+    return f"Noise accounts for about {share_words(found.ratio**2)} of a typical squared distance."
 
 
 def _search(source: Source) -> str:

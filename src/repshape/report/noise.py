@@ -181,7 +181,7 @@ def _gain(share: Share) -> Check:
     verdict = "bad" if share.value >= MOST else "note" if share.value >= SOME else "good"
     if share.p_value is None:
         words = (
-            "Differences of overall response strength (norm) make "
+            "Differences of overall response strength (norm) account for "
             f"{share_words(share.value)} of the squared distances."
         )
         return topic, verdict, words

@@ -280,7 +280,7 @@ def _metric_version(D: DistanceMatrix, found: TriangleViolations) -> tuple[Dista
         return D, ("Repair", "good", "Not needed.")
     if len(D.values) > FULL:
         if not found.n_negative:
-            words = "Not done for so many networks: run `repshape repair` on the matrix."
+            words = f"Skipped for more than {FULL} networks. Run `repshape repair` on the matrix."
             return D, ("Repair", "note", words)
         clipped = DistanceMatrix(np.maximum(D.values, 0.0), D.labels)
         words = "Not done; for the embedding, negative distances were set to zero."

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from repshape._parallel import run_all
 from repshape.errors import FewTrialsWarning, InputError, InputTypeError
-from repshape.inference.floor import split_distances
+from repshape.inference.floor import squared_floors
 from repshape.inference.subspaces import UnstableSubspaceWarning
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.subspaces import overlaps
@@ -167,7 +167,7 @@ def _squared_floor(network: Any, metric: ShapeMetric[Any], fewest: int, seed: in
     if fewest < 2 * metric._fewest_trials():
         return float("nan")
     try:
-        halves = split_distances(network, metric, N_SPLITS, seed, workers=1, progress=False)
+        found = squared_floors(network, metric, N_SPLITS, seed)
     except (InputError, InputTypeError):  # more components than half of the trials have
         return float("nan")
-    return float(halves.mean() / 2)
+    return float(found.mean())

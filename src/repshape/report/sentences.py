@@ -61,7 +61,7 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
         return f"{words}."
     share = share_words(evidence.gain.value)
     if evidence.gain.p_value is None:
-        return f"{words}; differences of overall gain make {share} of the squared distances."
+        return f"{words}; differences of overall gain account for {share} of the squared distances."
     return (
         f"{words}; overall gain explains {share} of the differences between squared distances (p = "
         f"{evidence.gain.p_value:.2g})."
@@ -187,7 +187,7 @@ def _floor_sentence(source: Source, evidence: Evidence, found: FloorSummary) -> 
             words += ", so a typical distance is no larger than noise alone would make it"
         else:
             squared = share_words(found.ratio**2)
-            words += f", so noise makes about {squared} of a typical squared distance"
+            words += f", so noise accounts for about {squared} of a typical squared distance"
     if found.n_below and bars is None:
         below = part_of(found.n_below, found.n_pairs, "distance")
         words += f", and {below} are not above their floor"

@@ -59,7 +59,7 @@ class Source:
     n_missing : int
         Number of pairs that are not computed yet.
     metric : ShapeMetric or None
-        The metric; None if it is not one of ours.
+        The metric; None if it is not a repshape metric.
     """
 
     name: str

@@ -37,7 +37,7 @@ class Report:
     matrices : tuple of str
         Names of the matrices on the page.
     left_out : tuple of str
-        What the page leaves out or simplifies, in one sentence each. The page says the same.
+        Sentences about what the page leaves out or simplifies. The page shows them, too.
     sentences : tuple of str
         The three sentences at the top of the page, about the first matrix: what the networks
         differ in, how much of the distances is noise, and how sure the distances are.

@@ -9,8 +9,11 @@ import pytest
 import torch
 
 import repshape as rs
+from repshape.groups import GROUPS as GROUP_ORACLES
 from repshape.groups import oracle
-from repshape.pytorch.batched import NetworkStack, PairBatch
+from repshape.pytorch.assignment import nearest_permutations
+from repshape.pytorch.pairs import NetworkStack
+from repshape.pytorch.search import POLICY, BatchSearch, PairBatch
 from repshape.reference import gaussian as reference
 
 GROUPS = ["orthogonal", "rotation", "permutation", "identity"]
@@ -88,43 +91,137 @@ def test_a_reflection_is_not_a_rotation() -> None:
     np.testing.assert_allclose(padded.values, 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_objective_and_gradient_are_those_of_the_reference(group: str) -> None:
-    metric = rs.GaussianShapeMetric(0.7, group=group)
-    x, y = family("identity", count=2, n=3)
-    cohort = rs.Cohort.from_networks([x, y])
+def searched(networks: Any, metric: rs.GaussianShapeMetric) -> BatchSearch:
+    """The search of all pairs of some networks."""
+    cohort = rs.Cohort.from_networks(networks)
     stack = NetworkStack.prepared(cohort, metric, torch.device("cpu"))
-    batch = PairBatch(stack, torch.tensor([0]), torch.tensor([1]))
-    T = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    value, gradient = batch._objective(torch.tensor(T)[None], torch.tensor([0]))
-    mu, nu, A, C = (one.numpy() for one in (*stack.means, *stack.factors))
-    expected = reference.objective(mu, A, nu, C, T, 0.7, stack.weights.numpy())
-    assert value.item() == pytest.approx(expected[0], rel=1e-12)
-    np.testing.assert_allclose(gradient[0].numpy(), expected[1], atol=1e-12)
+    return stack.search(*torch.triu_indices(len(cohort), len(cohort), 1))
 
 
 def test_climbing_never_lowers_the_objective() -> None:
-    metric = rs.GaussianShapeMetric(0.0)
     rng = np.random.default_rng(0)
-    cohort = rs.Cohort.from_networks([rng.normal(size=(5, 9, 4)) for _ in range(4)])
-    stack = NetworkStack.prepared(cohort, metric, torch.device("cpu"))
-    i, j = np.triu_indices(4, 1)
-    batch = PairBatch(stack, torch.from_numpy(i), torch.from_numpy(j))
+    search = searched([rng.normal(size=(5, 9, 4)) for _ in range(4)], rs.GaussianShapeMetric(0.0))
     every = torch.arange(6)
     T = torch.eye(4, dtype=torch.float64).repeat(6, 1, 1)
-    values = [batch._objective(T, every)[0]]
-    for _ in range(15):
-        T, value, _ = batch._climb(T, every, 2)
-        values.append(value)
+    values = []
+    for _ in range(5):
+        T, before, after, _ = search._steps(T, every)
+        values += [before, after]
     steps = torch.stack(values).diff(dim=0)
     assert (steps >= -1e-12).all()
     assert steps.sum() > 0.1
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_nothing_leaves_the_device(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the tensors of the networks to those of the results, none is copied to the host."""
+    rng = np.random.default_rng(0)
+    metric = rs.GaussianShapeMetric(0.5, group=group, max_iter=50)
+    search = searched([rng.normal(size=(5, 9, 4)) for _ in range(3)], metric)
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a tensor was copied to the host")
+
+    for name in ("cpu", "numpy", "tolist", "item", "__array__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, refused)
+    found = search.solve()
+    monkeypatch.undo()
+    assert (found.distance > 0).all()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_steps_stay_on_the_device(group: str) -> None:
+    """On the device "meta", anything that reads numbers, or mixes in the host's, raises."""
+    with torch.device("meta"):
+        shapes = (2, 5, 3), (2, 5, 3, 4), (2, 5, 3), (2, 5, 3, 4), (5,)
+        *networks, weights = (torch.empty(one, dtype=torch.float64) for one in shapes)
+        turns, every = torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.long)
+        batch = PairBatch(tuple(networks), weights, 0.5, group, turns)
+        T = torch.empty((2, 3, 3), dtype=torch.float64)
+    # Outside of the default device, so that none is assumed.
+    search = BatchSearch(batch, T, T, tol=1e-6, max_iter=10)
+    taken = search._steps(T, every)
+    assert all(one.is_meta for one in (*taken, batch.distances(T), batch.lower_bounds()))
+
+
+def test_permutations_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 12):
+        G = rng.normal(size=(20, n, n))
+        G[::3] = G[::3].round()  # with ties
+        found = nearest_permutations(torch.tensor(G)).numpy()
+        np.testing.assert_array_equal(np.sort(found, axis=1)[:, -1], 1)
+        np.testing.assert_array_equal(found.sum(axis=(1, 2)), n)
+        gain = [np.sum(GROUP_ORACLES["permutation"](one) * one) for one in G]
+        np.testing.assert_allclose((found * G).sum((1, 2)), gain, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("group", ["rotation", "permutation"])
+def test_one_space_for_networks_of_unequal_sizes(group: str) -> None:
+    """Silent neurons of the space count, and without them the triangle inequality would fail."""
+    x, y, z = np.array([[1.0, 5.0]]), np.array([[5.0, -1.0]]), np.array([[1.0, 5.0, 0.0]])
+    for pad_to in (None, 4):
+        metric = rs.GaussianShapeMetric(1.0, group=group, pad_to=pad_to)
+        assert_same([x, y, z], metric)
+        D = rs.pytorch.pairwise([x, y, z], metric)
+        assert D.description["parameters"]["pad_to"] == (pad_to or 3)
+
+
+def hard_networks() -> list[rs.Gaussians]:
+    rng = np.random.default_rng(1)
+    return [
+        rs.Gaussians.from_factors(rng.normal(size=(3, 9)), rng.normal(size=(3, 9, 9)))
+        for _ in range(2)
+    ]
+
+
+def test_doubt_is_never_silent() -> None:
+    """A pair whose starts end in many optima is reported as one that may be too long."""
+    metric = rs.GaussianShapeMetric(0.0, n_starts=12)
+    with pytest.warns(rs.errors.SearchWarning, match="may be longer than necessary"):
+        D = rs.pytorch.pairwise(hard_networks(), metric)
+    assert D.n_doubtful == 1
+    assert D.n_starts[0, 1] == 12
+    assert D.n_agreeing[0, 1] <= 2
+    assert D.possible_excess[0, 1] == pytest.approx(5 * D.gaps[0, 1])
+    assert D.gaps[0, 1] > 0
+    assert 0 < D.lower_bounds[0, 1] < D.values[0, 1]
+
+
+def test_more_starts_where_few_agree() -> None:
+    easy = rs.pytorch.pairwise(family("orthogonal", count=2))
+    hard = rs.pytorch.pairwise(hard_networks(), rs.GaussianShapeMetric(0.0))
+    assert easy.n_starts[0, 1] == POLICY.fewest
+    assert easy.n_agreeing[0, 1] >= POLICY.hits
+    assert hard.n_starts[0, 1] == POLICY.most
+    assert hard.n_agreeing[0, 1] < POLICY.hits
+
+
+def test_a_given_number_of_starts_is_made() -> None:
+    metric = rs.GaussianShapeMetric(0.5, n_starts=100)
+    found = rs.pytorch.pairwise(family("orthogonal", count=2, n=3), metric)
+    assert found.n_starts[0, 1] == 100
+    assert found.n_agreeing[0, 1] > 2
+
+
+def test_counts_are_those_of_the_ends() -> None:
+    """Ends within the margin agree, and the next-best optimum sets the gap."""
+    search = searched(hard_networks(), rs.GaussianShapeMetric(0.0))
+    search._ends = torch.tensor([[4.0, 1.0, 1.0001, 9.0, torch.inf]], dtype=torch.float64)
+    assert search._in_best().tolist() == [[False, True, True, False, False]]
+    assert search._gap().tolist() == [1.0]
+
+
+def test_few_trials_are_told() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 5, 3))
+    with pytest.warns(rs.errors.FewTrialsWarning, match="5 trials for 3 dimensions"):
+        rs.pytorch.pairwise({"x": x, "y": y})
+
+
 def test_batches_do_not_change_the_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     networks = family("orthogonal", count=5)
     whole = rs.pytorch.pairwise(networks)
-    monkeypatch.setattr("repshape.pytorch.batched.BATCH_ENTRIES", 1)
+    monkeypatch.setattr("repshape.pytorch.pairs.BATCH_ENTRIES", 1)
     np.testing.assert_allclose(rs.pytorch.pairwise(networks).values, whole.values, atol=1e-12)
 
 
