@@ -1,6 +1,6 @@
 """Size of calibrated scores, and CKA of few conditions and neurons, for docs/evidence.
 
-python -m benchmarks.calibrated [--simulations 400] [--only size | few_neurons | page]
+python -m benchmarks.calibrated [--simulations 400] [--only size | few_neurons]
 """
 
 from __future__ import annotations
@@ -16,46 +16,14 @@ from typing import Any
 import numpy as np
 
 import repshape as rs
+from benchmarks import markers
+from benchmarks.markers import table
 from benchmarks.stamps import RESULTS, write
-from benchmarks.tables import table
 from repshape.baselines import cka
 from repshape.baselines.calibration import calibrated
 from repshape.errors import InputError
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "baselines.md"
-PAGE_TEXT = """# Chance, few conditions and few neurons
-
-Made by `python -m benchmarks.calibrated`, which keeps its numbers in
-`benchmarks/results/calibrated.json`.
-
-## Calibrated scores of independent networks
-
-Two networks with 20 conditions and independent normal responses are compared by
-[`calibrated`][repshape.baselines.calibrated] with {permutations} permutations at level 0.05, in
-{simulations} simulations for each cell. The share of positive scores should be 0.05; the standard
-error of a cell is 0.011. Networks are reduced to 10 principal components before CCA.
-
-{shares}
-
-The median similarity before calibration (1 minus the distance; the cosine of the Procrustes angle)
-is far from 0, except for correlations of dissimilarities:
-
-{raw}
-
-## CKA of few neurons
-
-Neurons are random combinations of 30 latent responses, whose standard deviations are inversely
-proportional to the square roots of 1, 2, ..., 30. The populations have a CKA of 0.49. Medians of
-{again} simulations; "refused" counts samples whose estimated squared norm is negative.
-
-{neurons}
-
-The usual correction is for few conditions. With few neurons it makes networks look more different
-than their populations are. The correction for both is about right from some 50 conditions on; its
-estimates scatter widely if there are ten neurons.
-
-<!-- builds -->
-"""
 CONDITIONS = 20
 NEURONS = (10, 30, 100, 300, 1000)
 LEVEL = 0.05
@@ -163,8 +131,8 @@ def sizes(simulations: int, n_permutations: int, seed: int) -> list[dict[str, An
     return rows
 
 
-def page(data: dict[str, Any]) -> str:
-    """Return docs/evidence/baselines.md."""
+def tables(data: dict[str, Any]) -> dict[str, str]:
+    """Return the tables of docs/evidence/baselines.md."""
     rows = []
     for name in MEASURES_TESTED:
         of = [one for one in data["size"] if one["measure"] == name]
@@ -172,11 +140,6 @@ def page(data: dict[str, Any]) -> str:
         rows.append(row | {f"raw{one['n_neurons']}": round(one["raw"], 2) for one in of})
     shares = {"measure": "measure"} | {f"n{n}": f"{n} neurons" for n in NEURONS}
     raw = {"measure": "measure"} | {f"raw{n}": f"{n} neurons" for n in NEURONS}
-    neurons = [
-        {key: round(value, 2) if isinstance(value, float) else value for key, value in one.items()}
-        | {"quartiles": " to ".join(f"{q:.2f}" for q in one["both, quartiles"])}
-        for one in data["few_neurons"]
-    ]
     columns = {
         "M": "conditions",
         "n": "neurons",
@@ -186,15 +149,15 @@ def page(data: dict[str, Any]) -> str:
         "quartiles": "its quartiles",
         "refused": "refused",
     }
-    counts = data["size"][0]["simulations"], data["few_neurons"][0]["simulations"]
-    return PAGE_TEXT.format(
-        simulations=counts[0],
-        permutations=data["size"][0]["n_permutations"],
-        shares=table(rows, shares),
-        raw=table(rows, raw),
-        again=counts[1],
-        neurons=table(neurons, columns),
-    )
+    neurons = [
+        one | {"quartiles": " to ".join(f"{q:.2f}" for q in one["both, quartiles"])}
+        for one in data["few_neurons"]
+    ]
+    return {
+        "shares": table(rows, shares),
+        "raw": table(rows, raw),
+        "few neurons": table(neurons, columns, digits=2),
+    }
 
 
 def main() -> None:
@@ -202,7 +165,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--permutations", type=int, default=19)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--only", choices=("size", "few_neurons", "page"))
+    parser.add_argument("--only", choices=("size", "few_neurons"))
     given = parser.parse_args()
     out = RESULTS / "calibrated.json"
     data = json.loads(out.read_text()) if out.exists() else {}
@@ -214,7 +177,8 @@ def main() -> None:
             few_neurons(*one, simulations=given.simulations, seed=given.seed) for one in DESIGNS
         ]
     write(out, data, continues=True)
-    PAGE.write_text(page(data), encoding="utf-8")
+    for name, found in tables(data).items():
+        markers.write(PAGE, name, [found])
 
 
 if __name__ == "__main__":

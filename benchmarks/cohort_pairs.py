@@ -139,13 +139,11 @@ COLUMNS = {
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    lines = ["| " + " | ".join(COLUMNS.values()) + " |", "|" + "---|" * len(COLUMNS)]
+    from benchmarks import markers
+
     order = list(FAMILIES)
-    for row in sorted(rows, key=lambda r: (order.index(r["family"]), r["networks"], r["alpha"])):
-        cells = [row[key] for key in COLUMNS]
-        shown = (f"{one:.3g}" if isinstance(one, float) else str(one) for one in cells)
-        lines.append("| " + " | ".join(shown) + " |")
-    return lines
+    key = lambda row: (order.index(row["family"]), row["networks"], row["alpha"])  # noqa: E731
+    return markers.table(sorted(rows, key=key), COLUMNS).split("\n")
 
 
 def main(arguments: list[str]) -> None:

@@ -2,6 +2,7 @@
 
     python -m benchmarks.evidence             # lists results that are older than the code
     python -m benchmarks.evidence --run NAME  # measures one again; "older" means all older ones
+    python -m benchmarks.evidence --write     # writes tables and pictures from what is saved
     python -m benchmarks.evidence --check     # fails if a page shows other numbers than are saved
 
 An interrupted --run continues when it is repeated: the earlier result stays in build/evidence until
@@ -11,17 +12,26 @@ the new one is complete.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.markers import markdown, replaced
-from benchmarks.stamps import RESULTS, ROOT, SUBJECTS, Stamp, builds, same_build, stamp
+from benchmarks.opening_pages import OPENINGS
+from benchmarks.stamps import (
+    RESULTS,
+    ROOT,
+    SUBJECTS,
+    Stamp,
+    builds,
+    commit,
+    load,
+    same_build,
+    stamp,
+)
 
 DOCS = ROOT / "docs"
 ASIDE = ROOT / "build" / "evidence"
@@ -79,7 +89,7 @@ EVIDENCE = (
     Evidence(
         "inference",
         ("inference", "inference_speed calibrated"),
-        ("evidence/inference.md", "inference.md"),
+        ("evidence/inference.md", "evidence/how.md", "inference.md"),
         ("search", "inference"),
     ),
     Evidence("floors", ("floors",), ("evidence/inference.md",), ("search", "inference")),
@@ -101,15 +111,10 @@ EVIDENCE = (
 )
 
 
-def load(name: str) -> Any:
-    """Return a saved result."""
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-
-
 def _scale() -> dict[str, str]:
-    from benchmarks import cohort_pairs, cohorts, price
+    from benchmarks import cohort_pairs, cohorts, price, scale_tables
 
-    made = {
+    made = scale_tables.tables() | {
         "price": price.table(load("price")["rows"]),
         "cohort pairs": cohort_pairs.table(load("cohort_pairs")["rows"]),
         "cohorts": cohorts.table(load("cohorts")["rows"]),
@@ -150,6 +155,24 @@ def _neighbors() -> dict[str, str]:
     return joined(neighbors.tables())
 
 
+def _speed() -> dict[str, str]:
+    from benchmarks import tables
+
+    return tables.tables()
+
+
+def _baselines() -> dict[str, str]:
+    from benchmarks import calibrated
+
+    return calibrated.tables(load("calibrated"))
+
+
+def _repair() -> dict[str, str]:
+    from benchmarks import repair
+
+    return repair.tables(load("repair"))
+
+
 def _netrep() -> dict[str, str]:
     from benchmarks import netrep
 
@@ -172,9 +195,13 @@ TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "confounds.md": _confounds,
     "trust.md": lambda: {"planted": "\n".join(load("fuzz_planted")["table"])},
     "inference.md": _inference,
+    SPEED: _speed,
+    "evidence/baselines.md": _baselines,
+    "evidence/repair.md": _repair,
     "evidence/families.md": lambda: joined(load("families")),
     "evidence/inference.md": _inference,
     "evidence/macaque-models.md": _macaque_models,
+    "evidence/how.md": _inference,
     NEIGHBORS: _neighbors,
     "evidence/netrep.md": _netrep,
     "evidence/processes.md": _processes,
@@ -184,19 +211,21 @@ TABLES: dict[str, Callable[[], dict[str, str]]] = {
 
 def expected(page: str) -> str:
     """Return a page with the tables of the saved results."""
-    if page == SPEED:
-        from benchmarks import tables
-
-        return tables.page()
-    if page == "evidence/baselines.md":
-        from benchmarks import calibrated
-
-        return calibrated.page(load("calibrated"))
     text = (DOCS / page).read_text(encoding="utf-8")
-    for name, table in TABLES[page]().items() if page in TABLES else ():
+    made = TABLES[page]() if page in TABLES else {}
+    if page in OPENINGS:
+        made = made | {"opening": OPENINGS[page].text()}
+    for name, table in made.items():
         if f"<!-- {name} -->" in text:
             text = replaced(text, name, table)
     return text
+
+
+def write(page: str) -> None:
+    """Write the tables and the picture of a page from what is saved."""
+    (DOCS / page).write_text(expected(page), encoding="utf-8")
+    if page in OPENINGS and not OPENINGS[page].is_drawn():
+        OPENINGS[page].write_picture()
 
 
 def pages() -> list[str]:
@@ -212,6 +241,8 @@ def faults(page: str) -> list[str]:
         found.append(f"{page} does not name its builds: add {MARK}.")
     if shown != expected(page):
         found.append(f"{page} shows other numbers than benchmarks/results.")
+    if page in OPENINGS and not OPENINGS[page].is_drawn():
+        found.append(f"The picture of {page} shows other numbers than benchmarks/results.")
     return found
 
 
@@ -233,24 +264,39 @@ def described(build: Stamp | None, subjects: tuple[str, ...]) -> str:
     """Return a build in words."""
     if build is None:
         return "a build from before stamps"
-    hashes = ", ".join(f"{name} {build['sources'][name]}" for name in subjects)
+    hashes = [f"{name} {build['sources'][name]}" for name in subjects]
+    known = [f"commit {build['commit']}", *hashes] if build.get("commit") else hashes
     machine = f"{build['processor']}, {build['cores']} cores, load {build['load']:g}"
-    return f"repshape {build['version']} ({hashes}) on {build['date']}; {machine}"
+    return f"repshape {build['version']} ({', '.join(known)}) on {build['date']}; {machine}"
+
+
+def commands(one: Evidence) -> str:
+    """Return the commands of a result, in Markdown."""
+    return "<br>".join(f"`python -m benchmarks.{command}`" for command in one.commands)
+
+
+def saved(one: Evidence) -> str:
+    """Return the file of a result and the commit that saved it, in Markdown."""
+    found = commit(str(one.path.relative_to(ROOT))) if one.path.is_relative_to(ROOT) else ""
+    return f"`{one.path.name}`" + (f", saved in commit {found}" if found else "")
 
 
 def note(page: str) -> str:
     """Return what a page says about the builds behind its numbers, in Markdown."""
     shown = [one for one in EVIDENCE if page in one.pages and one.path.exists()]
     every = [(one, build) for one in shown for build in builds(one.path, one.subjects)]
-    text = "**Builds behind these numbers.** "
+    text = ""
     if any(build is None for _, build in every):
         text += "Results from before stamps do not say which build measured them. "
     if mixed([build for _, build in every], {s for one in shown for s in one.subjects}):
         text += "**This page mixes numbers from several builds.** "
     rows = [
-        [f"`{one.path.name}`", described(build, one.subjects), state(one)] for one, build in every
+        [saved(one), commands(one), described(build, one.subjects), state(one)]
+        for one, build in every
     ]
-    return "\n".join([text.strip(), "", *markdown(["result", "measured with", "now"], rows)])
+    head = ["result", "command", "measured with", "now"]
+    lines = ["## Builds behind these numbers", "", text.strip(), "", *markdown(head, rows)]
+    return "\n".join(lines)
 
 
 def mixed(found: list[Stamp | None], subjects: set[str]) -> bool:
@@ -280,6 +326,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     names = [one.result for one in EVIDENCE]
     parser.add_argument("--run", choices=[*names, "older"])
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.run:
@@ -288,6 +335,9 @@ def main() -> None:
             older = options.run == "older" and ready and state(one) != "current"
             if older or one.result == options.run:
                 run(one)
+    elif options.write:
+        for page in pages():
+            write(page)
     elif options.check:
         found = [fault for page in pages() for fault in faults(page)]
         sys.exit("\n".join(found) if found else 0)

@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import repshape as rs
-from benchmarks import stamps
+from benchmarks import markers, stamps
 from benchmarks.markers import write
 from benchmarks.workloads import macaque_populations
 
@@ -133,12 +133,8 @@ COLUMNS = {
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    lines = ["| " + " | ".join(COLUMNS.values()) + " |", "|" + "---|" * len(COLUMNS)]
-    for row in rows:
-        values = (row.get(key) for key in COLUMNS)
-        cells = (f"{one:.3g}" if isinstance(one, float) else str(one) for one in values)
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+    shown = [row | {"equal": "yes" if row["equal"] else "no"} for row in rows]
+    return markers.table(shown, COLUMNS).split("\n")
 
 
 def scale_table(found: dict[str, Any]) -> list[str]:

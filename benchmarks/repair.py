@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import csc_matrix, identity
 from scipy.spatial.distance import pdist, squareform
 
+from benchmarks.markers import table
 from benchmarks.stamps import write
 from repshape import repair, triangle_violations
 from repshape.matrix.triangles import scan_triangles
@@ -111,6 +112,21 @@ def bench_osqp(case: str, count: int) -> dict[str, Any]:
     (solution, rounds), seconds = timed(lambda: osqp_rounds(D))
     moved = float(np.linalg.norm(solution - D[np.triu_indices(count, 1)]))
     return {"case": case, "networks": count, "rounds": rounds, "moved": moved} | seconds
+
+
+def tables(found: dict[str, Any]) -> dict[str, str]:
+    """Return the tables of docs/evidence/repair.md."""
+    sizes = sorted({row["networks"] for row in found["repair"]})
+    rows: list[dict[str, Any]] = []
+    for case in CASES:
+        of = {row["networks"]: row for row in found["repair"] if row["case"] == case}
+        row: dict[str, Any] = {"case": case, "violated": of[300]["violations_before"]}
+        row |= {f"s{n}": of[n]["cpu_seconds"] if n in of else "–" for n in sizes}
+        osqp = [r for r in found["osqp"] if r["case"] == case and r["networks"] == sizes[0]]
+        rows.append(row | {"osqp": osqp[0]["cpu_seconds"] if osqp else ""})
+    columns = {"case": "distances", "violated": "violated at K = 300"}
+    columns |= {f"s{n}": f"s, K = {n}" for n in sizes} | {"osqp": f"s, OSQP at K = {sizes[0]}"}
+    return {"repair": table(rows, columns)}
 
 
 def main() -> None:

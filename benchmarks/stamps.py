@@ -1,9 +1,9 @@
 """Save results with a stamp of the build and the machine that measured them.
 
-A stamp holds a hash of each subject's sources, the version, the processor and the load. Stamps are
-kept in benchmarks/results/stamps/, in one file per result, for each part of the result (each entry
-of its outermost dict). A part that several builds measured has several stamps. Results from before
-there were stamps have none.
+A stamp holds the commit, a hash of each subject's sources, the version, the processor and the load.
+Stamps are kept in benchmarks/results/stamps/, in one file per result, for each part of the result
+(each entry of its outermost dict). A part that several builds measured has several stamps. Results
+from before there were stamps have none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import tokenize
 from datetime import UTC, datetime
 from functools import cache
@@ -112,10 +113,36 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
+def load(name: str) -> Any:
+    """Return a saved result."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def commit(*path: str) -> str:
+    """Return the commit of the working copy, or the last one that changed a path; "" if unknown.
+
+    A + follows if tracked files differ from the commit.
+    """
+    found = _git("log", "-1", "--format=%h", "--", *path)
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *path)
+    return f"{found}+" if found and changed else found
+
+
+def _git(*arguments: str) -> str:
+    try:
+        found = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""  # the sources are not a repository
+    return found.stdout.strip()
+
+
 def stamp() -> Stamp:
     """Return the stamp of what is measured now."""
     return {
         "version": rs.__version__,
+        "commit": commit(),
         "sources": sources(),
         "processor": processor(),
         "cores": os.cpu_count(),

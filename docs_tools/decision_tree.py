@@ -1,6 +1,7 @@
-"""The drawn answer to "Which metric?": ``python -m docs_tools.decision_tree`` writes an SVG.
+"""The drawn answer to "Which metric?": ``python -m docs_tools.decision_tree`` writes two SVGs.
 
-Questions are on the left, one below the other; each answer leads to a call on the right.
+Questions are one below the other; each answer leads to a call, which is on the right in the wide
+drawing and below its question in the narrow one, for phones.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-PATH = Path(__file__).parents[1] / "docs" / "images" / "which-metric.svg"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+PATH, NARROW_PATH = IMAGES / "which-metric.svg", IMAGES / "which-metric-narrow.svg"
 WIDTH, ROW, TOP = 780, 78, 16
 QUESTION_WIDTH, CALL_X, BOX = 320, 425, 50
+NARROW_WIDTH, NARROW_ROW, NARROW_BOX, INDENT = 360, 128, 40, 44
 STYLE = """
 rect { fill: #e8eaf6; stroke: #3f51b5; rx: 6px; } .call rect { fill: #fff3e0; stroke: #e64a19; }
 text { font: 14px system-ui, sans-serif; fill: #1a1c22; }
@@ -53,41 +56,68 @@ STEPS = (
 )
 
 
-def box(x: float, y: float, width: float, text: str) -> str:
+def box(x: float, y: float, width: float, text: str, height: float = BOX) -> str:
     """Return a rounded rectangle with text in its middle."""
     return (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{BOX}"/>'
-        f'<text x="{x + width / 2}" y="{y + BOX / 2 + 5}" text-anchor="middle">'
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}"/>'
+        f'<text x="{x + width / 2}" y="{y + height / 2 + 5}" text-anchor="middle">'
         f"{escape(text)}</text>"
     )
 
 
-def draw() -> str:
+def answer(x: float, y: float, words: str, anchor: str = "start") -> str:
+    """Return the label of a line."""
+    return f'<text class="answer" x="{x}" y="{y}" text-anchor="{anchor}">{words}</text>'
+
+
+def wide_step(step: Step, y: float, *, last: bool) -> list[str]:
+    """Return a question, the call on its right, and the way on."""
+    middle = y + BOX / 2
+    parts = [
+        box(16, y, QUESTION_WIDTH, step.question),
+        f'<path d="M{16 + QUESTION_WIDTH} {middle} H{CALL_X}"/>',
+        f'<g class="call">{box(CALL_X, y, WIDTH - CALL_X - 16, step.call)}</g>',
+    ]
+    x = (16 + QUESTION_WIDTH + CALL_X) / 2
+    for line, words in enumerate(reversed(step.answer.split(", "))):
+        parts.append(answer(x, middle - 6 - 15 * line, words, "middle"))
+    if not last:
+        parts.append(f'<path d="M166 {y + BOX} V{y + ROW}"/>')
+        parts.append(answer(174, y + BOX + 19, "no"))
+    return parts
+
+
+def narrow_step(step: Step, y: float, *, last: bool) -> list[str]:
+    """Return a question, the call below it, and the way on, which passes on the left."""
+    right, below = NARROW_WIDTH - 4, y + NARROW_BOX + 24
+    parts = [
+        box(4, y, right - 4, step.question, NARROW_BOX),
+        f'<path d="M{NARROW_WIDTH / 2} {y + NARROW_BOX} V{below}"/>',
+        answer(NARROW_WIDTH / 2 + 8, y + NARROW_BOX + 17, step.answer),
+        f'<g class="call">{box(INDENT, below, right - INDENT, step.call, NARROW_BOX)}</g>',
+    ]
+    if not last:
+        parts.append(f'<path d="M16 {y + NARROW_BOX} V{y + NARROW_ROW}"/>')
+        parts.append(answer(22, y + NARROW_BOX + 42, "no"))
+    return parts
+
+
+def draw(*, narrow: bool = False) -> str:
     """Return the tree."""
+    width, row = (NARROW_WIDTH, NARROW_ROW) if narrow else (WIDTH, ROW)
+    make = narrow_step if narrow else wide_step
     parts = []
     for k, step in enumerate(STEPS):
-        y = TOP + k * ROW
-        middle = y + BOX / 2
-        parts.append(box(16, y, QUESTION_WIDTH, step.question))
-        parts.append(f'<path d="M{16 + QUESTION_WIDTH} {middle} H{CALL_X}"/>')
-        parts.append(f'<g class="call">{box(CALL_X, y, WIDTH - CALL_X - 16, step.call)}</g>')
-        x = (16 + QUESTION_WIDTH + CALL_X) / 2
-        for line, words in enumerate(reversed(step.answer.split(", "))):
-            at = middle - 6 - 15 * line
-            parts.append(
-                f'<text class="answer" x="{x}" y="{at}" text-anchor="middle">{words}</text>'
-            )
-        if k + 1 < len(STEPS):
-            parts.append(f'<path d="M166 {y + BOX} V{y + ROW}"/>')
-            parts.append(f'<text class="answer" x="174" y="{y + BOX + 19}">no</text>')
-    height = TOP + len(STEPS) * ROW
+        parts += make(step, TOP + k * row, last=k + 1 == len(STEPS))
+    height = TOP + len(STEPS) * row
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         'aria-label="Questions that lead to a metric">'
     )
-    background = f'<path d="M0 0 H{WIDTH} V{height} H0 Z" style="fill:#fff;stroke:none"/>'
+    background = f'<path d="M0 0 H{width} V{height} H0 Z" style="fill:#fff;stroke:none"/>'
     return "\n".join([head, f"<style>{STYLE}</style>", background, *parts, "</svg>"]) + "\n"
 
 
 if __name__ == "__main__":
     PATH.write_text(draw(), encoding="utf-8")
+    NARROW_PATH.write_text(draw(narrow=True), encoding="utf-8")

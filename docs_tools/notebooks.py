@@ -1,14 +1,17 @@
 """Notebooks of tutorials and how-tos: ``python -m docs_tools.notebooks`` writes notebooks/.
 
 The text of a page becomes Markdown cells and its code becomes code cells. What the page shows as
-output is left out, because the notebook prints it. A how-to gets cells that draw the distances;
-a tutorial draws its own.
+output is left out, because the notebook is run and keeps its own. Names on the command line select
+notebooks.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,32 +20,28 @@ from docs_tools.facts import fill
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("spikes", "vae", "pytorch-layer")  # how-tos
-TUTORIALS = ("recordings", "vaes", "layers")
+TUTORIALS = ("recordings", "vaes", "layers", "models")
+FOLDERS = ("tutorials", "howto", "")  # of pages, relative to docs/
+SECONDS = 900  # for one cell
 FENCE = re.compile(r"^( *)```(\w*)([^\n`]*)\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
 PAGE_LINK = re.compile(r"\[([^\]]+)\](?:\((?![a-z]+:)[^)]*\)|\[[^\]]*\])", re.DOTALL)
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n?")
 ADMONITION = re.compile(r'^!!! \w+ "(.*)"\n\n((?: {4}.*\n|\n)+)', re.MULTILINE)
-PICTURE = (
-    "ax = rs.plots.plot_matrix(D, caption=True)",
-    "ax = rs.plots.plot_embedding(rs.embed(D), D, names=True, caption=True)",
-)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 
 
-def to_notebook(page: str, *, pictures: bool = True) -> dict[str, Any]:
-    r"""Return the notebook of a page in nbformat 4.5, with pictures of the matrix D at its end.
+def to_notebook(page: str) -> dict[str, Any]:
+    r"""Return the notebook of a page in nbformat 4.5.
 
     >>> found = to_notebook("# Title\n\n```python\nx = 1\n```\n")
-    >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"][:2]]
+    >>> [(cell["cell_type"], "".join(cell["source"])) for cell in found["cells"]]
     [('markdown', '# Title'), ('code', 'x = 1')]
     """
-    parts = [*split_page(page)]
-    if pictures:
-        parts += [("markdown", "## Pictures"), *(("code", one) for one in PICTURE)]
-    cells = [to_cell(kind, text, number) for number, (kind, text) in enumerate(parts)]
+    parts = enumerate(split_page(page))
+    cells = [to_cell(kind, text, number) for number, (kind, text) in parts]
     return {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -88,21 +87,59 @@ def to_cell(kind: str, text: str, number: int) -> dict[str, Any]:
     return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
 
 
-def notebook_text(name: str) -> str:
-    """Return the file of a page's notebook."""
-    folder = "tutorials" if name in TUTORIALS else "howto"
-    page = fill((ROOT / "docs" / folder / f"{name}.md").read_text(encoding="utf-8"))
-    found = to_notebook(page, pictures=name in PAGES)
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+def page_of(name: str) -> Path:
+    """Return the page of a notebook."""
+    places = (ROOT / "docs" / folder / f"{name}.md" for folder in FOLDERS)
+    preferred = (place for place in places if (name in PAGES) == (place.parent.name == "howto"))
+    return next(place for place in preferred if place.exists())
 
 
-def main() -> None:
-    """Write all notebooks."""
-    folder = ROOT / "notebooks"
-    folder.mkdir(exist_ok=True)
-    for name in (*PAGES, *TUTORIALS):
-        (folder / f"{name}.ipynb").write_text(notebook_text(name), encoding="utf-8")
+def plain_notebook(name: str) -> dict[str, Any]:
+    """Return a page's notebook without outputs."""
+    page = fill(page_of(name).read_text(encoding="utf-8"))
+    return to_notebook(page)
+
+
+def executed(notebook: dict[str, Any], folder: str) -> str:
+    """Return the file of a notebook with the outputs of its cells, which run in a folder."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    node: Any = nbformat.reads(json.dumps(notebook), as_version=4)
+    NotebookClient(
+        node, timeout=SECONDS, record_timing=False, resources={"metadata": {"path": folder}}
+    ).execute()
+    for cell in node.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs = [one for one in map(kept_output, cell.outputs) if one]
+    node.metadata = METADATA
+    return str(nbformat.writes(node)) + "\n"
+
+
+def kept_output(output: Any) -> Any:
+    """Return an output as every run gives it; None for progress, which tells the time."""
+    if output.output_type == "stream":
+        return None if output.name == "stderr" else output
+    shown = [kind for kind in ("image/png", "text/html", "text/plain") if kind in output.data]
+    if output.output_type == "display_data" and "image/png" not in shown:
+        return None
+    # Beside a picture or a table, the text would be a memory address or the same table again.
+    output.data = {kind: output.data[kind] for kind in shown[:1]}
+    output.metadata = {}
+    return output
+
+
+def main(names: list[str]) -> None:
+    """Run notebooks, all by default, and write them with their outputs."""
+    os.environ.pop("MPLBACKEND", None)  # notebooks draw into their cells
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    (ROOT / "notebooks").mkdir(exist_ok=True)
+    for name in names or (*PAGES, *TUTORIALS):
+        with tempfile.TemporaryDirectory() as folder:
+            text = executed(plain_notebook(name), folder)
+        (ROOT / "notebooks" / f"{name}.ipynb").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

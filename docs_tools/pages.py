@@ -1,4 +1,4 @@
-"""MkDocs hooks: insert help, examples and builds into pages, unfold sources, name the version."""
+"""MkDocs hooks: insert what is generated, fold tables, unfold sources, name the version."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import typer
 from benchmarks.evidence import MARK as BUILDS
 from benchmarks.evidence import note
+from docs_tools import alpha_slider
 from docs_tools.example_page import all_examples
 from docs_tools.facts import fill
 from docs_tools.features import MARK, table
+from docs_tools.folding import folded
 from docs_tools.reference import with_metrics
 from typer.main import get_command
 
@@ -20,6 +22,7 @@ from repshape._version import package_version
 COMMANDS = "<!-- commands -->"
 EXAMPLES = "<!-- examples -->"
 WIDTH = 90
+FOLDED = "evidence/"  # pages whose long tables are closed at first
 # Readers come to the page of formulas for the source code, so it is unfolded there.
 OPEN_SOURCES = "reference/formulas.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
@@ -58,11 +61,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         COMMANDS: command_help,
         EXAMPLES: all_examples,
         MARK: table,
+        alpha_slider.MARK: alpha_slider.stored,
         BUILDS: partial(note, page.file.src_uri),
     }
     for mark, make in made.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
+    if page.file.src_uri.startswith(FOLDED):
+        markdown = folded(markdown)
     return with_metrics(fill(markdown))
 
 

@@ -20,7 +20,7 @@ from textwrap import dedent
 import docs_tools.habits_outside  # noqa: F401 (adds its habits to the list)
 from docs_tools.habits import HABITS, Habit, Run
 
-from repshape.errors import RepshapeError
+from repshape.errors import RepshapeError, words_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "pitfalls.md"
 INTRODUCTION = """\
@@ -69,7 +69,7 @@ def outcome(run: Run) -> str:
         except RepshapeError as error:
             return f"**Error:** {in_cell(str(error))}"
     if caught:
-        return f"**Warning:** {in_cell(str(caught[0].message))}"
+        return f"**Warning:** {in_cell(words_of(caught[0].message))}"
     if said is None:
         raise AssertionError(f"Nothing is said about {run.__name__}.")
     return said

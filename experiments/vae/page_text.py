@@ -254,7 +254,9 @@ of trained networks with {images} images ({trials} samples an image for energy d
 {table}
 
 of processor time, {total} core hours in all, or {days} hours on 100 cores
-(`python -m experiments.vae.cost vae-output`, six pairs each).
+(`python -m experiments.vae.cost vae-output`, six pairs each). A later search is priced under [What
+large jobs cost](../evidence/scale.md#the-papers-two-largest-jobs): {{{{ vae_hours }}}} for
+each alpha below 2.
 
 {job}Trained networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the

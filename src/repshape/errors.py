@@ -19,6 +19,7 @@ __all__ = [
     "MissingDependencyError",
     "NotConvergedWarning",
     "RepshapeError",
+    "RepshapeWarning",
     "SearchWarning",
     "SilentNetworkWarning",
     "StorageError",
@@ -32,6 +33,7 @@ __all__ = [
 Rule: TypeAlias = Callable[..., Any]
 # Packages that a warning to the user passes over; two run cached properties and contexts.
 INSIDE = (__package__, "functools", "contextlib")
+SEE = 'See "Troubleshooting" in the documentation.'
 
 
 class RepshapeError(Exception):
@@ -50,7 +52,21 @@ class StorageError(RepshapeError, OSError):
     """Something on disk cannot be read, written or continued."""
 
 
-class NotConvergedWarning(UserWarning):
+class RepshapeWarning(UserWarning):
+    """Base class of every warning of repshape; its text ends with the page that explains it.
+
+    Examples
+    --------
+    >>> str(SearchWarning("One pair may be longer than necessary."))
+    'One pair may be longer than necessary. See "Troubleshooting" in the documentation.'
+    """
+
+    def __str__(self) -> str:
+        """Return the message and the page."""
+        return f"{super().__str__()} {SEE}"
+
+
+class NotConvergedWarning(RepshapeWarning):
     """An iteration stopped before it converged; its result may still improve."""
 
 
@@ -58,11 +74,11 @@ class MissingDependencyError(RepshapeError, ImportError):
     """An optional dependency is needed but not installed."""
 
 
-class SearchWarning(UserWarning):
+class SearchWarning(RepshapeWarning):
     """Too few starts agree on the best alignment of a pair, so a better one may exist."""
 
 
-class DataWarning(UserWarning):
+class DataWarning(RepshapeWarning):
     """Data can be used, but are probably not what was meant: the base of more special warnings."""
 
 
@@ -86,8 +102,13 @@ class WrappedIntegersWarning(DataWarning):
     """Unsigned integers seem to have wrapped around, as 2 - 5 = 253 in 8 bits."""
 
 
-class FewTrialsWarning(UserWarning):
+class FewTrialsWarning(RepshapeWarning):
     """There are too few trials per dimension: distances are mostly noise, or poorly corrected."""
+
+
+def words_of(message: Warning | str) -> str:
+    """Return the text of a warning without the page that its text ends with."""
+    return str(message.args[0]) if isinstance(message, Warning) else message
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
@@ -106,7 +127,7 @@ def one_warning_each() -> Iterator[None]:
         yield
     for category in dict.fromkeys(one.category for one in caught):
         first = next(one for one in caught if one.category is category)
-        warn_user(str(first.message), category)
+        warn_user(words_of(first.message), category)
 
 
 # Covariances of fewer trials per dimension than this are mostly noise.

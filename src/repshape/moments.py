@@ -15,6 +15,7 @@ from repshape._arrays import FloatArray, IntArray, count, extreme_unit, name_con
 from repshape.errors import (
     InputError,
     InputTypeError,
+    RepshapeWarning,
     Rule,
     check_choice,
     check_integer,
@@ -33,7 +34,7 @@ PLAIN_ESTIMATORS = ("mle", "unbiased")
 LOGIT_RANGE, LOGIT_STEPS = 30.0, 61
 
 
-class OneTrialWarning(UserWarning):
+class OneTrialWarning(RepshapeWarning):
     """A condition has a single trial, which says nothing about its noise."""
 
 

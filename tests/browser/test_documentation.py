@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 from browser_support import Browser
+from selenium.webdriver.common.keys import Keys
 
 from docs.building import shared_site
 
 LOCAL = ("file:", "data:", "blob:", "about:", "chrome:")
-PAGES = ("index.html", "maths.html", "netrep.html", "gallery.html", "reference/metrics.html")
+PAGES = (
+    "index.html",
+    "which-metric.html",
+    "maths.html",
+    "netrep.html",
+    "gallery.html",
+    "evidence/benchmarks.html",
+    "reference/metrics.html",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +59,51 @@ def test_formulas_have_a_size(browser: Browser, site: Path) -> None:
     )
     assert len(sizes) > 40
     assert min(sizes) > 5
+
+
+def test_the_slider_of_alpha_is_operated_by_keys(browser: Browser, site: Path) -> None:
+    """Opposite correlations are one shape without means, and all toy networks without noise."""
+    show(browser, site / "which-metric.html")
+    slider = browser.find("#alpha-input")
+    assert slider.is_displayed()
+    assert browser.text("[data-pair='0']") == "1.67"
+    slider.send_keys(Keys.HOME)
+    assert [browser.text(f"[data-pair='{k}']") for k in (0, 1)] == ["0.00", "1.41"]
+    assert slider.get_attribute("aria-valuetext") == "alpha 0.0, covariances alone"
+    slider.send_keys(Keys.END)
+    assert [browser.text(f"[data-pair='{k}']") for k in (0, 1)] == ["0.00", "0.00"]
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert browser.text(".alpha-slider output") == "1.8: means and covariances"
+
+
+def test_phones_get_a_narrow_decision_tree(browser: Browser, site: Path) -> None:
+    show(browser, site / "which-metric.html", 390)
+    script = "return document.querySelector('picture img').currentSrc"
+    assert browser.run(script).endswith("which-metric-narrow.svg")
+
+
+def test_what_scrolls_is_reached_by_keys_and_the_search_has_a_name(
+    browser: Browser, site: Path
+) -> None:
+    show(browser, site / "evidence" / "benchmarks.html", 390)
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.until("return document.querySelectorAll('.md-typeset__scrollwrap').length > 5")
+    unreachable = """
+      return [...document.querySelectorAll('.md-typeset__scrollwrap, pre > code')]
+        .filter((one) => one.scrollWidth > one.clientWidth && one.tabIndex !== 0).length
+    """
+    browser.until(f"return (() => {{ {unreachable} }})() === 0")
+    assert browser.find(".md-search").get_attribute("aria-label") == "Search"
+
+
+def test_links_in_text_are_underlined(browser: Browser, site: Path) -> None:
+    show(browser, site / "index.html")
+    script = """
+      return [...document.querySelectorAll('.md-typeset p a:not(.headerlink)')]
+        .filter((one) => !one.closest('.doors'))
+        .map((one) => getComputedStyle(one).textDecorationLine)
+    """
+    assert set(browser.run(script)) == {"underline"}
 
 
 def test_search_finds_without_a_server(browser: Browser, site: Path) -> None:

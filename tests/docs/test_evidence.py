@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +15,10 @@ from docs.blocks import ROOT
 
 sys.path.insert(0, str(ROOT))  # benchmarks are no part of the package
 
-from benchmarks import evidence, stamps
+from benchmarks import evidence, openings, stamps
 from benchmarks.evidence import Evidence
-from benchmarks.markers import replaced
+from benchmarks.markers import number, replaced
+from benchmarks.opening_pages import OPENINGS
 
 SUBJECT = ("search",)
 
@@ -59,9 +62,7 @@ def test_another_number_is_noticed(page: str, tmp_path: Path, monkeypatch: Any) 
 
 def expected_rows(page: str) -> list[str]:
     """Return rows of numbers that are made from saved results."""
-    if page in evidence.TABLES:
-        return next(iter(evidence.TABLES[page]().values())).split("\n")[2:]
-    return [line for line in evidence.expected(page).split("\n") if line.startswith("| toy")]
+    return next(iter(evidence.TABLES[page]().values())).split("\n")[2:]
 
 
 def test_a_page_without_builds_is_noticed(tmp_path: Path, monkeypatch: Any) -> None:
@@ -72,6 +73,48 @@ def test_a_page_without_builds_is_noticed(tmp_path: Path, monkeypatch: Any) -> N
     copy.write_text(text.replace(evidence.MARK, ""), encoding="utf-8")
     monkeypatch.setattr(evidence, "DOCS", tmp_path)
     assert evidence.faults(page) == [f"{page} does not name its builds: add {evidence.MARK}."]
+
+
+@pytest.mark.parametrize("page", OPENINGS)
+def test_pages_open_with_a_sentence_and_a_picture(page: str) -> None:
+    """The sentence is short, the picture has a text, and both come before any heading or table."""
+    text = (evidence.DOCS / page).read_text(encoding="utf-8")
+    first = text.split("\n## ")[0].split("\n\n")[1:3]
+    assert first[0].count("**") == 2
+    assert len(first[0].split()) < 60
+    assert re.match(r"!\[.{40,}\]\(", first[1])
+
+
+def test_a_picture_of_other_numbers_is_noticed(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(openings, "IMAGES", tmp_path)
+    values = [1.0, 2.0]
+    one = openings.Opening("page.md", lambda: values, str, "alt", lambda ax, data: ax.plot(data))
+    assert not one.is_drawn()
+    one.write_picture()
+    assert one.is_drawn()
+    values.append(3.0)
+    assert not one.is_drawn()
+
+
+def test_drawings_are_repeated_byte_for_byte(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(openings, "IMAGES", tmp_path)
+    one = openings.Opening(
+        "page.md", lambda: [1.0, 3.0], str, "alt", lambda ax, data: ax.plot(data)
+    )
+    one.write_picture()
+    first = one.picture.read_bytes()
+    one.write_picture()
+    assert one.picture.read_bytes() == first
+
+
+@pytest.mark.parametrize("page", evidence.pages())
+def test_no_large_number_has_an_exponent(page: str) -> None:
+    assert re.findall(r"\de\+\d", (evidence.DOCS / page).read_text(encoding="utf-8")) == []
+
+
+def test_the_builds_of_a_page_come_with_commands() -> None:
+    note = evidence.note("evidence/repair.md")
+    assert "`python -m benchmarks.repair --osqp`" in note
 
 
 def test_parts_keep_the_stamp_of_their_build(tmp_path: Path, build: Any) -> None:
@@ -140,11 +183,11 @@ def test_an_interrupted_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch
         one.path.write_text('{"begun": 1}')
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(evidence.subprocess, "run", interrupt)
+    monkeypatch.setattr(evidence, "subprocess", SimpleNamespace(run=interrupt))
     with pytest.raises(KeyboardInterrupt):
         evidence.run(one)
     assert evidence.state(one) == "unfinished"
-    monkeypatch.setattr(evidence.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(evidence, "subprocess", SimpleNamespace(run=lambda *_, **__: None))
     evidence.run(one)
     assert one.path.read_text() == '{"begun": 1}'  # was continued, and is complete now
     assert evidence.state(one) != "unfinished"
@@ -153,3 +196,9 @@ def test_an_interrupted_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch
 def test_a_missing_table_is_named() -> None:
     with pytest.raises(KeyError, match="no table 'speed'"):
         replaced("<!-- bias -->\n1\n<!-- end -->", "speed", "2")
+
+
+def test_numbers_have_three_digits_and_no_exponent_where_they_are_large() -> None:
+    shown = {11_700.0: "11700", 999.6: "1000", 0.9996: "1", 3.14159: "3.14", -0.0123456: "-0.0123"}
+    assert {value: number(value) for value in shown} == shown
+    assert [number(one) for one in (5.52e3, 2.0, 0.0, -3.8e-05)] == ["5520", "2", "0", "-3.8e-5"]

@@ -15,6 +15,7 @@ pytest.importorskip("griffe")
 
 from docs_tools.docstrings import to_markdown
 from docs_tools.example_page import ELSEWHERE, all_examples, example_of, pages, without_example
+from docs_tools.folding import folded
 from docs_tools.mathml import replace_formulas, to_mathml
 
 
@@ -100,3 +101,12 @@ def test_examples_show_code_and_what_it_prints() -> None:
     assert found.endswith("array([1. , 1.5, 2. ])\n```")
     assert example_of("repshape.analysis.Distortion") == ""  # a result: its function has one
     assert "### [`rs.analysis.distortion`]" in all_examples()
+
+
+def test_long_tables_are_folded_under_their_heading() -> None:
+    long, short = ("| n |\n|---|\n" + "| 1 |\n" * rows for rows in (5, 4))
+    page = folded(f"# Page\n\n## Speed\n\n{short}\nand\n\n{long}\n{long}\nend\n")
+    assert short in page
+    assert page.count('??? note "Table: speed') == 2
+    assert '"Table: speed, 2 (5 rows)"\n\n    | n |\n    |---|\n' in page
+    assert page.endswith("\nend\n")

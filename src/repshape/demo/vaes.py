@@ -15,7 +15,7 @@ import numpy as np
 
 from repshape.datasets import vaes
 from repshape.engine.run import pairwise
-from repshape.errors import SearchWarning
+from repshape.errors import SearchWarning, words_of
 from repshape.io.cohort import Cohort
 from repshape.matrix.distances import DistanceMatrix
 from repshape.metrics.gaussian import GaussianShapeMetric
@@ -70,7 +70,7 @@ def run_vae_demo(*, workers: int | None = None, progress: bool | None = None) ->
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", SearchWarning)
         live = pairwise(chosen, GaussianShapeMetric(alpha=1.0), workers=workers, progress=progress)
-    doubts = " ".join(str(one.message) for one in found if one.category is SearchWarning)
+    doubts = " ".join(words_of(one.message) for one in found if one.category is SearchWarning)
     for one in found:
         if one.category is not SearchWarning:  # it is no part of what the demo says
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from repshape._compact import compact_repr
-from repshape.errors import InputError, warn_user
+from repshape.errors import InputError, RepshapeWarning, warn_user
 from repshape.inference.permutations import ROUNDING, Arrangements, Design, make_design
 from repshape.io.tables import is_numeric
 from repshape.matrix.distances import DistanceMatrix
@@ -40,7 +40,7 @@ NOUNS = {
 }
 
 
-class UnequalSizesWarning(UserWarning):
+class UnequalSizesWarning(RepshapeWarning):
     """Groups of networks differ in something that alone can make their distances differ."""
 
 

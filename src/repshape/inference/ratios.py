@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from repshape.errors import warn_user
+from repshape.errors import RepshapeWarning, warn_user
 from repshape.inference.estimates import Estimate, Interval, Moments, slope_of_square
 from repshape.metrics.base import signed_root
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class UnboundedRatioWarning(UserWarning):
+class UnboundedRatioWarning(RepshapeWarning):
     """A ratio of distances has no finite estimate, or no upper limit."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from repshape.errors import RepshapeWarning
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.subspaces import subspace_overlap
 from repshape.responses import Trials
@@ -19,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 STABLE_OVERLAP = 0.75
 
 
-class UnstableSubspaceWarning(UserWarning):
+class UnstableSubspaceWarning(RepshapeWarning):
     """Half of the trials give principal components that are quite different."""
 
 

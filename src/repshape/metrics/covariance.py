@@ -82,9 +82,9 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         How to estimate covariances from trials. With fewer trials than neurons, the logarithms
         need an estimator that shrinks, such as "ledoit-wolf".
     n_starts : "auto" or int
-        Number of starting points of the search: first the alignment of the means, then from
-        matching covariances of the same conditions, and at random. "auto" tries at least 24 and at
-        most 96 until 8 of them agree on the best optimum; if they do not, it perturbs the best one.
+        Number of starting points of the search; 1 starts only from the alignment of the means.
+        "auto" adds starts until enough of them agree on the best optimum, 24 to 96 in all.
+        `Alignment.agreement` says how many agreed.
     preprocess, weights, tol, max_iter, random_state
         As in `GaussianShapeMetric`.
 

@@ -91,8 +91,9 @@ class EnergyShapeMetric(NativeShapeMetric):
         -sqrt(abs(squared)). "v" computes them over all pairs: a true metric between samples, which
         noise biases upward.
     n_starts : "auto" or int
-        Number of starting points of the search. 1 starts only from the alignment of the means.
-        "auto" explores until starts agree; see `GaussianShapeMetric`.
+        Number of starting points of the search; 1 starts only from the alignment of the means.
+        "auto" adds starts until enough of them agree on the best optimum. `Alignment.agreement`
+        says how many agreed.
     max_iter : int
         Maximum number of gradient evaluations, over all trials, per start.
     group, preprocess, weights, pad_to, tol, random_state

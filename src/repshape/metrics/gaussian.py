@@ -71,26 +71,13 @@ class GaussianShapeMetric(NativeShapeMetric):
         other functions of many networks replace None by the size of the largest. It makes no
         difference to "orthogonal" and "identity", and does not apply to "soft".
     n_starts : "auto" or int
-        Number of starting points of the search. 1 starts only from the alignment of the means (at
-        alpha = 0 with diagonal covariances, from the best match of single neurons). "auto" explores
-        starting points, seven of eight from matching covariances of the same conditions and the
-        others at random. If a gradient takes less than about 0.1 ms (up to some 60 conditions of 12
-        neurons), the search ends when 8 of 24 to 96 starts agree on the best optimum; if it
-        takes up to 1 ms, when 6 of 16 to 64 do; and else when 4 of 8 to 64 do, or the first
-        3. Pairs that take seconds get fewer starts. If too few agree, the best one is perturbed and
-        improved again, and then the next-best ones, to see whether they lead to the same optimum.
-        With two neurons it searches all angles, and up to eight neurons it finds the best
-        permutation exactly. `Alignment.agreement` says how many starts agreed.
+        Number of starting points of the search; 1 starts only from the alignment of the means.
+        "auto" adds starts until enough of them agree on the best optimum, and is exact for two
+        neurons and for permutations of up to eight. `Alignment.agreement` says how many agreed.
     tol : float
-        The search stops when the gradient on the group falls below ``tol`` times its scale. What
-        this adds to the distance is of second order: at 1e-6 less than 1e-9 of its value in
-        simulated pairs and some 5e-8 in recordings, at 1e-5 less than 1e-7 and some 4e-6. From
-        48 neurons on, it also stops when further steps promise to change the distance by less
-        than ``tol`` of its value. That is an extrapolation. Between 100 neurons with covariances
-        of full rank, the distances were then up to 2e-6 of their value too long at alpha = 0.5 and
-        1. At alpha = 0 the search can end at a saddle: one distance of three was 1.6e-3 longer than
-        with ``tol=1e-9``. Wide layers (192 neurons or more, at least four times as many as trials)
-        end when ten gradients change the distance by less than ``2 * tol`` of its value.
+        The search stops when the gradient on the group falls below ``tol`` times its scale. From 48
+        neurons on, it also stops when further steps promise to shorten the distance by less than
+        this share. The error of the distance is of second order in ``tol`` at an optimum.
     max_iter : int
         Maximum number of gradient evaluations, over all conditions, per start.
     random_state : int

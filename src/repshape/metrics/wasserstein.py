@@ -99,11 +99,9 @@ class WassersteinShapeMetric(SearchParameters, ShapeMetric[PreparedTransport]):
         self-transports (the Sinkhorn divergence). Use it for many hundreds of trials. Below about
         0.01 it is slower than exact transport.
     n_starts : "auto" or int
-        Number of starting points: first the alignment of the means, then that of
-        `GaussianShapeMetric`, then that of `EnergyShapeMetric`, then from matching covariances of
-        the same conditions, and at random. "auto" tries at least 12 and at most 64 (fewer if there
-        are many trials) until 6 of them agree on the best optimum; if they do not, it perturbs the
-        best one.
+        Number of starting points of the search; the first ones are the alignments of the means, of
+        `GaussianShapeMetric` and of `EnergyShapeMetric`. "auto" adds starts until enough of them
+        agree on the best optimum, 12 to 64 in all. `Alignment.agreement` says how many agreed.
     tol : float
         The search stops when an alternation reduces the squared distance by less than the fraction
         ``tol``.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from repshape._arrays import FloatArray, Labels
 from repshape._labels import list_labels
 from repshape._parallel import progress_bar
-from repshape.errors import InputError
+from repshape.errors import InputError, RepshapeWarning
 from repshape.io.cohort import Cohort
 from repshape.io.records import Record, check_same_conditions, plain
 from repshape.io.writing import open_output_folder
@@ -48,7 +48,7 @@ S = TypeVar("S", bound=Sink)
 FOUND = ("passes", "switched_on", "batch_size", MODULES, NOISE_CODE, READOUT_CODE, CHECK)
 
 
-class EqualTrialsWarning(UserWarning):
+class EqualTrialsWarning(RepshapeWarning):
     """All trials of every condition are equal, so that there is no noise to compare."""
 
 

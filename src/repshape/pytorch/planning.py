@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from repshape._arrays import FloatArray
 from repshape._labels import list_labels
-from repshape.errors import InputError
+from repshape.errors import InputError, RepshapeWarning
 from repshape.pytorch.layers import Capture, Layer
 from repshape.pytorch.noise import drops, seed_batch
 from repshape.pytorch.passes import HELD_BYTES, Passes, Plan
@@ -40,7 +40,7 @@ LISTED = 3
 REMEDY = "Put the module into train mode yourself, or use a torch.nn.Dropout layer."
 
 
-class SkippedNoiseWarning(UserWarning):
+class SkippedNoiseWarning(RepshapeWarning):
     """Noise of a model that noise="dropout" could not switch on."""
 
 
