@@ -99,7 +99,7 @@ EVIDENCE = (
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
     Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
     Evidence("nwb", ("nwb",), (), ("files",)),
-    Evidence("models_final", ("models",), (), ("search", "inference")),  # writes its own page
+    Evidence("models_final", ("models",), ("evidence/models.md",), ("search", "inference")),
     Evidence("layers", ("layers",), (), ("search", "matrices")),
     Evidence(
         "macaque_models",
@@ -147,6 +147,12 @@ def _macaque_models() -> dict[str, str]:
     from benchmarks import macaque_models
 
     return joined(macaque_models.tables(load("macaque_models")))
+
+
+def _models() -> dict[str, str]:
+    from benchmarks import models
+
+    return joined(models.tables(load("models_final")))
 
 
 def _neighbors() -> dict[str, str]:
@@ -201,6 +207,7 @@ TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "evidence/families.md": lambda: joined(load("families")),
     "evidence/inference.md": _inference,
     "evidence/macaque-models.md": _macaque_models,
+    "evidence/models.md": _models,
     "evidence/how.md": _inference,
     NEIGHBORS: _neighbors,
     "evidence/netrep.md": _netrep,

@@ -19,52 +19,11 @@ import numpy as np
 from scipy.stats import binom
 
 import repshape as rs
-from benchmarks.model_designs import DESIGNS, MORE, TARGETS, TRUTH_BRAINS, Cell, cells
-from benchmarks.tables import table
+from benchmarks import markers, stamps
+from benchmarks.model_designs import DESIGNS, MORE, TARGETS, Cell, cells
+from benchmarks.stamps import RESULTS
 
-RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "models.md"
-PAGE_TEXT = """# Do comparisons of models hold?
-
-Made by `python -m benchmarks.models`, which keeps every simulation in
-`benchmarks/results/models_final.json`. The design and its seeds were fixed before the first of
-these simulations (`benchmarks/model_designs.py`); faults were looked for on another population
-with other seeds (`--set develop`).
-
-Brains are a population of latent responses (5 dimensions, {conditions} conditions) plus
-individual differences, rotated into 30 to 80 neurons with noise, {trials} trials per condition.
-Networks are reduced to 5 components and their means compared (alpha = 2). Two models are at equal
-distances from the brains, one is farther by a tenth of the squared distance, one is at the margin
-(a tenth farther than brains are from each other), and one is one more brain. True distances come
-from {truth} brains without noise, in plain NumPy. "Over both" draws conditions anew in every
-simulation.
-
-## Coverage of 90 % intervals
-
-Shares of simulations in which the interval contains the truth, and the bias of the mean squared
-distance in brackets. "pairs" and "mean" are the ceilings.
-
-{coverage}
-
-{below}
-
-## Tests at level 0.05
-
-Shares of simulations. "Corrected" is by the maximum statistic, over ten pairs of models.
-
-{tests}
-
-A model at the margin should be called close enough in at most 5 % of simulations, and one more
-brain in at least 80 % with 20 brains. {verdicts}
-
-## Chance
-
-How often brains are called nearer to each other than chance (19 permutations, so that 0.05 is the
-smallest p-value), and how often distances are flagged as depending on the number of neurons
-(level 0.01), which they do not.
-
-{chance}
-"""
 METRIC = rs.GaussianShapeMetric(2.0, preprocess=rs.Preprocess(n_components=5))
 N_CHANCE = 19  # the smallest number that allows p = 0.05
 LEVEL = 0.05
@@ -115,9 +74,7 @@ def run(name: str, simulations: int, minutes: float) -> None:
                 continue
             vars(cell)["truth"] = one["truth"]  # of the run before
             one["rows"].append(simulate(cell, k // cell.every))
-            draft = file.with_suffix(".part")
-            draft.write_text(json.dumps(found, indent=1) + "\n")
-            draft.replace(file)
+            stamps.write(file, found, continues=True)
 
 
 def share(values: Any) -> str:
@@ -126,9 +83,14 @@ def share(values: Any) -> str:
     return f"{some.mean():.3f}" if len(some) else ""
 
 
-def coverage(one: dict[str, Any], name: str) -> str:
+def hits(one: dict[str, Any], name: str) -> int:
+    """Return the number of intervals that contain the truth."""
     truth = one["truth"][name]
-    return share(row["ends"][name][0] <= truth <= row["ends"][name][1] for row in one["rows"])
+    return sum(row["ends"][name][0] <= truth <= row["ends"][name][1] for row in one["rows"])
+
+
+def coverage(one: dict[str, Any], name: str) -> str:
+    return f"{hits(one, name) / len(one['rows']):.3f}"
 
 
 def bias(one: dict[str, Any], name: str) -> str:
@@ -136,14 +98,8 @@ def bias(one: dict[str, Any], name: str) -> str:
     return f"{100 * (np.mean([row['squares'][name] for row in one['rows']]) / truth - 1):+.1f} %"
 
 
-def markdown(headings: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    names = {str(k): heading for k, heading in enumerate(headings)}
-    return table([{str(k): cell for k, cell in enumerate(row)} for row in rows], names)
-
-
-def tables(found: dict[str, Any]) -> dict[str, str]:
-    """Return the tables of the page, in Markdown."""
+def tables(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the tables and the sentences of the page, as lines of Markdown."""
     related = {name: one for name, one in found.items() if "unrelated" not in name}
     names = [*TARGETS, *CEILINGS]
     covered = [
@@ -177,8 +133,8 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
         for name, one in found.items()
     ]
     return {
-        "coverage": markdown(["", "simulations", *names], covered),
-        "tests": markdown(
+        "coverage": markers.markdown(["", "simulations", *names], covered),
+        "tests": markers.markdown(
             [
                 "",
                 "smallest p",
@@ -193,14 +149,18 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
             ],
             tested,
         ),
-        "chance": markdown(["", "simulations", "nearer than chance", "neurons flagged"], chance),
+        "chance": markers.markdown(
+            ["", "simulations", "nearer than chance", "neurons flagged"], chance
+        ),
+        "below": [f"{low_coverage(found)} {precision(found)}"],
+        "verdicts": [verdicts(found)],
     }
 
 
-def exceeds(hits: int, count: int, rate: float, *, above: bool) -> bool:
+def exceeds(times: int, count: int, rate: float, *, above: bool) -> bool:
     """Whether a share is significantly above (below) a rate, at one-sided level 0.05."""
     law = binom(count, rate)
-    return bool((law.sf(hits - 1) if above else law.cdf(hits)) < LEVEL)
+    return bool((law.sf(times - 1) if above else law.cdf(times)) < LEVEL)
 
 
 def low_coverage(found: dict[str, Any]) -> str:
@@ -208,11 +168,10 @@ def low_coverage(found: dict[str, Any]) -> str:
     low, total = [], 0
     for name, one in found.items():
         for what in (*TARGETS, *CEILINGS) if "unrelated" not in name else ():
-            truth, rows = one["truth"][what], one["rows"]
-            hits = sum(row["ends"][what][0] <= truth <= row["ends"][what][1] for row in rows)
+            covered, count = hits(one, what), len(one["rows"])
             total += 1
-            if exceeds(hits, len(rows), 0.85, above=False):
-                low.append(f"{what} of {name} ({hits} of {len(rows)})")
+            if exceeds(covered, count, 0.85, above=False):
+                low.append(f"{what} of {name} ({covered} of {count})")
     listed = ": " + ", ".join(low) if low else ""
     return f"Significantly below 0.85 (one-sided, level 0.05): {len(low)} of {total}{listed}."
 
@@ -226,12 +185,12 @@ def verdicts(found: dict[str, Any]) -> str:
         rows = one["rows"]
         false = sum(row["close"]["margin"] <= LEVEL for row in rows)
         size = sum(row["equal"][0] <= LEVEL for row in rows)
-        for what, hits in (("a model at the margin", false), ("equal models", size)):
-            if exceeds(hits, len(rows), LEVEL, above=True):
-                out.append(f"{name}: {what}, {hits} of {len(rows)}, significantly above 5 %.")
+        for what, times in (("a model at the margin", false), ("equal models", size)):
+            if exceeds(times, len(rows), LEVEL, above=True):
+                out.append(f"{name}: {what}, {times} of {len(rows)}, significantly above 5 %.")
     more = found["20 brains, over brains"]["rows"]
-    hits = sum(row["close"][MORE] <= LEVEL for row in more)
-    out.append(f"One more brain with 20 brains: {hits} of {len(more)}.")
+    close = sum(row["close"][MORE] <= LEVEL for row in more)
+    out.append(f"One more brain with 20 brains: {close} of {len(more)}.")
     if not any("significantly" in one for one in out):
         out.insert(0, "No share of false decisions is significantly above 5 %.")
     return " ".join(out)
@@ -246,20 +205,6 @@ def precision(found: dict[str, Any]) -> str:
     return words + (few if fewest < 150 else "")
 
 
-def write_page(name: str, found: dict[str, Any]) -> None:
-    design = DESIGNS[name]
-    PAGE.write_text(
-        PAGE_TEXT.format(
-            conditions=design.conditions,
-            trials=design.trials,
-            truth=TRUTH_BRAINS,
-            below=f"{low_coverage(found)} {precision(found)}",
-            verdicts=verdicts(found),
-            **tables(found),
-        )
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--set", choices=list(DESIGNS), default="final")
@@ -270,11 +215,10 @@ def main() -> None:
     if not given.print:
         run(given.set, given.simulations, given.minutes)
     found = json.loads((RESULTS / f"models_{given.set}.json").read_text())
-    for one in tables(found).values():
-        print(one, end="\n\n")
-    print(low_coverage(found), verdicts(found))
-    if given.set == "final":
-        write_page(given.set, found)
+    for name, lines in tables(found).items():
+        print("\n".join(lines), end="\n\n")
+        if given.set == "final":
+            markers.write(PAGE, name, lines)
 
 
 if __name__ == "__main__":

@@ -162,7 +162,9 @@ def write(path: Path, content: Any, *, continues: bool = False) -> None:
     """Save a result as JSON with its stamps; or one that continues what is saved already."""
     kept = json.loads(path.read_text(encoding="utf-8")) if continues and path.exists() else None
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    draft = path.with_suffix(".part")  # whoever is interrupted while writing keeps what was saved
+    draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
     record(path, content, kept=kept)
 
 
