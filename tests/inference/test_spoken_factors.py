@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import repshape as rs
+from repshape.errors import words_of
 from repshape.inference import UnequalSizesWarning
 from repshape.report.evidence import find_groups
 from repshape.report.sources import read_inputs
@@ -64,7 +65,7 @@ class TestEachFactor:
     def test_groups_name_the_call(self, factor: str) -> None:
         with pytest.warns(UnequalSizesWarning) as caught:
             found = rs.inference.groups(distances(factor), "area")
-        mine = [str(one.message) for one in caught if WORDS[factor] in str(one.message)]
+        mine = [words_of(one.message) for one in caught if WORDS[factor] in str(one.message)]
         assert len(mine) == 1
         assert mine[0] in str(found)
         assert "run rs.inference.confounds(cohort, metric, labels='area'" in mine[0]
