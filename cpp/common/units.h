@@ -1,24 +1,17 @@
 // Powers of two by which numbers are divided before they are multiplied with each other, so that no product overflows or
 // vanishes. Multiplying the result by a power of two is exact.
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
+
+#include "common/matrix.h"
 
 namespace repshape {
 
 // The power of two just below the largest magnitude; one where all are zero.
-inline double unit_of(const double* values, std::size_t count) {
+inline double unit_of(const Matrix& values) {
   double largest = 0;
-  for (std::size_t e = 0; e < count; ++e) largest = std::max(largest, std::abs(values[e]));
+  for (double value : values) largest = std::max(largest, std::abs(value));
   return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
-}
-
-// The same, but one where fourth powers of the numbers are far from both ends of the range.
-inline double unit_of_extremes(const double* values, std::size_t count) {
-  constexpr int ordinary = 128;  // binary digits
-  const double unit = unit_of(values, count);
-  return std::abs(std::ilogb(unit)) <= ordinary ? 1 : unit;
 }
 
 // Sets gains and weights of a pair from the scales of its two networks. The objective is bilinear in the networks, so

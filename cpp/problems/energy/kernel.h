@@ -7,7 +7,7 @@ namespace repshape {
 // Trials are stored neuron by neuron, in rows padded with zeros to this many doubles.
 constexpr int kTrialPadding = 8;
 // Squared distances below this share of the mean squared response are rounding: the trials coincide.
-constexpr double kMeeting = 1e-24;
+constexpr double kCoincident = 1e-24;
 // A floor whose inverse powers are finite, for responses that are all zero.
 constexpr double kLeastSquare = 1e-300;
 

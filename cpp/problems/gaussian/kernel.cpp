@@ -160,7 +160,7 @@ P lane_weights(const LanePair& pair, const Slice<P>& slice) {
   P out = P::zero();
   for (int l = 0; l < P::width; ++l) {
     const int m = slice.block(l, pair.x.blocks);
-    if (m >= 0) out.set(l, T(pair.weights[m] * pair.boost));
+    if (m >= 0) out.set(l, T(pair.weights[m] * pair.subset_scale));
   }
   return out;
 }
@@ -231,7 +231,7 @@ double residual(const LanePair& pair, const double* transform) {
   if (x.rank == 0 || y.rank == 0) {
     for (int k = 0; k < pair.n_groups; ++k)
       for (int m = pair.groups[k] * kDoubleLanes; m < least((pair.groups[k] + 1) * kDoubleLanes, x.blocks); ++m)
-        total += pair.weights[m] * pair.boost * (gx2 * x.variance[m] + gy2 * y.variance[m]);
+        total += pair.weights[m] * pair.subset_scale * (gx2 * x.variance[m] + gy2 * y.variance[m]);
     return total;
   }
   Work<P> w = make_work<P>(x, y);

@@ -18,7 +18,7 @@ struct LanePair {
   const double* weights;
   const int* groups;
   int n_groups;
-  double boost, gain_x, gain_y;
+  double subset_scale, gain_x, gain_y;
 };
 
 // The routines that are compiled once for every instruction set.
