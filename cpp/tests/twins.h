@@ -103,6 +103,9 @@ inline Expected expect(const Dense& x, const Dense& y, const Values& t, const Va
   return out;
 }
 
+inline Values values_of(const Matrix& a) { return {a.begin(), a.end()}; }
+inline Matrix as_matrix(const Values& a, int rows, int columns) { return Matrix(rows, columns, a); }
+
 // Orthonormal columns, n x k row-major.
 inline Values random_transform(Random& random, int n, int k) {
   Values drawn = normals(random, std::size_t(n) * k), polar;
