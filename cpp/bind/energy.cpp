@@ -51,7 +51,8 @@ nb::object rate_energy(const std::vector<const Samples*>& networks, PairIndex pa
   return rate(networks, pairs, transforms, weights.size(),
               [&](const Samples& x, const Samples& y, const std::vector<Matrix>& ts) {
                 Values out;
-                for (const Matrix& t : ts) out.push_back(-energy_loss(x, y, weights.data(), q, t, nullptr, energy_kernels()));
+                for (const Matrix& t : ts)
+                  out.push_back(-energy_loss(x, y, weights.data(), q, t, nullptr, energy_kernels()));
                 return out;
               });
 }
@@ -61,12 +62,14 @@ nb::object rate_energy(const std::vector<const Samples*>& networks, PairIndex pa
 void bind_energy(nb::module_& m) {
   nb::class_<Samples>(m, "Samples", "A network as its trials.")
       .def("__init__", &make_samples, "rows"_a, "trials"_a, "space"_a, "q"_a,
-           "Rows are of shape (sum of trials, n), condition after condition; the numbers of trials are (M,), and space is\n"
+           "Rows are of shape (sum of trials, n), condition after condition; the numbers of trials are (M,), and space "
+           "is\n"
            "the number of neurons before any reduction.")
       .def_ro("conditions", &Samples::conditions)
       .def_ro("neurons", &Samples::neurons)
-      .def_prop_ro("within", [](const Samples& s) { return to_numpy(s.within, {1, s.within.size()}); },
-                   "Mean of |x - x'|^q over all pairs of trials, of shape (1, M).")
+      .def_prop_ro(
+          "within", [](const Samples& s) { return to_numpy(s.within, {1, s.within.size()}); },
+          "Mean of |x - x'|^q over all pairs of trials, of shape (1, M).")
       .def("__lt__", [](const Samples& a, const Samples& b) { return a < b; });
   m.def("energy_loss", &loss, "x"_a, "y"_a, "transform"_a, "weights"_a, "q"_a,
         "Sum of w E |X - T Y|^q at T of shape (n_x, n_y), n_x >= n_y.");

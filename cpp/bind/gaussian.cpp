@@ -29,7 +29,8 @@ Network* make_positions(Stack means, Blocks factors, Table spectrum, const Stack
   if (factors.shape(1) != neurons || (factors.shape(2) != means.shape(1) && !one_each) || blocks % conditions ||
       spectrum.shape(0) != blocks || spectrum.shape(1) != factors.shape(3))
     throw nb::value_error("means, factors and spectrum disagree in shape");
-  const Network::Shape shape{int(conditions), int(conditions * means.shape(1)), int(blocks), int(neurons),
+  const Network::Shape shape{int(conditions),       int(conditions * means.shape(1)),
+                             int(blocks),           int(neurons),
                              int(factors.shape(2)), int(factors.shape(3))};
   auto out = std::make_unique<Network>(means.data(), factors.data(), spectrum.data(), shape, false, reduced);
   for (const Stack& one : bounds) {
@@ -113,8 +114,9 @@ void bind_gaussian(nb::module_& m) {
   m.def("gradient", &gradient, "x"_a, "y"_a, "transform"_a, "weights"_a, "alpha"_a = 1.0, "isa"_a = "",
         "single"_a = false, "repeats"_a = 1,
         "The objective of the covariances and its gradient at a transform of shape (n_x, n_y), n_x >= n_y.");
-  m.def("rate", &rate_gaussian, "networks"_a, "pairs"_a, "transforms"_a, "weights"_a, "alpha"_a,
-        "What the search maximises at transforms of shape (S, n_y, n_x) of each pair (P, 2): all values, (total of S,).");
+  m.def(
+      "rate", &rate_gaussian, "networks"_a, "pairs"_a, "transforms"_a, "weights"_a, "alpha"_a,
+      "What the search maximises at transforms of shape (S, n_y, n_x) of each pair (P, 2): all values, (total of S,).");
   m.def("align", &align<GaussianProblem, Network>, "x"_a, "y"_a, "options"_a, "starts"_a, kAlignDoc);
   m.def("align_pairs", &align_pairs<GaussianProblem, Network>, "networks"_a, "pairs"_a, "options"_a, "starts"_a,
         "keep"_a, kAlignPairsDoc);

@@ -44,8 +44,9 @@ void bind_results(nb::module_& m) {
       .def("__init__", &make_options, "group"_a, "weights"_a, "tolerance"_a, "max_iterations"_a, "starts"_a,
            "n_starts"_a, "screen"_a, "seed"_a, "pad_to"_a = 0, "alpha"_a = 1.0, "q"_a = 1.0, "unbiased"_a = true,
            "Weights are of shape (M,), and starts (n_starts, n, n), n the larger size of a pair.")
-      .def("shorten", [](Options& o, int starts) { o.search.brief_starts = starts; }, "starts"_a,
-           "Make a brief search of this many starts, without moves.");
+      .def(
+          "shorten", [](Options& o, int starts) { o.search.brief_starts = starts; }, "starts"_a,
+          "Make a brief search of this many starts, without moves.");
   nb::class_<Solution>(m, "Solution", "The best transform of one pair, of shape (n_y, n_x).")
       .def_ro("distance", &Solution::distance)
       .def_ro("lower_bound", &Solution::lower_bound)

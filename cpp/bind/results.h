@@ -83,8 +83,8 @@ PairSolutions align_pairs(const std::vector<const Net*>& nets, const PairIndex& 
   return out;
 }
 
-// What the search maximises at fixed transforms of every pair: values(x, y, transforms) gets the two networks in canonical
-// order, and each transform as n_x x n_y, which may be a contraction.
+// What the search maximises at fixed transforms of every pair: values(x, y, transforms) gets the two networks in
+// canonical order, and each transform as n_x x n_y, which may be a contraction.
 template <class Net, class ValuesOf>
 nb::object rate(const std::vector<const Net*>& nets, const PairIndex& pairs, const Stacks& transforms,
                 std::size_t conditions, ValuesOf values_of) {

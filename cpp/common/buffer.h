@@ -14,8 +14,7 @@ class Buffer {
   Buffer() = default;
   explicit Buffer(std::size_t doubles) : size_(doubles) {
     if (!doubles) return;
-    data_.reset(static_cast<double*>(
-        ::operator new(doubles * sizeof(double), std::align_val_t(kGroupBytes))));
+    data_.reset(static_cast<double*>(::operator new(doubles * sizeof(double), std::align_val_t(kGroupBytes))));
     std::memset(data_.get(), 0, doubles * sizeof(double));
   }
   double* data() const { return data_.get(); }

@@ -44,7 +44,8 @@ template <class T>
 class MatrixOf {
  public:
   MatrixOf() = default;
-  MatrixOf(int rows, int columns, T value = 0) : rows_(rows), columns_(columns), values_(Index(rows) * columns, value) {}
+  MatrixOf(int rows, int columns, T value = 0)
+      : rows_(rows), columns_(columns), values_(Index(rows) * columns, value) {}
   MatrixOf(int rows, int columns, std::vector<T> values) : rows_(rows), columns_(columns), values_(std::move(values)) {}
   // A copy, perhaps in another precision.
   template <class U>

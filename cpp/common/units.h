@@ -1,5 +1,5 @@
-// Powers of two by which numbers are divided before they are multiplied with each other, so that no product overflows or
-// vanishes. Multiplying the result by a power of two is exact.
+// Powers of two by which numbers are divided before they are multiplied with each other, so that no product overflows
+// or vanishes. Multiplying the result by a power of two is exact.
 #pragma once
 #include <cmath>
 

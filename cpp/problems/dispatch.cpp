@@ -6,18 +6,21 @@
 #include "problems/energy/kernel.h"
 #include "problems/gaussian/kernel.h"
 
-#define REPSHAPE_TABLES(isa)                      \
-  namespace isa {                                 \
-  extern const GaussianKernels gaussian_table;    \
-  extern const EnergyKernels energy_table;        \
-  }
-
 namespace repshape {
 
-REPSHAPE_TABLES(generic)
+namespace generic {
+extern const GaussianKernels gaussian_table;
+extern const EnergyKernels energy_table;
+}  // namespace generic
 #ifdef REPSHAPE_X86
-REPSHAPE_TABLES(avx2)
-REPSHAPE_TABLES(avx512)
+namespace avx2 {
+extern const GaussianKernels gaussian_table;
+extern const EnergyKernels energy_table;
+}  // namespace avx2
+namespace avx512 {
+extern const GaussianKernels gaussian_table;
+extern const EnergyKernels energy_table;
+}  // namespace avx512
 #else  // never chosen
 namespace avx2 = generic;
 namespace avx512 = generic;

@@ -108,7 +108,8 @@ class Ascent {
     return true;
   }
 
-  // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads on.
+  // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads
+  // on.
   bool finished(bool single) {
     const double length = norm(r_);
     converged_ = length <= settings_.tolerance * settings_.scale;
@@ -217,8 +218,8 @@ class Ascent {
     ++iterations_;
     const Matrix base = riemannian(t_, g);
     const double length = norm(origin);
-    const double goal = std::max(ascent::kRefinedTolerance * settings_.tolerance * settings_.scale,
-                                 ascent::kLinearRange * length);
+    const double goal =
+        std::max(ascent::kRefinedTolerance * settings_.tolerance * settings_.scale, ascent::kLinearRange * length);
     double least = length;
     int idle = 0;
     while (norm(r_) > goal && iterations_ + 1 < limit) {

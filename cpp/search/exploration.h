@@ -15,8 +15,8 @@ class Exploration {
     ascent_.tolerance = std::max(ascent.tolerance, stopping::kExplorationTolerance);
   }
 
-  // Tries a start (n x n) before all others, which may be close to a maximum: the subset is climbed from its end only, so
-  // that others that lead to it are recognised.
+  // Tries a start (n x n) before all others, which may be close to a maximum: the subset is climbed from its end only,
+  // so that others that lead to it are recognised.
   void begin_at(const Matrix& start) {
     try_start(start, nullptr);
     Ascent run(ascent_, best().transform());
@@ -89,8 +89,8 @@ class Exploration {
     bool best;
   };
 
-  // Ascends the subset. Returns false if the run ends where an earlier one did, because it leads to the same maximum of f
-  // then.
+  // Ascends the subset. Returns false if the run ends where an earlier one did, because it leads to the same maximum of
+  // f then.
   bool ascend_subset(const Function& subset, Ascent& run) {
     const SubsetMaximum* same = nullptr;
     auto known = [&](double value, double expected) {
@@ -153,11 +153,12 @@ class Exploration {
     return expected - value < stopping::kImprecise * margin_of(of_.total - value, ascent_.scale);
   }
 
-  // With many neurons, an ascent that seems to end often gains as much again behind a saddle: where no two starts agree,
-  // the most promising of those given up go on to their ends.
+  // With many neurons, an ascent that seems to end often gains as much again behind a saddle: where no two starts
+  // agree, the most promising of those given up go on to their ends.
   void resume() {
     std::stable_sort(given_up_.begin(), given_up_.end(), higher);
-    if (int(given_up_.size()) > stopping::kResumed) given_up_.erase(given_up_.begin() + stopping::kResumed, given_up_.end());
+    if (int(given_up_.size()) > stopping::kResumed)
+      given_up_.erase(given_up_.begin() + stopping::kResumed, given_up_.end());
     for (Ascent& run : given_up_) {
       run.run_until(*of_.f, s_.max_iterations, [&](double value, double expected) { return precise(value, expected); });
       rank(run, false);

@@ -15,7 +15,8 @@ class LbfgsMemory {
   void clear() { steps_.clear(); }
   void set_limit(int most) { most_ = most; }
 
-  // The two-loop recursion. `precondition` applies the model's inverse curvature; `quadratic_form` is its quadratic form.
+  // The two-loop recursion. `precondition` applies the model's inverse curvature; `quadratic_form` is its quadratic
+  // form.
   template <class Precondition, class QuadraticForm>
   Matrix direction(const Matrix& r, Precondition precondition, QuadraticForm quadratic_form) const {
     Matrix q = r;

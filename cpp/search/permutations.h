@@ -190,7 +190,8 @@ class PermutationSearch {
     std::vector<int> rows(n_);
     std::iota(rows.begin(), rows.end(), 0);
     for (int c = 0; c < count; ++c) std::swap(rows[c], rows[c + random_.below(n_ - c)]);
-    for (int c = count - 1; c > 0; --c) std::swap_ranges(t.row(rows[c]), t.row(rows[c]) + t.columns(), t.row(rows[c - 1]));
+    for (int c = count - 1; c > 0; --c)
+      std::swap_ranges(t.row(rows[c]), t.row(rows[c]) + t.columns(), t.row(rows[c - 1]));
   }
 
   const Function &f_, &rough_;

@@ -68,8 +68,10 @@ class Problem {
  public:
   virtual ~Problem() = default;
 
-  double scale = 1, total = 0, cost = 0;  // upper bound of the function; value at distance zero; operations of a gradient
-  double power = 0;  // squared responses, in units of the function: shorter distances are worth more digits; 0: none are
+  double scale = 1, total = 0,
+         cost = 0;  // upper bound of the function; value at distance zero; operations of a gradient
+  double power =
+      0;  // squared responses, in units of the function: shorter distances are worth more digits; 0: none are
   bool same_space = false;  // both networks have as many dimensions as their common space
 
   // The function on all data, in double precision, and in single precision if that is faster (else null).

@@ -110,7 +110,8 @@ class PairSearch {
       runs = finish_starts();
     Ascent& best = runs[0];
     out_.converged = best.converged();
-    // The residual left by the gradient tolerance is negligible for most pairs, but is the whole distance of near-copies.
+    // The residual left by the gradient tolerance is negligible for most pairs, but is the whole distance of
+    // near-copies.
     const bool copies = p_.power > 0 && p_.total - best.value() < kCopies * p_.power;
     if (out_.converged && copies && s_.tolerance > kCopyTolerance) {
       best.set_tolerance(kCopyTolerance);
@@ -316,8 +317,9 @@ class PairSearch {
                              {spare_, s_.max_iterations, p_.scale, p_.total, p_.cost, fixed, s_.brief_starts}, random);
     if (given_.empty()) {
       PermutationStarts further(p_.start_data(), random);
-      search.explore(p_.first_gains(), [&] { return further.next(); },
-                     [&](Matrix& t, double& value) { return p_.search_exhaustively(rough_, spare_, t, value); });
+      search.explore(
+          p_.first_gains(), [&] { return further.next(); },
+          [&](Matrix& t, double& value) { return p_.search_exhaustively(rough_, spare_, t, value); });
     } else {
       search.improve(starts);
     }

@@ -6,15 +6,15 @@
 namespace repshape::starts {
 
 // Share of starts from the correspondence of conditions; the others are random. On 13 families with 128 starts, mean
-// excess over the best known distance: random 0.175 %, correspondences 0.035 %, half of each 0.038 %. One family (macaque
-// V1 at alpha = 0) needs some random starts.
+// excess over the best known distance: random 0.175 %, correspondences 0.035 %, half of each 0.038 %. One family
+// (macaque V1 at alpha = 0) needs some random starts.
 constexpr double kCorrespondences = 0.875;
 
 // Shapes of the gamma distribution of the conditions' weights, in turn: few conditions, or many.
 constexpr double kShapes[] = {0.1, 0.3, 1.0};
 constexpr double kPermutationShape = 0.3;
-constexpr double kJitter = 0.3;     // length of the perturbation of a start; without it, starts repeat each other
-constexpr int kSignTries = 8;       // random signs from which flips begin
+constexpr double kJitter = 0.3;      // length of the perturbation of a start; without it, starts repeat each other
+constexpr int kSignTries = 8;        // random signs from which flips begin
 constexpr double kSignGain = 1e-12;  // of the sum of all terms: smaller gains of a flip are rounding
 
 // How far a correspondence is trusted where it is graduated, in turn: 1 for little, 0 for no graduation.

@@ -1,8 +1,9 @@
 // Where searches over rotations start: every kind of start is made here.
 //
 //   pairs                                       starts
-//   few trials of 192 neurons or more           annealed means (problems/gaussian/layer_ascent.h); signs of axes, and random
-//   few trials of fewer neurons                 aligned means; then seven correspondences of conditions for each random
+//   few trials of 192 neurons or more           annealed means (problems/gaussian/layer_ascent.h); signs of axes, and
+//   random few trials of fewer neurons                 aligned means; then seven correspondences of conditions for each
+//   random
 //                                               start, two of three graduated (problems/gaussian/graduation.h)
 //   all others                                  aligned means, or matched neurons if those are independent; then seven
 //                                               correspondences for each random one

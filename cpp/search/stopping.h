@@ -100,7 +100,7 @@ class Agreement {
   double best() const { return best_; }
   int hits() const { return hits_; }
   double margin() const { return margin_of(total_ - best_, scale_); }
-  void add_hit() { ++hits_; }                                // a start that is known to end in the best maximum
+  void add_hit() { ++hits_; }                              // a start that is known to end in the best maximum
   void add_miss(double value) { ends_.push_back(value); }  // a start that is expected to end lower
 
   // By what share the distance at the second-best maximum exceeds that at the best; 0 if there is no other.

@@ -17,8 +17,8 @@ constexpr double kExplorationTolerance = 1e-5;
 constexpr double kAlways = 4e10, kAtMost = 3e11;
 
 // Hits are starts that end in the best maximum. Resampled from 100 starts each of the hardest small pairs: 4 hits of at
-// least 8 starts miss 4 % of the optima, 6 of 24 miss 1.9 %, 8 of 24 miss 1.7 %, 12 of 24 miss 1.2 %; benchmarks.optimum
-// measures the outcome on other pairs. Hence more hits where a start is cheap.
+// least 8 starts miss 4 % of the optima, 6 of 24 miss 1.9 %, 8 of 24 miss 1.7 %, 12 of 24 miss 1.2 %;
+// benchmarks.optimum measures the outcome on other pairs. Hence more hits where a start is cheap.
 struct Rule {
   int hits, unanimous, least, most, moves, chains;  // as in Stopping
 };

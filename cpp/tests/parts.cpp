@@ -68,7 +68,8 @@ void dense_algebra_equals_loops(Random& random) {
       for (int j = 0; j < n; ++j)
         for (int p = 0; p < n; ++p) squared[i * n + j] += root[i * n + p] * root[p * n + j];
     CHECK(near(squared, s, 1e-11));
-    CHECK(near(dot(a.data(), b.data(), a.size()), std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-12, n * n));
+    CHECK(
+        near(dot(a.data(), b.data(), a.size()), std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-12, n * n));
   }
 }
 

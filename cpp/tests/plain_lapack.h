@@ -190,8 +190,8 @@ inline void gesdd_loops(const char*, const int* m, const int* n, double* a, cons
 
 // Eigenvectors of a symmetric matrix, ascending ("V", "L"), by Jacobi rotations of both sides.
 template <class T>
-void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda, T* values, T* work,
-                 const int* lwork, int* iwork, const int*, int* info) {
+void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda, T* values, T* work, const int* lwork,
+                 int* iwork, const int*, int* info) {
   *info = 0;
   if (*lwork == -1) return void((*work = 1, *iwork = 1));
   const int n = *size;

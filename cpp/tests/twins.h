@@ -1,8 +1,8 @@
 // What the kernels compute, in slow loops: the expected values of the tests.
 #pragma once
 #include "check.h"
-#include "problems/gaussian/network.h"
 #include "plain_lapack.h"
+#include "problems/gaussian/network.h"
 
 namespace repshape::tests {
 

@@ -7,14 +7,14 @@ namespace repshape::energy {
 constexpr int kSubsetConditions = 32, kSubsetTrials = 16;
 constexpr double kSubsetFrom = 1e6;
 
-// Permutations are searched exhaustively up to this many neurons and seconds; of those that single precision cannot tell
-// from the best, at most so many are compared in double precision.
+// Permutations are searched exhaustively up to this many neurons and seconds; of those that single precision cannot
+// tell from the best, at most so many are compared in double precision.
 constexpr int kExhaustiveUpTo = 8;
 constexpr double kExhaustiveSeconds = 60;
 constexpr int kCandidates = 1000;
 // Seconds for a pair of trials and an injection, with powers by square roots and with others.
 constexpr double kSecondsByRoots = 1e-9, kSecondsByPower = 8e-9;
-constexpr int kPairsAtATime = 1024;      // of trials
+constexpr int kPairsAtATime = 1024;    // of trials
 constexpr double kSingleError = 2e-5;  // relative error of a loss in single precision
 
 }  // namespace repshape::energy

@@ -19,7 +19,8 @@ class Enumeration {
     double pairs = 0;
     for (int m = 0; m < x_.conditions; ++m) pairs += double(x_.trials[m]) * y_.trials[m];
     const bool roots = q_ == 0.5 || q_ == 1 || q_ == 1.5 || q_ == 2;
-    return pairs * count_injections(x_.neurons, k_, spare_) * (roots ? energy::kSecondsByRoots : energy::kSecondsByPower);
+    return pairs * count_injections(x_.neurons, k_, spare_) *
+           (roots ? energy::kSecondsByRoots : energy::kSecondsByPower);
   }
 
   // Up to `most` injections (n x k) in order of their losses, as far as these can be those of the best.
@@ -37,10 +38,12 @@ class Enumeration {
     std::sort(ranked.begin(), ranked.end());
     ranked.resize(std::min<Index>(ranked.size(), most));
     std::vector<Matrix> out(ranked.size());
-    visit(0, 0, [](int) {}, [&](Index leaf) {
-      for (Index r = 0; r < Index(ranked.size()); ++r)
-        if (ranked[r].second == leaf) out[r] = present();
-    });
+    visit(
+        0, 0, [](int) {},
+        [&](Index leaf) {
+          for (Index r = 0; r < Index(ranked.size()); ++r)
+            if (ranked[r].second == leaf) out[r] = present();
+        });
     return out;
   }
 

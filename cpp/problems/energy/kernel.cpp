@@ -32,7 +32,7 @@ void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
 // powers, summed; and weighted (nx vectors, y_stride apart) += sum over the R trials of weight x.
 template <int R, class Power>
 inline Vector accumulate(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
-                   const double* moved, double* weighted) {
+                         const double* moved, double* weighted) {
   const std::size_t x_stride = c.x_stride, y_stride = c.y_stride;
   const double *x = c.x + l, *last = x + (task.nx - 1) * x_stride;
   Vector s[R], weight[R], total = spread(0);

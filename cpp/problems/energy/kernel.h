@@ -13,9 +13,9 @@ constexpr double kLeastSquare = 1e-300;
 
 // One condition of a pair of networks; x has at least as many neurons as y.
 struct EnergyCondition {
-  const double *x, *y;                           // neurons x stride
+  const double *x, *y;  // neurons x stride
   int x_trials, y_trials, x_stride, y_stride;
-  double share;                                  // weight of one pair of trials
+  double share;  // weight of one pair of trials
 };
 
 // What all conditions share. For |x - T y|^2 = s below `floor` the power s^(q/2) is continued, while
@@ -26,9 +26,9 @@ struct EnergyTask {
   int nx, ny;
   const double* transform;  // nx x ny
   double q, floor;
-  bool chord;               // else the tangent
-  double* gradient;         // nx x ny x lanes, added to; null where only the value is wanted
-  double* scratch;          // 2 nx x stride of y
+  bool chord;        // else the tangent
+  double* gradient;  // nx x ny x lanes, added to; null where only the value is wanted
+  double* scratch;   // 2 nx x stride of y
 };
 
 // Compiled once for every instruction set.
@@ -40,7 +40,7 @@ struct EnergyKernels {
   double (*condition)(const EnergyCondition&, const EnergyTask&);
 };
 
-const EnergyKernels& energy_kernels();            // the widest that this processor runs
+const EnergyKernels& energy_kernels();                  // the widest that this processor runs
 const EnergyKernels* energy_kernels(const char* name);  // null where it cannot run them
 
 }  // namespace repshape

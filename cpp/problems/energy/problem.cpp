@@ -139,9 +139,9 @@ double energy_loss(const Samples& x, const Samples& y, const double* weights, do
   for (int m = 0; m < x.conditions; ++m) {
     if (weights[m] == 0) continue;
     const double share = weights[m] / (double(x.trials[m]) * y.trials[m]);
-    total += kernels.condition({x.condition(m).data(), y.condition(m).data(), x.trials[m], y.trials[m], x.strides[m],
-                                y.strides[m], share},
-                               task);
+    total += kernels.condition(
+        {x.condition(m).data(), y.condition(m).data(), x.trials[m], y.trials[m], x.strides[m], y.strides[m], share},
+        task);
   }
   if (!gradient) return total;
   gradient->reset(n, k);

@@ -46,8 +46,7 @@ class Circle {
   double value(double angle) const {
     const double c = std::cos(angle), s = std::sin(angle), c2 = c * c - s * s, s2 = 2 * c * s;
     double sum = 0;
-    for (int m = 0; m < terms(); ++m)
-      sum += std::sqrt(std::max(constant_[m] + cosine_[m] * c2 + sine_[m] * s2, 0.0));
+    for (int m = 0; m < terms(); ++m) sum += std::sqrt(std::max(constant_[m] + cosine_[m] * c2 + sine_[m] * s2, 0.0));
     return sum + along_ * c + across_ * s;
   }
 
@@ -145,7 +144,7 @@ class Circle {
 
   bool mirrored_;
   int grid_ = kCoarseGrid;
-  double along_ = 0, across_ = 0;                // of the means
+  double along_ = 0, across_ = 0;    // of the means
   Values constant_, cosine_, sine_;  // a, b and c, by condition
 };
 

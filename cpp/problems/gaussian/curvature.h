@@ -32,7 +32,7 @@ class GaussianCurvature : public Curvature {
     std::vector<int> kept = spread_evenly(pair_.x->blocks, paths::kCurvatureBlocks);
     double weight = 0;
     for (int m : kept) weight += pair_.weights[m];
-    const double share = pair_.covariance_share() * (pair_.x->blocks / pair_.x->conditions) / (weight > 0 ? weight : 1);
+    const double share = pair_.covariance_share() * pair_.x->blocks_each() / (weight > 0 ? weight : 1);
     Matrix b(n, n), h(planes.count(), planes.count()), terms(planes.count(), rank * (rank - 1) / 2);
     gemm(transpose(t), pair_.mean_term, b.column_block(0, pair_.mean_term.columns()), 1, 1);
     if (pair_.x->rank == 0 || pair_.y->rank == 0) kept.clear();  // only means to align

@@ -1,12 +1,12 @@
 // Graduated starts for few trials of many neurons (graduated optimisation: from a smoothed objective to the true one).
 //
-// There the objective has many maxima, because the noise of a condition fixes few directions of the transform, and a start
-// that is wrong in one of them keeps the others from turning. A graduated start decides first what all conditions
+// There the objective has many maxima, because the noise of a condition fixes few directions of the transform, and a
+// start that is wrong in one of them keeps the others from turning. A graduated start decides first what all conditions
 // agree on: it follows the gradient of
 //   <mean, T> + sum w tr((K'K + e^2)^(1/2) - e),   K = A' T C,
 // whose polar factors K (K'K + e^2)^(-1/2) hardly respond to what is small beside e, through contractions
-// T = U s/(s + l) V' of the gradients U s V'. Both e and l decrease. The objective is convex on contractions, so the best
-// transform for the last gradient is no worse than the last contraction.
+// T = U s/(s + l) V' of the gradients U s V'. Both e and l decrease. The objective is convex on contractions, so the
+// best transform for the last gradient is no worse than the last contraction.
 //
 // On copies with 30 % noise (5 to 14 conditions, 3 to 6 trials, 22 to 47 neurons), at alpha = 0, 38 % of graduated
 // correspondences end in the planted optimum and 4 % of others; at alpha = 1, 82 % and 24 %. Without e, fewer do.
@@ -70,7 +70,8 @@ class Graduation {
 
   // U s/(s + l) V' of U s V' (n x k), l being a share of the mean of s.
   static Matrix contraction(const Matrix& g, double share) {
-    return divided(g, [share](double square, double mean) { return std::sqrt(square) + kFirstShrinkage * share * mean; });
+    return divided(g,
+                   [share](double square, double mean) { return std::sqrt(square) + kFirstShrinkage * share * mean; });
   }
 
   // X V diag(1/d) V' for X = U s V', with d = denominator(s^2, mean of s); zero where d is.
@@ -88,8 +89,8 @@ class Graduation {
     return product(x, product(scaled, transpose(of.vectors)));
   }
 
-  // The share falls by this factor down to the last one; l is so many times the share of the mean singular value. Chosen
-  // by hand; their outcome is measured above.
+  // The share falls by this factor down to the last one; l is so many times the share of the mean singular value.
+  // Chosen by hand; their outcome is measured above.
   static constexpr double kLastShare = 0.02, kDecrease = 0.6, kFirstShrinkage = 2;
 
   const Pair& pair_;

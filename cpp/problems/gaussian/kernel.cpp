@@ -80,7 +80,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
 // factor, both stored with the smaller of the two ranks first.
 template <class P>
 struct Work {
-  View<P> moved, cross, polar, small, solved, lifted;
+  LaneView<P> moved, cross, polar, small, solved, lifted;
   int nx, ny, rx, ry, positions;
   bool flipped;  // cross and polar are stored transposed: r_y x r_x
 
@@ -118,7 +118,7 @@ P guaranteed(const Side<P>& a, const Side<P>& c) {
 
 template <class P>
 void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P::Scalar* transform) {
-  const View<const typename P::Scalar> t = rows(transform, w.ny);
+  const LaneView<const typename P::Scalar> t = rows(transform, w.ny);
   if (c.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = P(t.at(i, j)) * c.factors[j];
@@ -127,7 +127,7 @@ void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P
     multiply(rows(w.moved.data, columns), t, rows(c.factors, columns), w.nx, columns, w.ny, false,
              c.network->triangular ? Zeros::before_column : Zeros::none);
   }
-  const View<P> cross = w.flipped ? w.cross.transposed() : w.cross;
+  const LaneView<P> cross = w.flipped ? w.cross.transposed() : w.cross;
   if (a.network->diagonal) {
     for (int i = 0; i < w.rx; ++i)
       for (int j = 0; j < w.ry; ++j) cross.at(i, j) = a.factors[i] * w.moved.at(i, j);
@@ -144,7 +144,7 @@ void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P
 // lifted = A P, n_x x positions x r_y
 template <class P>
 void lift(Work<P>& w, const Side<P>& a) {
-  const View<P> p = w.flipped ? w.polar.transposed() : w.polar;
+  const LaneView<P> p = w.flipped ? w.polar.transposed() : w.polar;
   if (a.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) w.lifted.at(i, j) = a.factors[i] * p.at(i, j);
@@ -174,7 +174,7 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   T* converted = reinterpret_cast<T*>(scratch<P>((std::size_t(nx) * ny + P::width - 1) / P::width, 9));
   for (std::size_t e = 0; e < std::size_t(nx) * ny; ++e) converted[e] = T(transform[e]);
   Work<P> w = make_work<P>(x, y);
-  const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
+  const LaneView<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j) sum.at(i, j) = P::zero();
   double value = 0;
@@ -254,8 +254,7 @@ double residual(const LanePair& pair, const double* transform) {
       if (m < 0) continue;
       // The shortfall is rounding where P spans all of A, and must not be added then.
       const bool whole = magnitude(span.get(l) - x.ranks[m]) < 1e-9 * x.rank;
-      total += weight.get(l) *
-               (distance.get(l) + (whole ? 0 : gx2 * greatest(0.0, x.variance[m] - kept.get(l))));
+      total += weight.get(l) * (distance.get(l) + (whole ? 0 : gx2 * greatest(0.0, x.variance[m] - kept.get(l))));
     }
   }
   return total;
@@ -264,8 +263,8 @@ double residual(const LanePair& pair, const double* transform) {
 void polar_factors(float* matrices, int count, int lo, int hi, const double* ranks) {
   using P = Pack<float, kTwoRegisters>;
   const std::size_t entries = std::size_t(lo) * hi;
-  const View<P> x = rows(scratch<P>(entries, 2), hi), small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  const View<P> solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
+  const LaneView<P> x = rows(scratch<P>(entries, 2), hi), small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
+  const LaneView<P> solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
   for (int first = 0; first < count; first += P::width) {
     const int filled = least(P::width, count - first);
     float* from = matrices + first * entries;

@@ -2,12 +2,13 @@
 //
 // There the transform has more degrees of freedom than noise and means fix, and plain alternation takes hundreds of
 // steps. Four phases, chosen with benchmarks.wide:
-//   1. annealing: T = U s/(s + lambda) V' of the gradient U s V', lambda falling. The objective is convex on contractions,
+//   1. annealing: T = U s/(s + lambda) V' of the gradient U s V', lambda falling. The objective is convex on
+//   contractions,
 //      so that every gradient there leads to a transform that is no worse. Directions that matter are fixed first;
 //   2. alternation with momentum: T = polar(G + b (G - last G));
 //   3. L-BFGS in the singular frame of the gradient, in which alternation's model is diagonal: its step in the plane
-//      (i, j) is R_ij / (s_i + s_j). Steps are retracted by Newton-Schulz iterations, and accepted by slopes where values
-//      are rounding;
+//      (i, j) is R_ij / (s_i + s_j). Steps are retracted by Newton-Schulz iterations, and accepted by slopes where
+//      values are rounding;
 //   4. whatever single precision leaves, in double precision (search/solve.cpp).
 // Transforms are transposed, as in layer_objective.h.
 #pragma once

@@ -1,9 +1,9 @@
 // The numbers of the ascent of wide layers (layer_ascent.h).
 //
-// kAnnealingSteps, kFirstLambda, kLambdaDecrease, kMomentumSteps, kMostMemory and kLongestStep are those of a pilot on one
-// pair of 512 neurons and two of 256 (200 conditions, 10 passes), in which less annealing ended 1e-4 higher, and memories of
-// 10 or 80 steps, and momentum or L-BFGS alone, did not help; benchmarks.wide measures the outcome on other layers. The
-// others were chosen by hand and not measured.
+// kAnnealingSteps, kFirstLambda, kLambdaDecrease, kMomentumSteps, kMostMemory and kLongestStep are those of a pilot on
+// one pair of 512 neurons and two of 256 (200 conditions, 10 passes), in which less annealing ended 1e-4 higher, and
+// memories of 10 or 80 steps, and momentum or L-BFGS alone, did not help; benchmarks.wide measures the outcome on other
+// layers. The others were chosen by hand and not measured.
 #pragma once
 
 namespace repshape::layers {

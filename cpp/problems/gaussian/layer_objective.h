@@ -1,8 +1,8 @@
 // The Gaussian objective of wide layers in single precision.
 //
 // The thin factors of all conditions are stacked into one matrix for each network, so that a gradient is two large
-// products, with small ones and lanes of polar factors between them. Unlike the kernels, it assumes nothing about T: any
-// contraction will do. Transforms and gradients are transposed here, k x n: row j is the image of axis j of y.
+// products, with small ones and lanes of polar factors between them. Unlike the kernels, it assumes nothing about T:
+// any contraction will do. Transforms and gradients are transposed here, k x n: row j is the image of axis j of y.
 #pragma once
 #include "problems/gaussian/pair.h"
 

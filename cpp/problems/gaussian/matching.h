@@ -12,8 +12,7 @@ namespace repshape {
 // turned a little, because no gradient leads away from there.
 class Matching {
  public:
-  Matching(const Pair& pair, bool special)
-      : pair_(pair), n_(pair.x->neurons), k_(pair.y->neurons), transform_(n_, n_) {
+  Matching(const Pair& pair, bool special) : pair_(pair), n_(pair.x->neurons), k_(pair.y->neurons), transform_(n_, n_) {
     Matrix gain = deviation_gain(pair);
     for (Index e = 0; e < gain.size(); ++e) gain[e] += std::abs(pair.mean_term[e]);
     rows_ = assign(gain);

@@ -12,7 +12,7 @@ namespace {
 
 // A root of the noise that all blocks of a condition together have at the position of a row.
 Matrix root_of(const Network& net, int row) {
-  const int n = net.neurons, rows = net.rows / net.conditions, blocks = net.blocks / net.conditions;
+  const int n = net.neurons, rows = net.rows / net.conditions, blocks = net.blocks_each();
   const bool shared = net.positions > 1;  // else every row has a block of its own
   const int first = shared ? row / rows * blocks : row, end = shared ? first + blocks : first + 1;
   const int position = shared ? row % rows : 0;
@@ -60,7 +60,7 @@ Matrix pivoted_cholesky(const Matrix& s, int most, double lost) {
 Matrix leading_factor(const Network& net, int m) {
   const Matrix block = net.block(m);
   const int most = int(paths::kMostPivots * net.rank);
-  const Matrix factor = pivoted_cholesky(product(block, transpose(block)), most, paths::kPivotsLost);
+  Matrix factor = pivoted_cholesky(product(block, transpose(block)), most, paths::kPivotsLost);
   if (factor.empty()) return factor;
   const Eigen of = symmetric_eigen(product(transpose(factor), factor, -1));  // ascending, of the negative
   return product(factor, of.vectors);
@@ -209,8 +209,18 @@ Network Network::with_silent_neurons(int count) const {
 }
 
 LaneNetwork Network::view() const {
-  return {blocks,         neurons,         positions,       rank,         diagonal,       triangular, std::size_t(entries()),
-          factors.data(), spectrum.data(), smallest.data(), ranks.data(), variance.data()};
+  return {blocks,
+          neurons,
+          positions,
+          rank,
+          diagonal,
+          triangular,
+          std::size_t(entries()),
+          factors.data(),
+          spectrum.data(),
+          smallest.data(),
+          ranks.data(),
+          variance.data()};
 }
 
 bool Network::operator<(const Network& other) const {

@@ -27,21 +27,22 @@ struct Spectra {
 struct Network {
   int conditions = 0, rows = 0, blocks = 0;  // as many rows, and as many blocks, for each condition
   int neurons = 0, positions = 1, rank = 0;  // of the factors of a block
-  bool diagonal = false;    // the factors are diagonal matrices of standard deviations
-  bool triangular = false;  // the factors are square, with zeros above the diagonal
-  bool lanes = true;        // the factors are stored in lanes
-  bool reduced = false;     // the responses span fewer dimensions than there are neurons
+  bool diagonal = false;                     // the factors are diagonal matrices of standard deviations
+  bool triangular = false;                   // the factors are square, with zeros above the diagonal
+  bool lanes = true;                         // the factors are stored in lanes
+  bool reduced = false;                      // the responses span fewer dimensions than there are neurons
   // Powers of two: factors and means are these times what is stored below.
   double scale = 1, mean_scale = 1;
   Matrix means;  // rows x neurons
-  // Of a block neurons x positions x rank: the same numbers are a matrix of (neurons x positions) rows and rank columns,
-  // and one of neurons rows and (positions x rank) columns, so that every product over positions is one matrix product.
-  Buffer factors;                // lanes: groups x entries Packs; else blocks x entries
-  Matrix spectrum;               // blocks x rank: singular values of the factors, descending
-  Values smallest;  // blocks: the least nonzero singular value
-  Values ranks;     // blocks: how many there are
-  Values variance;  // blocks: squared norm of the factors
-  std::vector<Spectra> bounds;   // where there are several positions
+  // Of a block neurons x positions x rank: the same numbers are a matrix of (neurons x positions) rows and rank
+  // columns, and one of neurons rows and (positions x rank) columns, so that every product over positions is one matrix
+  // product.
+  Buffer factors;               // lanes: groups x entries Packs; else blocks x entries
+  Matrix spectrum;              // blocks x rank: singular values of the factors, descending
+  Values smallest;              // blocks: the least nonzero singular value
+  Values ranks;                 // blocks: how many there are
+  Values variance;              // blocks: squared norm of the factors
+  std::vector<Spectra> bounds;  // where there are several positions
 
   struct Shape {
     int conditions, rows, blocks, neurons, positions, rank;
@@ -54,6 +55,7 @@ struct Network {
 
   Shape shape() const { return {conditions, rows, blocks, neurons, positions, rank}; }
   bool comparable(const Network& other) const;
+  int blocks_each() const { return blocks / conditions; }  // of a condition
   int groups() const { return (blocks + kDoubleLanes - 1) / kDoubleLanes; }
   int width() const { return diagonal ? 1 : positions * rank; }  // numbers for each neuron of a block
   Index entries() const { return Index(neurons) * width(); }     // of a block

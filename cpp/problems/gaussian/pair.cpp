@@ -40,7 +40,7 @@ bool Pair::choose_groups(int count) {
   chosen.for_blocks([&](int b) { weight += weights[b]; });
   if (chosen.groups.size() == groups.size() || !(weight > 0)) return false;
   groups = std::move(chosen.groups);
-  subset_scale = (x->blocks / x->conditions) / weight;
+  subset_scale = x->blocks_each() / weight;
   return true;
 }
 
@@ -73,7 +73,7 @@ double covariance_residual(const Pair& pair, const Matrix& t) {
 
 double spectral_gap(const Pair& pair) {
   const Network &x = *pair.x, &y = *pair.y;
-  const int each = x.blocks / x.conditions;
+  const int each = x.blocks_each();
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     double best = 0;

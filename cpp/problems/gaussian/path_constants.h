@@ -9,8 +9,9 @@ namespace repshape::paths {
 // memory and time in lanes.
 constexpr int kMaxPaddedSize = 32;
 
-// Truncation of the factors for exploration: from this many neurons on, if at most this share of the columns carries all
-// noise but this share. Pivots are taken until a smaller share of a condition's noise is left, or of the columns at most.
+// Truncation of the factors for exploration: from this many neurons on, if at most this share of the columns carries
+// all noise but this share. Pivots are taken until a smaller share of a condition's noise is left, or of the columns at
+// most.
 constexpr int kTruncatedFrom = 48;
 constexpr double kMostKept = 0.75, kNoiseLost = 0.01;
 constexpr double kPivotsLost = 0.002, kMostPivots = 0.9;
@@ -27,8 +28,8 @@ constexpr int kRankedGroups = 16;
 constexpr int kCurvatureUpTo = 16, kCurvatureBlocks = 64;
 constexpr double kLeastCurvatureCost = 10, kMostCurvatureCost = 60, kCurvatureOverhead = 3e6;
 
-// The ascent over the small rotations of the noise (wide_ascent.h): if they have this many times fewer unknowns than the
-// transform, in double precision; and in single precision for layers, below this alpha. With means it takes longer
+// The ascent over the small rotations of the noise (wide_ascent.h): if they have this many times fewer unknowns than
+// the transform, in double precision; and in single precision for layers, below this alpha. With means it takes longer
 // there, and ends no higher (benchmarks.wide).
 constexpr double kWideTimes = 4, kWideLayerTimes = 12, kWideLayerAlpha = 0.25;
 

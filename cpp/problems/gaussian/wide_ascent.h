@@ -145,8 +145,7 @@ class WideAscent {
     const Matrix from = p_, before = slope_;
     const double value = value_;
     for (int tries = 0; tries < kLineSearchTries && iterations_ < limit; ++tries, size *= kCut) {
-      for (int m = 0; m < blocks_; ++m)
-        block(p_, m).copy_from(cayley_step(block(from, m), block(w, m), size).view());
+      for (int m = 0; m < blocks_; ++m) block(p_, m).copy_from(cayley_step(block(from, m), block(w, m), size).view());
       evaluate();
       if (value_ < value + ascent::kSufficientRise * size * rise - kRounding * settings_.scale) continue;
       if (!memory_.remember(w, size, before, slope_)) memory_.clear();
@@ -162,7 +161,7 @@ class WideAscent {
   static constexpr double kBoost = 4;         // times as long a step, for each in a row of which nothing was learnt
   static constexpr double kWeakest = 1e-10;   // curvatures below this share of the largest are replaced by it
   static constexpr double kRounding = sizeof(T) == sizeof(double) ? ascent::kDoubleSlack : 2e-7;  // of the objective
-  static constexpr double kCut = 0.3;         // of a step that failed
+  static constexpr double kCut = 0.3;  // of a step that failed
   static constexpr int kLineSearchTries = 12;
 
   AscentSettings settings_;
