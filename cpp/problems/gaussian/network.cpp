@@ -171,6 +171,7 @@ double* Network::first_entry(int b) const {
 }
 
 void Network::store_factors(const View<const double>& values) {
+  if (entries() == 0) return;  // no noise, and no memory for it
   factors = Buffer((lanes ? groups() * kDoubleLanes : blocks) * entries());
   for (int b = 0; b < blocks; ++b) {
     const double* from = values.row(b * neurons);
@@ -188,7 +189,7 @@ bool Network::is_triangular(const View<const double>& values) const {
 
 Matrix Network::block(int b) const {
   Matrix out(neurons, width());
-  if (out.empty()) return out;  // no noise, and no memory for it
+  if (out.empty()) return out;
   const double* from = first_entry(b);
   for (Index e = 0; e < entries(); ++e) out[e] = from[e * spacing()];
   return out;
