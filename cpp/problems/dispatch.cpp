@@ -54,7 +54,7 @@ const EnergyKernels& energy_kernels() {
   return *chosen;
 }
 
-double* lane_scratch(int slot, std::size_t doubles) {
+double* lane_scratch(int slot, std::ptrdiff_t doubles) {
   static thread_local Buffer buffers[kScratchSlots];
   if (buffers[slot].size() < doubles) buffers[slot] = Buffer(doubles);
   return buffers[slot].data();

@@ -22,9 +22,8 @@ void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
   for (int p = 0; p < c.y_trials; p += kVectorLanes)
     for (int i = 0; i < task.nx; ++i) {
       Vector sum = spread(0);
-      for (int j = 0; j < task.ny; ++j)
-        sum += task.transform[i * task.ny + j] * load(c.y + std::size_t(j) * c.y_stride + p);
-      store(moved + std::size_t(i) * c.y_stride + p, sum);
+      for (int j = 0; j < task.ny; ++j) sum += task.transform[i * task.ny + j] * load(c.y + j * c.y_stride + p);
+      store(moved + i * c.y_stride + p, sum);
     }
 }
 
@@ -33,7 +32,7 @@ void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
 template <int R, class Power>
 inline Vector accumulate(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
                          const double* moved, double* weighted) {
-  const std::size_t x_stride = c.x_stride, y_stride = c.y_stride;
+  const std::ptrdiff_t x_stride = c.x_stride, y_stride = c.y_stride;
   const double *x = c.x + l, *last = x + (task.nx - 1) * x_stride;
   Vector s[R], weight[R], total = spread(0);
   for (int r = 0; r < R; ++r) {  // the first neuron apart: sums that start from it stay in registers
@@ -73,11 +72,11 @@ void add_gradient(const EnergyCondition& c, const EnergyTask& task, const double
   const double factor = task.q * c.share;
   for (int i = 0; i < task.nx; ++i)
     for (int j = 0; j < task.ny; ++j) {
-      const double* left = weighted + std::size_t(i) * c.y_stride;
-      const double* right = c.y + std::size_t(j) * c.y_stride;
+      const double* left = weighted + i * c.y_stride;
+      const double* right = c.y + j * c.y_stride;
       Vector sum = spread(0);
       for (int p = 0; p < c.y_trials; p += kVectorLanes) sum += load(left + p) * load(right + p);
-      double* at = task.gradient + (std::size_t(i) * task.ny + j) * kVectorLanes;
+      double* at = task.gradient + (i * task.ny + j) * kVectorLanes;
       store(at, load(at) + factor * sum);
     }
 }
@@ -86,12 +85,12 @@ template <class Power>
 double run(const EnergyCondition& c, const EnergyTask& task) {
   const Power power(task.q);
   double* moved = task.scratch;
-  double* weighted = task.gradient ? moved + std::size_t(task.nx) * c.y_stride : nullptr;
+  double* weighted = task.gradient ? moved + task.nx * c.y_stride : nullptr;
   move(c, task, moved);
   double total = 0;
   for (int p = 0; p < c.y_trials; p += kVectorLanes) {
     double* sums = weighted ? weighted + p : nullptr;
-    for (int i = 0; sums && i < task.nx; ++i) store(sums + std::size_t(i) * c.y_stride, spread(0));
+    for (int i = 0; sums && i < task.nx; ++i) store(sums + i * c.y_stride, spread(0));
     Vector block = spread(0);
     int l = 0;
     for (; l + kTileRows <= c.x_trials; l += kTileRows)

@@ -14,8 +14,9 @@ constexpr double kLeastSquare = 1e-300;
 // One condition of a pair of networks; x has at least as many neurons as y.
 struct EnergyCondition {
   const double *x, *y;  // neurons x stride
-  int x_trials, y_trials, x_stride, y_stride;
-  double share;  // weight of one pair of trials
+  int x_trials, y_trials;
+  std::ptrdiff_t x_stride, y_stride;  // from a neuron to the next
+  double share;                       // weight of one pair of trials
 };
 
 // What all conditions share. For |x - T y|^2 = s below `floor` the power s^(q/2) is continued, while
@@ -23,7 +24,7 @@ struct EnergyCondition {
 // the distance that is reported it is continued by the chord to zero, so that rounding is not
 // magnified (at q = 1/2, 1e-16 would count as 1e-8) and trials that coincide contribute nothing.
 struct EnergyTask {
-  int nx, ny;
+  std::ptrdiff_t nx, ny;
   const double* transform;  // nx x ny
   double q, floor;
   bool chord;        // else the tangent

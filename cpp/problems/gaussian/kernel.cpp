@@ -12,9 +12,14 @@ namespace {
 
 // Slots of doubles and of floats are kept apart.
 template <class P>
-P* scratch(std::size_t packs, int slot) {
+P* scratch(std::ptrdiff_t packs, int slot) {
   constexpr int first = sizeof(typename P::Scalar) == sizeof(double) ? 0 : kScratchSlots / 2;
   return reinterpret_cast<P*>(lane_scratch(first + slot, packs * (sizeof(P) / sizeof(double))));
+}
+
+template <class P>
+LaneView<P> scratch_matrix(int n_rows, int columns, int slot) {
+  return rows(scratch<P>(area(n_rows, columns), slot), columns);
 }
 
 // The blocks that a Pack holds: `width` of a pair's, in the order of its groups, from `first` on.
@@ -54,7 +59,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
     const int m = slice.block(l, net.blocks);
     if (m < 0) continue;
     out.smallest.set(l, T(net.smallest[m]));
-    if (net.ranks[m] > 0) out.largest.set(l, T(net.spectrum[std::size_t(m) * net.rank]));
+    if (net.ranks[m] > 0) out.largest.set(l, T(rows(net.spectrum, net.rank).at(m, 0)));
     out.ranks.set(l, T(net.ranks[m]));
   }
   auto group = [&](int at) {
@@ -69,7 +74,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
   for (int from = 0; from < width; from += run, to += run) {
     const int at = slice.first + from;
     const double* values = at < slice.n_groups * kDoubleLanes ? group(at) : nullptr;
-    for (std::size_t e = 0; e < net.entries; ++e)
+    for (std::ptrdiff_t e = 0; e < net.entries; ++e)
       for (int l = 0; l < run; ++l) to[e * width + l] = values ? T(values[e * kDoubleLanes + l]) : T(0);
   }
   out.factors = gathered;
@@ -91,16 +96,15 @@ template <class P>
 Work<P> make_work(const LaneNetwork& x, const LaneNetwork& y) {
   const int nx = x.neurons, rx = x.rank, ry = y.rank;
   const int lo = least(rx, ry), hi = greatest(rx, ry);
-  const std::size_t tall = std::size_t(nx) * x.positions;
   Work<P> w;
   w.nx = nx, w.ny = y.neurons, w.rx = rx, w.ry = ry, w.positions = x.positions;
   w.flipped = ry < rx;
-  w.moved = rows(scratch<P>(tall * ry, 0), ry);
-  w.cross = rows(scratch<P>(std::size_t(lo) * hi, 1), hi);
-  w.polar = rows(scratch<P>(std::size_t(lo) * hi, 2), hi);
-  w.small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  w.solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
-  w.lifted = rows(scratch<P>(tall * ry, 5), ry);
+  w.moved = scratch_matrix<P>(w.tall(), ry, 0);
+  w.cross = scratch_matrix<P>(lo, hi, 1);
+  w.polar = scratch_matrix<P>(lo, hi, 2);
+  w.small = scratch_matrix<P>(lo, lo, 3);
+  w.solved = scratch_matrix<P>(lo, P::tile, 4);
+  w.lifted = scratch_matrix<P>(w.tall(), ry, 5);
   return w;
 }
 
@@ -171,10 +175,11 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   const LaneNetwork &x = pair.x, &y = pair.y;
   if (x.rank == 0 || y.rank == 0) return 0;
   const int nx = x.neurons, ny = y.neurons;
-  T* converted = reinterpret_cast<T*>(scratch<P>((std::size_t(nx) * ny + P::width - 1) / P::width, 9));
-  for (std::size_t e = 0; e < std::size_t(nx) * ny; ++e) converted[e] = T(transform[e]);
+  const std::ptrdiff_t size = area(nx, ny);
+  T* converted = reinterpret_cast<T*>(scratch<P>((size + P::width - 1) / P::width, 9));
+  for (std::ptrdiff_t e = 0; e < size; ++e) converted[e] = T(transform[e]);
   Work<P> w = make_work<P>(x, y);
-  const LaneView<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
+  const LaneView<P> sum = scratch_matrix<P>(nx, ny, 6);
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j) sum.at(i, j) = P::zero();
   double value = 0;
@@ -203,7 +208,7 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   }
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j)
-      for (int l = 0; l < P::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j).get(l);
+      for (int l = 0; l < P::width; ++l) rows(gradient, ny).at(i, j) += sum.at(i, j).get(l);
   return value;
 }
 
@@ -262,20 +267,20 @@ double residual(const LanePair& pair, const double* transform) {
 
 void polar_factors(float* matrices, int count, int lo, int hi, const double* ranks) {
   using P = Pack<float, kTwoRegisters>;
-  const std::size_t entries = std::size_t(lo) * hi;
-  const LaneView<P> x = rows(scratch<P>(entries, 2), hi), small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  const LaneView<P> solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
+  const std::ptrdiff_t entries = area(lo, hi);
+  const LaneView<P> x = scratch_matrix<P>(lo, hi, 2), small = scratch_matrix<P>(lo, lo, 3);
+  const LaneView<P> solved = scratch_matrix<P>(lo, P::tile, 4);
   for (int first = 0; first < count; first += P::width) {
     const int filled = least(P::width, count - first);
     float* from = matrices + first * entries;
     P rank = P::zero();
     for (int l = 0; l < filled; ++l) rank.set(l, float(ranks[first + l]));
-    for (std::size_t e = 0; e < entries; ++e) {
+    for (std::ptrdiff_t e = 0; e < entries; ++e) {
       x.data[e] = P::zero();
       for (int l = 0; l < filled; ++l) x.data[e].set(l, from[l * entries + e]);
     }
     polar(x, small, solved, lo, hi, P::zero(), P(kUnbounded), rank);
-    for (std::size_t e = 0; e < entries; ++e)
+    for (std::ptrdiff_t e = 0; e < entries; ++e)
       for (int l = 0; l < filled; ++l) from[l * entries + e] = x.data[e].get(l);
   }
 }

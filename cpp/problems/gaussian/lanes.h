@@ -82,6 +82,9 @@ struct LaneView {
   LaneView transposed() const { return {data, col, row}; }
 };
 
+// Entries of a matrix.
+inline std::ptrdiff_t area(std::ptrdiff_t n_rows, int columns) { return n_rows * columns; }
+
 template <class E>
 LaneView<E> rows(E* data, std::ptrdiff_t columns) {
   return {data, columns, 1};

@@ -210,18 +210,8 @@ Network Network::with_silent_neurons(int count) const {
 }
 
 LaneNetwork Network::view() const {
-  return {blocks,
-          neurons,
-          positions,
-          rank,
-          diagonal,
-          triangular,
-          std::size_t(entries()),
-          factors.data(),
-          spectrum.data(),
-          smallest.data(),
-          ranks.data(),
-          variance.data()};
+  return {blocks,         neurons,         positions,       rank,         diagonal,       triangular, entries(),
+          factors.data(), spectrum.data(), smallest.data(), ranks.data(), variance.data()};
 }
 
 bool Network::operator<(const Network& other) const {
