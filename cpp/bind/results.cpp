@@ -31,12 +31,6 @@ nb::list transforms(const PairSolutions& s) {
   return out;
 }
 
-nb::object converged(const PairSolutions& s) {
-  auto* held = new std::vector<std::uint8_t>(s.converged);
-  nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<std::uint8_t>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, bool>(held->data(), {held->size()}, owner));
-}
-
 }  // namespace
 
 void bind_results(nb::module_& m) {
@@ -62,7 +56,7 @@ void bind_results(nb::module_& m) {
                             "The solutions of P pairs: arrays of shape (P,), and transforms if they are kept.")
       .def_prop_ro("distance", [](const PairSolutions& s) { return to_numpy(s.distance); })
       .def_prop_ro("lower_bound", [](const PairSolutions& s) { return to_numpy(s.lower_bound); })
-      .def_prop_ro("converged", &converged)
+      .def_prop_ro("converged", [](const PairSolutions& s) { return to_numpy(s.converged).attr("astype")("bool"); })
       .def_prop_ro("n_starts", [](const PairSolutions& s) { return to_numpy(s.starts); })
       .def_prop_ro("n_agreeing", [](const PairSolutions& s) { return to_numpy(s.agreeing); })
       .def_prop_ro("gap", [](const PairSolutions& s) { return to_numpy(s.gap); })

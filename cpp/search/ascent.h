@@ -253,13 +253,8 @@ class Ascent {
     }
     if (inverse_.empty() && (memory_.empty() || steps_ % ascent::kModelLife == 0)) update_model();
     ++steps_;
-    Matrix w = direction();
-    double slope = dot(r_, w);
-    if (!(slope > 0)) {
-      memory_.clear();
-      w = precondition(r_);
-      slope = dot(r_, w);
-    }
+    const auto [w, slope] = memory_.ascent_direction(
+        r_, [&](const Matrix& q) { return precondition(q); }, [&](const Matrix& y) { return quadratic_form(y); });
     const double length = norm(w);
     alternating_ = alternating_ && length > ascent::kLongestStep;
     if (alternating_ || (!search_line(f, w, slope, length, limit) && iterations_ < limit)) alternate(f);

@@ -37,6 +37,19 @@ class LbfgsMemory {
     return w;
   }
 
+  // A direction in which the objective rises, and how steeply: the recursion's, or the model's where that one falls.
+  template <class Precondition, class QuadraticForm>
+  std::pair<Matrix, double> ascent_direction(const Matrix& r, Precondition precondition, QuadraticForm quadratic_form) {
+    Matrix w = direction(r, precondition, quadratic_form);
+    double slope = dot(r, w);
+    if (!(slope > 0)) {
+      clear();
+      w = precondition(r);
+      slope = dot(r, w);
+    }
+    return {std::move(w), slope};
+  }
+
   // The step size * w took the gradient from `before` to `after`. Returns false where the objective is convex along it.
   bool remember(const Matrix& w, double size, const Matrix& before, const Matrix& after) {
     Step step{w, before, 0};

@@ -4,8 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "common/assignment.h"
-#include "common/transforms.h"
+#include "common/injections.h"
 #include "search/correspondence.h"
 #include "search/function.h"
 #include "search/stopping.h"
@@ -113,10 +112,15 @@ class PermutationSearch {
  private:
   Matrix best_injection(const Matrix& gain) const { return injection(assign(gain), n_); }
 
-  void try_start(Matrix t) {
-    ++starts_;
+  double ascend_and_exchange(Matrix& t) {
     double value = ascend(rough_, t);
     exchange(rough_, t, value, stopping::kQuickExchanges * n_);
+    return value;
+  }
+
+  void try_start(Matrix t) {
+    ++starts_;
+    const double value = ascend_and_exchange(t);
     const bool better = agreement_.empty() || value > agreement_.best();
     agreement_.rank(value);
     if (better) best_ = std::move(t);
@@ -128,8 +132,7 @@ class PermutationSearch {
     for (int m = 0; m < stopping::kPermutationMoves * n_ && rough_.evaluations - from < budget_; ++m) {
       Matrix t = best_;
       shuffle(t, 3 + m % 3);
-      double value = ascend(rough_, t);
-      exchange(rough_, t, value, stopping::kQuickExchanges * n_);
+      const double value = ascend_and_exchange(t);
       if (value > value_ + least_gain(rough_)) {
         if (value > value_ + margin_of(s_.total - value_, s_.scale)) agreeing_ = 1;
         value_ = value, best_ = std::move(t);

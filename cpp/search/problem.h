@@ -5,9 +5,8 @@
 #include <cmath>
 #include <memory>
 
-#include "common/assignment.h"
+#include "common/injections.h"
 #include "common/orthogonal.h"
-#include "common/transforms.h"
 #include "search/ascent_settings.h"
 #include "search/correspondence.h"
 #include "search/function.h"
@@ -68,11 +67,10 @@ class Problem {
  public:
   virtual ~Problem() = default;
 
-  double scale = 1, total = 0,
-         cost = 0;  // upper bound of the function; value at distance zero; operations of a gradient
-  double power =
-      0;  // squared responses, in units of the function: shorter distances are worth more digits; 0: none are
-  bool same_space = false;  // both networks have as many dimensions as their common space
+  double scale = 1, total = 0;  // upper bound of the function; its value at distance zero
+  double cost = 0;              // operations of a gradient
+  double power = 0;             // squared responses in units of the function, for more digits of short distances; or 0
+  bool same_space = false;      // both networks have as many dimensions as their common space
 
   // The function on all data, in double precision, and in single precision if that is faster (else null).
   virtual const Function& whole() const = 0;

@@ -8,8 +8,8 @@ namespace {
 
 // Limits of precision, and of the sizes that decide which phases are worth their time. Where no measurement is named, a
 // number was chosen by hand and not measured.
-constexpr int kMany = 48;                  // neurons: from here on, a gradient takes milliseconds
-constexpr int kMemoryOfMany = 80;          // steps of L-BFGS: a third fewer gradients than 30 at so many neurons
+constexpr int kMany = 48;          // neurons: from here on, a gradient takes milliseconds
+constexpr int kMemoryOfMany = 80;  // steps of L-BFGS from kMany neurons on: a third fewer gradients than with 30
 constexpr double kSinglePrecision = 2e-7;  // of the objective: what single precision resolves
 constexpr double kLayerTolerance = 1e-5;   // of the distance: what single precision must resolve
 constexpr double kRounding = 1e-14;        // of the objective, in double precision

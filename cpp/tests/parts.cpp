@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/assignment.h"
 #include "common/dense.h"
+#include "common/injections.h"
 #include "common/roots.h"
 #include "tests.h"
 #include "twins.h"

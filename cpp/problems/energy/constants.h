@@ -3,12 +3,12 @@
 
 namespace repshape::energy {
 
-// Exploration begins on at most this many conditions and trials, if a gradient takes more than so many operations.
+// If a gradient takes more operations than kSubsetFrom, exploration begins on a subset of conditions and trials.
 constexpr int kSubsetConditions = 32, kSubsetTrials = 16;
 constexpr double kSubsetFrom = 1e6;
 
-// Permutations are searched exhaustively up to this many neurons and seconds; of those that single precision cannot
-// tell from the best, at most so many are compared in double precision.
+// Permutations are searched exhaustively up to this many neurons and seconds. Single precision finds the candidates for
+// the best permutation, of which at most kCandidates are compared in double precision.
 constexpr int kExhaustiveUpTo = 8;
 constexpr double kExhaustiveSeconds = 60;
 constexpr int kCandidates = 1000;

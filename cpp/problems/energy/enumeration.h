@@ -2,7 +2,7 @@
 // that injections share the sums of squares of their first neurons. This is done in single precision, for some pairs of
 // trials at a time; the best injections are ranked in double precision by the caller.
 #pragma once
-#include "common/transforms.h"
+#include "common/injections.h"
 #include "problems/energy/constants.h"
 #include "problems/energy/samples.h"
 

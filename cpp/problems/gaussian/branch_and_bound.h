@@ -3,7 +3,7 @@
 // injection whose first columns are fixed reaches at most the objective of these neurons alone, plus the best
 // assignment of the others by their gain as single neurons: sum w (alpha mu_x mu_y + (2 - alpha) s_x s_y).
 #pragma once
-#include "common/assignment.h"
+#include "common/injections.h"
 #include "search/function.h"
 
 namespace repshape {

@@ -89,8 +89,8 @@ class Graduation {
     return product(x, product(scaled, transpose(of.vectors)));
   }
 
-  // The share falls by this factor down to the last one; l is so many times the share of the mean singular value.
-  // Chosen by hand; their outcome is measured above.
+  // The share falls by a factor of kDecrease down to kLastShare; l is kFirstShrinkage times the share of the mean
+  // singular value. Chosen by hand; their outcome is measured above.
   static constexpr double kLastShare = 0.02, kDecrease = 0.6, kFirstShrinkage = 2;
 
   const Pair& pair_;

@@ -15,14 +15,13 @@ constexpr float kNoise = 1e-3f;  // singular values below this share of the larg
 
 constexpr int kMomentumSteps = 80;  // at most, of alternation with momentum
 
-// Progress is judged every kWindow gradients: the end is reached where they gain less than so many tolerances of the
-// distance.
+// The ascent ends when kWindow gradients gain less than kWindowGain tolerances of the distance.
 constexpr int kWindow = 10;
 constexpr double kWindowGain = 2;
 
-// L-BFGS. The frame in which the model is diagonal is taken anew after so many steps.
+// L-BFGS. The frame in which the model is diagonal is updated every kFrameLife steps.
 constexpr int kFrameLife = 60, kLineSearchTries = 5;
-constexpr double kFewestMemory = 8, kMostMemory = 30;  // steps that are kept; as many as take the memory of the factors
+constexpr double kFewestMemory = 8, kMostMemory = 30;  // steps that are kept, in the memory that the factors take
 constexpr double kWeakest = 0.02;                      // of the mean curvature, added to all
 constexpr double kLongestStep = 0.7;                   // radians, in any plane
 constexpr double kSufficientRise = 1e-4;               // of what the slope promises
@@ -30,7 +29,7 @@ constexpr double kRounding = 2e-6;                     // of a value: smaller ch
 constexpr double kOvershoot = 0.9;                     // of the slope: as steep a fall after a step is too long a step
 constexpr double kShortestCut = 0.1, kLongestCut = 0.6;  // of a step that failed
 
-// Newton-Schulz iterations of a retraction: at most so many; below this gap the next is the last.
+// Newton-Schulz iterations of a retraction: their maximum, and the gap to orthogonality below which one more suffices.
 constexpr int kMostNewtonSchulz = 8;
 constexpr double kNearlyOrthogonal = 1e-2;
 

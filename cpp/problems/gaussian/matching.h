@@ -1,6 +1,6 @@
 // Starts for networks of independent neurons, such as the latents of autoencoders: one neuron onto another.
 #pragma once
-#include "common/assignment.h"
+#include "common/injections.h"
 #include "common/orthogonal.h"
 #include "problems/gaussian/gains.h"
 

@@ -4,11 +4,18 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "common/units.h"
 #include "problems/gaussian/path_constants.h"
 
 namespace repshape {
 namespace {
+
+// The power of two just below the largest magnitude; one where all are zero. Numbers that are divided by it are near
+// one, and multiplying the result by it is exact.
+double unit_of(const Matrix& values) {
+  double largest = 0;
+  for (double value : values) largest = std::max(largest, std::abs(value));
+  return largest > 0 ? std::ldexp(1.0, std::ilogb(largest)) : 1;
+}
 
 // A root of the noise that all blocks of a condition together have at the position of a row.
 Matrix root_of(const Network& net, int row) {

@@ -33,6 +33,15 @@ Pair::Pair(const Network& x_, const Network& y_, const double* block_weights)
   std::iota(groups.begin(), groups.end(), 0);
 }
 
+void Pair::set_units() {
+  const double scale = std::max(x->scale, y->scale), mean_scale = std::max(x->mean_scale, y->mean_scale);
+  gain_x = x->scale / scale, gain_y = y->scale / scale;
+  mean_gain_x = x->mean_scale / mean_scale, mean_gain_y = y->mean_scale / mean_scale;
+  if (alpha == 0 || alpha == 2) return;  // there is only one part
+  const int ratio = std::ilogb(x->scale) + std::ilogb(y->scale) - std::ilogb(x->mean_scale) - std::ilogb(y->mean_scale);
+  (ratio > 0 ? mean_weight : covariance_weight) = std::ldexp(1.0, -std::abs(ratio));
+}
+
 bool Pair::choose_groups(int count) {
   Pair chosen = *this;
   chosen.groups = spread_evenly(int(groups.size()), count);

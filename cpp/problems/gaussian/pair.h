@@ -22,6 +22,9 @@ struct Pair {
   Pair() = default;
   Pair(const Network& x_, const Network& y_, const double* block_weights);
 
+  // Sets gains and weights from the scales of the two networks.
+  void set_units();
+
   // The weights of the two parts in the objective.
   double mean_share() const { return alpha * mean_weight; }
   double covariance_share() const { return (2 - alpha) * covariance_weight; }

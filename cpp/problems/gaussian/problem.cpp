@@ -1,6 +1,5 @@
 #include "problems/gaussian/problem.h"
 
-#include "common/units.h"
 #include "problems/gaussian/branch_and_bound.h"
 #include "problems/gaussian/circle.h"
 #include "problems/gaussian/graduation.h"
@@ -44,7 +43,7 @@ GaussianObjective GaussianProblem::objective_of(const Network& x, const Network&
   GaussianObjective f;
   f.pair = Pair(x, y, weights_.data());
   f.pair.alpha = ground_.alpha, f.pair.row_weights = row_weights_.data();
-  set_units(f.pair);
+  f.pair.set_units();
   f.pair.mean_term = mean_term(x, y, f.pair.mean_share(), row_weights_.data());
   return f;
 }
@@ -189,7 +188,7 @@ Parts evaluate(const Network& x, const Network& y, const View<const double>& tra
   const Values of_blocks = repeated(weights, x.blocks), of_rows = repeated(weights, x.rows);
   Pair pair(first, second, of_blocks.data());
   pair.row_weights = of_rows.data();
-  set_units(pair);
+  pair.set_units();
   return {mean_residual(pair, t), covariance_residual(pair, t), std::max(first.mean_scale, second.mean_scale),
           std::max(first.scale, second.scale)};
 }

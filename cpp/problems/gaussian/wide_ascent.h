@@ -43,15 +43,9 @@ class WideAscent {
     evaluate();
     double boost = 1;
     while (iterations_ < limit && !at_maximum()) {
-      Matrix w = memory_.direction(
+      const auto [w, rise] = memory_.ascent_direction(
           slope_, [&](const Matrix& q) { return precondition(q); },
           [&](const Matrix& y) { return dot(y, precondition(y)); });
-      double rise = dot(slope_, w);
-      if (!(rise > 0)) {
-        memory_.clear();
-        w = precondition(slope_);
-        rise = dot(slope_, w);
-      }
       // Where the objective is convex, the model does not tell how far to go.
       if (memory_.empty()) boost *= kBoost;
       const double start = memory_.empty() ? boost : 1;

@@ -1,8 +1,13 @@
-// Injections of neurons as matrices of n x k, k <= n, and exchanges of their rows.
+// Injections of neurons: the linear oracle of the permutation group, injections as matrices of n x k, k <= n, and
+// exchanges of their rows.
 #pragma once
-#include "common/dense.h"
+#include "common/matrix.h"
 
 namespace repshape {
+
+// Injection of the k columns into the n >= k rows of greatest total gain (n x k): out[j] is column j's row.
+// Shortest augmenting paths with potentials (Jonker and Volgenant 1987).
+std::vector<int> assign(const View<const double>& gain);
 
 // The n x k matrix of zeros and ones whose column j has its one in rows[j].
 Matrix injection(const std::vector<int>& rows, int n);
