@@ -1,24 +1,12 @@
 // The best permutation of neurons for one pair, for any problem: a function of injections t (n x k) of the neurons of y
 // into those of x is maximised. The last `spare` rows of x are silent neurons, any of which is as good as another.
 #pragma once
-#include <functional>
 #include <numeric>
 
-#include "common/injections.h"
-#include "search/correspondence.h"
-#include "search/function.h"
+#include "search/problem.h"
 #include "search/stopping.h"
 
 namespace repshape {
-
-struct PermutationSettings {
-  int spare = 0;
-  int max_iterations = 500;
-  double scale = 1, total = 0;  // of the objective; the squared distance is proportional to total - value
-  double cost = 0;              // operations of one gradient
-  int fixed = 0;                // number of starts; 0: until they agree, and exact for few neurons
-  int brief_starts = 0;         // as in Settings
-};
 
 // Gains whose best assignments are starts: from the correspondence of conditions, from means and standard deviations
 // under random weights of the conditions, and at random.
@@ -69,29 +57,26 @@ class PermutationStarts {
 
 class PermutationSearch {
  public:
-  using NextGain = std::function<Matrix()>;  // a gain (n x k) whose best assignment is a start
-  // Replaces an injection and its value by the best of all if there are few enough of them, and returns whether it did.
-  using Exhaustive = std::function<bool(Matrix&, double&)>;
-
   // `rough` is the function in the precision of the search.
-  PermutationSearch(const Function& f, const Function& rough, const PermutationSettings& settings, Random& random)
-      : f_(f), rough_(rough), s_(settings), random_(random), n_(f.n()),
-        budget_(std::max(16.0 * n_, stopping::kAlways / s_.cost)),
-        stopping_(Stopping::of_permutations(s_.brief_starts, s_.cost, s_.fixed)), agreement_(s_.total, s_.scale) {}
+  PermutationSearch(const Problem& problem, const Function& rough, const Settings& s, int spare)
+      : p_(problem), f_(problem.whole()), rough_(rough), s_(s), spare_(spare), random_(s.seed),
+        fixed_(s.explore ? 0 : 1 + s.n_starts), n_(f_.n()), budget_(std::max(16.0 * n_, stopping::kAlways / p_.cost)),
+        stopping_(Stopping::of_permutations(s.brief_starts, p_.cost, fixed_)), agreement_(p_.total, p_.scale) {}
 
   // From the first gains, then from further ones until starts agree.
-  void explore(const std::vector<Matrix>& first, const NextGain& next_gain, const Exhaustive& exhaustive) {
+  void explore() {
+    const std::vector<Matrix> first = p_.first_gains();
+    PermutationStarts further(p_.start_data(), random_);
     while (!stopping_.enough(starts_, agreement_.hits()))
-      try_start(best_injection(starts_ < int(first.size()) ? first[starts_] : next_gain()));
+      try_start(best_injection(starts_ < int(first.size()) ? first[starts_] : further.next()));
     agreeing_ = agreement_.hits();
     value_ = agreement_.best();
-    if (s_.fixed == 0 && exhaustive(best_, value_)) {
-      converged_ = true;
-      exact_ = true;
+    if (fixed_ == 0 && p_.search_exhaustively(rough_, spare_, best_, value_)) {
+      converged_ = exact_ = true;
       starts_ = agreeing_ = 1;
       return;
     }
-    if (agreeing_ < stopping_.hits && s_.fixed == 0) try_moves();
+    if (agreeing_ < stopping_.hits && fixed_ == 0) try_moves();
     finish();
   }
 
@@ -134,7 +119,7 @@ class PermutationSearch {
       shuffle(t, 3 + m % 3);
       const double value = ascend_and_exchange(t);
       if (value > value_ + least_gain(rough_)) {
-        if (value > value_ + margin_of(s_.total - value_, s_.scale)) agreeing_ = 1;
+        if (value > value_ + margin_of(p_.total - value_, p_.scale)) agreeing_ = 1;
         value_ = value, best_ = std::move(t);
       }
     }
@@ -172,7 +157,7 @@ class PermutationSearch {
       found = false;
       Matrix g, unused;
       f.at(t, g);
-      for (const Cycle& c : cycles(t, g, s_.spare, budget)) {
+      for (const Cycle& c : cycles(t, g, spare_, budget)) {
         --budget;
         Matrix next = cycled(t, c);
         if (f.at(next, unused) > value + least_gain(f)) {
@@ -186,7 +171,7 @@ class PermutationSearch {
   }
 
   // What counts as better.
-  double least_gain(const Function& f) const { return (f.single ? stopping::kSingle : stopping::kDouble) * s_.scale; }
+  double least_gain(const Function& f) const { return (f.single ? stopping::kSingle : stopping::kDouble) * p_.scale; }
 
   void shuffle(Matrix& t, int count) {
     count = std::min(count, n_);
@@ -197,9 +182,12 @@ class PermutationSearch {
       std::swap_ranges(t.row(rows[c]), t.row(rows[c]) + t.columns(), t.row(rows[c - 1]));
   }
 
+  const Problem& p_;
   const Function &f_, &rough_;
-  PermutationSettings s_;
-  Random& random_;
+  const Settings& s_;
+  int spare_;
+  Random random_;
+  int fixed_;  // number of starts; 0: until they agree, and exact for few neurons
   int n_;
   double budget_;  // evaluations of exchanges and moves
   Matrix best_;

@@ -38,18 +38,11 @@ struct Measurement {
   double distance = 0, lower_bound = 0, mean = NAN, covariance = NAN;
 };
 
-// The result of a search over all angles of a plane.
-struct PlaneResult {
-  Matrix best;  // 2 x k
-  bool converged = false;
-  int evaluations = 0;
-};
-
 // Where an ascent of a problem's own ended.
 struct AscentResult {
   Matrix transform;  // n x k
   int iterations = 0;
-  bool settled = false;  // whether more gradients in the same precision would change little
+  bool settled = false;  // whether it converged, or more gradients in the same precision would change little
 };
 
 // The function as it is explored: coarser, and in lower precision, if that is faster.
@@ -91,8 +84,8 @@ class Problem {
   // Of one neuron, only the linear part depends on the sign: this is its gain (n x k), or null.
   virtual const Matrix* linear_gain() const { return nullptr; }
   virtual bool solves_planes() const { return false; }
-  virtual PlaneResult search_plane(const std::vector<Matrix>& /*starts*/, bool /*explore*/, bool /*special*/,
-                                   double /*tolerance*/) const {
+  virtual AscentResult search_plane(const std::vector<Matrix>& /*starts*/, bool /*explore*/, bool /*special*/,
+                                    double /*tolerance*/) const {
     return {};
   }
   // Another start (n x n) if it is better than `means`, else nothing; whether it replaces the means where there is

@@ -89,10 +89,10 @@ class PairSearch {
   // In the plane: all angles, or uphill from each start.
   void search_plane() {
     const std::vector<Matrix> starts = start_matrices();
-    PlaneResult found = p_.search_plane(starts, s_.explore, special(), s_.tolerance);
-    out_.transform = std::move(found.best);
-    out_.converged = found.converged;
-    out_.iterations = found.evaluations;
+    AscentResult found = p_.search_plane(starts, s_.explore, special(), s_.tolerance);
+    out_.transform = std::move(found.transform);
+    out_.converged = found.settled;
+    out_.iterations = found.iterations;
     out_.starts = s_.explore ? 1 : int(starts.size());
     out_.agreeing = given_.empty() ? 1 : 0;
   }
@@ -143,16 +143,9 @@ class PairSearch {
     return runs;
   }
 
-  RotationStarts further_starts() const {
-    auto graduate = [this](const Matrix& start, double share) {
-      return oracle_.completed(p_.graduated_gain(start, share));
-    };
-    return {p_.start_data(), n(), special(), s_.seed, p_.graduates() ? graduate : RotationStarts::Graduate()};
-  }
-
   // Climbs wide pairs coarsely until independent starts agree, tries moves where few do, and finishes the best.
   Ascent explore_wide() {
-    RotationStarts others = further_starts();
+    RotationStarts others(p_, oracle_, s_.seed);
     const Stopping stopping = Stopping::of_wide_pairs(s_.brief_starts, p_.cost);
     Agreement agreement(p_.total, p_.scale);
     AscentSettings coarse = ascent_;
@@ -284,7 +277,7 @@ class PairSearch {
   // Explores until independent starts agree, and finishes the best.
   Ascent explore() {
     const ExplorationTarget of = p_.exploration_target();
-    RotationStarts others = further_starts();
+    RotationStarts others(p_, oracle_, s_.seed);
     Exploration search(of, ascent_, s_, p_.curvature());
     const Matrix means = aligned_means(), match = p_.matched(means, special());
     if (!match.empty()) search.begin_at(match);
@@ -311,18 +304,11 @@ class PairSearch {
       if (starts.back() == t) prefer_spare_rows(starts.back(), spare_);
     }
     const long before = whole_.evaluations;
-    const int fixed = s_.explore ? 0 : 1 + s_.n_starts;
-    Random random(s_.seed);
-    PermutationSearch search(whole_, rough_,
-                             {spare_, s_.max_iterations, p_.scale, p_.total, p_.cost, fixed, s_.brief_starts}, random);
-    if (given_.empty()) {
-      PermutationStarts further(p_.start_data(), random);
-      search.explore(
-          p_.first_gains(), [&] { return further.next(); },
-          [&](Matrix& t, double& value) { return p_.search_exhaustively(rough_, spare_, t, value); });
-    } else {
+    PermutationSearch search(p_, rough_, s_, spare_);
+    if (given_.empty())
+      search.explore();
+    else
       search.improve(starts);
-    }
     out_.transform = search.best();
     out_.converged = search.converged();
     out_.starts = search.starts(), out_.agreeing = search.agreeing(), out_.gap = search.gap();

@@ -13,10 +13,9 @@
 // conditions and unequal weights: the best of eight correspondences by one evaluation, the maximum of
 // sum w tr(S_x T S_y T') from random starts, and half of the starts random.
 #pragma once
-#include <functional>
 #include <numeric>
 
-#include "search/correspondence.h"
+#include "search/problem.h"
 #include "search/stopping.h"
 
 namespace repshape {
@@ -48,27 +47,24 @@ inline std::vector<Matrix> layer_starts(int n, double cost, std::uint64_t seed) 
   return out;
 }
 
-// Starts without end: from the correspondence of conditions, and at random.
+// Starts without end: from the correspondence of conditions, which the problem may improve, and at random.
 class RotationStarts {
  public:
-  // Makes a better start (n x n) of another; may be empty.
-  using Graduate = std::function<Matrix(const Matrix&, double)>;
-
-  RotationStarts(const StartData& from, int n, bool special, std::uint64_t seed, Graduate graduate)
-      : random_(seed), correspondences_(from, special, random_), n_(n), special_(special),
-        graduate_(std::move(graduate)) {}
+  RotationStarts(const Problem& problem, const Oracle& oracle, std::uint64_t seed)
+      : problem_(problem), oracle_(oracle), graduates_(problem.graduates()), random_(seed),
+        correspondences_(problem.start_data(), oracle.special, random_) {}
   RotationStarts(const RotationStarts&) = delete;
 
   Matrix next() {
-    if (random_.uniform() >= starts::kCorrespondences) return random_orthogonal(n_, special_, random_);
+    if (random_.uniform() >= starts::kCorrespondences) return random_orthogonal(oracle_.n, oracle_.special, random_);
     Matrix start = correspondences_.next();
     const double share = starts::kGraduatedShares[drawn_++ % 3];
-    return graduate_ && share > 0 ? graduate_(start, share) : start;
+    return graduates_ && share > 0 ? oracle_.completed(problem_.graduated_gain(start, share)) : start;
   }
 
   // A move: a transform (n x n), turned at random within a few random directions, or within a few axes.
   Matrix move(const Matrix& t, bool anywhere) {
-    const int d = std::min(n_, anywhere ? starts::kMovedDirections : starts::kMovedAxes);
+    const int d = std::min(oracle_.n, anywhere ? starts::kMovedDirections : starts::kMovedAxes);
     const Matrix basis = anywhere ? random_directions(d) : random_axes(d);
     Matrix turn(d, d);
     for (double& e : turn) e = random_.normal();
@@ -76,33 +72,34 @@ class RotationStarts {
     turn.add_to_diagonal(-1);
     Matrix out = t;
     gemm(product(product(t, basis), turn), transpose(basis), out, 1, 1);
-    return oriented(std::move(out), special_);
+    return oriented(std::move(out), oracle_.special);
   }
 
  private:
   Matrix random_directions(int d) {
-    Matrix basis(n_, d);
+    Matrix basis(oracle_.n, d);
     for (double& e : basis) e = random_.normal();
     return first_columns(nearest_orthogonal(basis, false), d);
   }
 
   Matrix random_axes(int d) {
-    Matrix basis(n_, d);
-    std::vector<int> order(n_);
+    const int n = oracle_.n;
+    Matrix basis(n, d);
+    std::vector<int> order(n);
     std::iota(order.begin(), order.end(), 0);
     for (int j = 0; j < d; ++j) {
-      std::swap(order[j], order[j + random_.below(n_ - j)]);
+      std::swap(order[j], order[j + random_.below(n - j)]);
       basis(order[j], j) = 1;
     }
     return basis;
   }
 
+  const Problem& problem_;
+  const Oracle& oracle_;
+  bool graduates_;
   Random random_;
   CorrespondenceStarts correspondences_;
-  int n_;
-  bool special_;
   int drawn_ = 0;
-  Graduate graduate_;
 };
 
 }  // namespace repshape

@@ -64,16 +64,16 @@ Values GaussianProblem::rated(const std::vector<Matrix>& transforms) const {
   return out;
 }
 
-PlaneResult GaussianProblem::search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
+AscentResult GaussianProblem::search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
                                           double tolerance) const {
   const double flat = std::sqrt(2.0) * tolerance * scale;  // |skew(T'G)| is |slope| / sqrt 2
   const Circle circles[] = {{pair(), pair().covariance_share(), false}, {pair(), pair().covariance_share(), true}};
-  PlaneResult out;
+  AscentResult out;
   Circle::Point best{0, -INFINITY};
   auto consider = [&](const Circle& circle, const Circle::Point& found) {
     if (!(found.value > best.value + 1e-15 * scale)) return;  // prefer the means' own start among equals
     best = found;
-    out.best = first_columns(circle.transform(found.angle), y_.neurons);
+    out.transform = first_columns(circle.transform(found.angle), y_.neurons);
   };
   for (const Matrix& start : starts) {
     const Circle& circle = circles[start(0, 0) * start(1, 1) < start(0, 1) * start(1, 0)];
@@ -82,8 +82,8 @@ PlaneResult GaussianProblem::search_plane(const std::vector<Matrix>& starts, boo
   }
   for (int mirrored = 0; explore && mirrored < (special ? 1 : 2); ++mirrored)
     consider(circles[mirrored], circles[mirrored].highest(flat));
-  out.converged = std::abs(best.slope) <= flat;
-  out.evaluations = int(circles[0].evaluations + circles[1].evaluations);
+  out.settled = std::abs(best.slope) <= flat;
+  out.iterations = int(circles[0].evaluations + circles[1].evaluations);
   return out;
 }
 

@@ -29,7 +29,7 @@ class GaussianProblem : public Problem {
   bool linear() const override { return ground_.alpha == 2; }
   const Matrix* linear_gain() const override { return &pair().mean_term; }
   bool solves_planes() const override { return x_.positions == 1; }
-  PlaneResult search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
+  AscentResult search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
                            double tolerance) const override;
   Matrix matched(const Matrix& means, bool special) const override;
   bool prefers_matched() const override { return ground_.alpha == 0 && x_.neurons > 2; }
