@@ -87,7 +87,7 @@ lint: $(VENV)/.installed-dev
 # Without the kernels, whose vector extensions it reads as mistakes, and the bindings, which mostly include nanobind.
 TIDIED := $(shell find cpp -name '*.cpp' -not -name kernel.cpp -not -path 'cpp/bind/*' -not -path 'cpp/tests/*')
 tidy:
-	printf '%s\n' $(TIDIED) | xargs -n 1 -P $(shell getconf _NPROCESSORS_ONLN) -I {} clang-tidy --quiet {} -- -std=c++17 -Icpp
+	printf '%s\n' $(TIDIED) | xargs -P $(shell getconf _NPROCESSORS_ONLN) -I {} clang-tidy --quiet {} -- -std=c++17 -Icpp
 
 # Strict: a broken link, or a name without an entry, ends the build. The site needs no network.
 docs: $(VENV)/.installed-dev
