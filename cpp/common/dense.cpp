@@ -119,7 +119,8 @@ Eigen symmetric_eigen(Matrix s) {
              d * d * s(0, 0) - 2 * c * d * s(0, 1) + c * c * s(1, 1)}};
   }
   Values values = eigen_rows(s);
-  return {transposed(s), std::move(values)};
+  s.transpose_in_place();
+  return {std::move(s), std::move(values)};
 }
 
 FloatEigen symmetric_eigen_rows(FloatMatrix s) {
@@ -160,12 +161,13 @@ Matrix solve_linear(Matrix a, Matrix b) {
   constexpr int small = 12;  // rows: LAPACK is faster from here on
   const int n = a.rows();
   if (n > small) {
-    a = transposed(a), b = transposed(b);  // LAPACK reads columns
+    a.transpose_in_place(), b.transpose_in_place();  // LAPACK reads columns
     std::vector<int> pivots(n);
     int info = 0;
     lapack<double>().gesv(&n, &n, a.data(), &n, pivots.data(), b.data(), &n, &info);
     if (info != 0) throw std::runtime_error("a linear system was singular");
-    return transposed(b);
+    b.transpose_in_place();
+    return b;
   }
   for (int c = 0; c < n; ++c) {
     int pivot = c;

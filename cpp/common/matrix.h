@@ -49,8 +49,9 @@ class MatrixOf {
   MatrixOf(int rows, int columns, std::vector<T> values) : rows_(rows), columns_(columns), values_(std::move(values)) {}
   // A copy, perhaps in another precision.
   template <class U>
-  explicit MatrixOf(const View<U>& from) : MatrixOf(from.rows(), from.columns()) {
-    view().copy_from(from);
+  explicit MatrixOf(const View<U>& from) : rows_(from.rows()), columns_(from.columns()) {
+    values_.reserve(Index(rows_) * columns_);
+    for (int i = 0; i < rows_; ++i) values_.insert(values_.end(), from.row(i), from.row(i) + columns_);
   }
   template <class U>
   explicit MatrixOf(const MatrixOf<U>& from)
@@ -105,6 +106,10 @@ class MatrixOf {
   void clear() {
     rows_ = columns_ = 0;
     values_.clear();
+  }
+  void transpose_in_place() {  // of a square matrix
+    for (int i = 0; i < rows_; ++i)
+      for (int j = 0; j < i; ++j) std::swap((*this)(i, j), (*this)(j, i));
   }
   void add_to_diagonal(T value) {
     for (int i = 0; i < rows_ && i < columns_; ++i) (*this)(i, i) += value;
