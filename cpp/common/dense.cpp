@@ -141,16 +141,21 @@ Svd full_svd(const View<const double>& x) {
   const int m = x.rows(), n = x.columns(), low = std::min(m, n);
   Matrix copy(x);
   Svd out{Matrix(m, m), Matrix(n, n), Values(low)};
+  // The size of the workspace, of the last shape: to ask for it takes a good part of a small decomposition.
+  static thread_local int known_m = -1, known_n = -1, known_size = 0;
   int info = 0, lwork = -1;
-  double want = 0;
   std::vector<int> iwork(8 * low);
   // Row-major x is the column-major n x m matrix x' = v s u'.
   auto decompose = [&](double* work) {
     lapack<double>().gesdd("A", &n, &m, copy.data(), &n, out.s.data(), out.v_transposed.data(), &n, out.u.data(), &m,
                            work, &lwork, iwork.data(), &info);
   };
-  decompose(&want);
-  lwork = int(want);
+  if (m != known_m || n != known_n) {
+    double want = 0;
+    decompose(&want);
+    known_m = m, known_n = n, known_size = int(want);
+  }
+  lwork = known_size;
   Values work(lwork);
   decompose(work.data());
   if (info != 0) throw std::runtime_error("the singular value iteration did not converge");
