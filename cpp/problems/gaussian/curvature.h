@@ -84,11 +84,12 @@ class GaussianCurvature : public Curvature {
       for (int l = k + 1; l < rank; ++l) scale.push_back(std::sqrt(w / std::max(f.s[k] + f.s[l], floor)));
     for (int q = 0; q < planes.count(); ++q) {
       const auto& [i, j] = planes.list[q];
+      const double *ai = f.a.row(i), *aj = f.a.row(j), *bi = f.b.row(i), *bj = f.b.row(j);
+      double* to = out.row(q);
       int column = 0;
       for (int k = 0; k < rank; ++k)
         for (int l = k + 1; l < rank; ++l, ++column)
-          out(q, column) = scale[column] * (f.a(i, k) * f.b(j, l) - f.a(j, k) * f.b(i, l) - f.a(i, l) * f.b(j, k) +
-                                            f.a(j, l) * f.b(i, k));
+          to[column] = scale[column] * (ai[k] * bj[l] - aj[k] * bi[l] - ai[l] * bj[k] + aj[l] * bi[k]);
     }
   }
 
