@@ -1,4 +1,4 @@
-# make demo | gallery | test | quick | nightly | coverage | lint | docs | docs-version | dist | bench | evidence | evidence-check | native-test | thread-test | sanitize | clean
+# make demo | gallery | test | quick | nightly | coverage | lint | tidy | docs | docs-version | dist | bench | evidence | evidence-check | native-test | thread-test | sanitize | clean
 # Everything runs in .venv, made from python3 (3.11 or newer). The package is installed editable, so
 # Python files are always current; the stamps reinstall it when the native code or the settings change.
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery test quick nightly coverage lint docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
+.PHONY: help demo gallery test quick nightly coverage lint tidy docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
 
 help:
 	@echo "make demo    the toy networks, end to end: open demo-output/report.html"
@@ -16,7 +16,8 @@ help:
 	@echo "make quick   the tests that every wheel passes before it is published, in a minute"
 	@echo "make nightly slow tests of rare paths"
 	@echo "make coverage  the tests, with the share of lines that they reach"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy and clang-format"
+	@echo "make tidy    clang-tidy: slips in the native code"
 	@echo "make docs    the documentation, in site/index.html"
 	@echo "make docs-version  the same, kept beside earlier versions in the branch gh-pages"
 	@echo "make dist    what is published, built and tested away from the sources"
@@ -81,6 +82,12 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+	$(BIN)/clang-format --dry-run -Werror $(shell find cpp -name '*.h' -o -name '*.cpp')
+
+# Without the kernels, whose vector extensions it reads as mistakes, and the bindings, which mostly include nanobind.
+TIDIED := $(shell find cpp -name '*.cpp' -not -name kernel.cpp -not -path 'cpp/bind/*' -not -path 'cpp/tests/*')
+tidy:
+	printf '%s\n' $(TIDIED) | xargs -P $(shell getconf _NPROCESSORS_ONLN) -I {} clang-tidy --quiet {} -- -std=c++17 -Icpp
 
 # Strict: a broken link, or a name without an entry, ends the build. The site needs no network.
 docs: $(VENV)/.installed-dev

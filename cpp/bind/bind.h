@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 
 void bind_lapack();
+void bind_results(nanobind::module_& m);
 void bind_gaussian(nanobind::module_& m);
 void bind_energy(nanobind::module_& m);
-void bind_objectives(nanobind::module_& m);
-void bind_pairs(nanobind::module_& m);

@@ -1,110 +1,80 @@
-// Small dense matrices of doubles, row-major: products, eigenvectors and linear systems.
+// Dense linear algebra on shaped matrices: products, eigenvectors, singular vectors and linear systems.
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <vector>
 
-#include "common/lapack.h"
+#include "common/matrix.h"
 
 namespace repshape {
 
-using Matrix = std::vector<double>;
+// A factor of a product: a matrix, or with transpose(), its transpose.
+template <class T>
+struct Operand {
+  Operand(const View<const T>& from, bool flip = false) : view(from), transposed(flip) {}
+  Operand(const View<T>& from) : view(from), transposed(false) {}
+  Operand(const MatrixOf<T>& from) : view(from.view()), transposed(false) {}
 
-// c (m x n) = alpha op(a) op(b) + beta c, op(a) being m x k; the flags say "transposed".
-inline void gemm(bool ta, bool tb, int m, int n, int k, double alpha, const double* a, int lda,
-                 const double* b, int ldb, double beta, double* c, int ldc) {
-  if (m == 0 || n == 0) return;
-  if (std::size_t(m) * n * k <= 512) {  // a call to BLAS costs more than the product
-    for (int i = 0; i < m; ++i)
-      for (int j = 0; j < n; ++j) {
-        double sum = 0;
-        for (int p = 0; p < k; ++p)
-          sum += (ta ? a[p * lda + i] : a[i * lda + p]) * (tb ? b[j * ldb + p] : b[p * ldb + j]);
-        c[i * ldc + j] = alpha * sum + (beta == 0 ? 0 : beta * c[i * ldc + j]);
-      }
-    return;
-  }
-  // Row-major c = a b is column-major c' = b' a'.
-  lapack().dgemm(tb ? "T" : "N", ta ? "T" : "N", &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc);
+  View<const T> view;
+  bool transposed;
+  int rows() const { return transposed ? view.columns() : view.rows(); }
+  int columns() const { return transposed ? view.rows() : view.columns(); }
+};
+
+inline Operand<double> transpose(const View<const double>& a) { return {a, true}; }
+inline Operand<float> transpose(const View<const float>& a) { return {a, true}; }
+
+// c = alpha a b + beta c
+void gemm(const Operand<double>& a, const Operand<double>& b, const View<double>& c, double alpha = 1, double beta = 0);
+void gemm(const Operand<float>& a, const Operand<float>& b, const View<float>& c, double alpha = 1, double beta = 0);
+
+// alpha a b
+Matrix product(const Operand<double>& a, const Operand<double>& b, double alpha = 1);
+FloatMatrix product(const Operand<float>& a, const Operand<float>& b, double alpha = 1);
+
+// out = a x, or out = a' x + beta out.
+void apply(const View<const float>& a, const float* x, float* out);
+void apply_transposed(const View<const float>& a, const float* x, double beta, float* out);
+
+double dot(const double* a, const double* b, Index count);
+double dot(const float* a, const float* b, Index count);
+template <class T>
+double dot(const MatrixOf<T>& a, const MatrixOf<T>& b) {
+  return dot(a.data(), b.data(), a.size());
+}
+template <class T>
+double norm(const MatrixOf<T>& a) {
+  return std::sqrt(dot(a, a));
 }
 
-inline double dot(const double* a, const double* b, std::size_t count) {
-  double part[8] = {0, 0, 0, 0, 0, 0, 0, 0};  // independent sums, which the compiler may vectorise
-  std::size_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    for (int l = 0; l < 8; ++l) part[l] += a[i + l] * b[i + l];
-  double sum = 0;
-  for (; i < count; ++i) sum += a[i] * b[i];
-  for (double p : part) sum += p;
-  return sum;
-}
-inline double dot(const Matrix& a, const Matrix& b) { return dot(a.data(), b.data(), a.size()); }
+// Eigenvectors of a symmetric matrix as columns, and its eigenvalues: ascending, except that two are descending.
+struct Eigen {
+  Matrix vectors;
+  Values values;
+};
+Eigen symmetric_eigen(Matrix s);
 
-// Eigenvectors (columns of v, row-major) and eigenvalues of a symmetric matrix, which is overwritten.
-inline void symmetric_eigen(int n, Matrix& s, Matrix& v, Matrix& values) {
-  values.resize(n);
-  v.assign(std::size_t(n) * n, 0);
-  if (n == 1) {
-    v[0] = 1, values[0] = s[0];
-    return;
-  }
-  if (n == 2) {
-    const double angle = 0.5 * std::atan2(2 * s[1], s[0] - s[3]);
-    const double c = std::cos(angle), d = std::sin(angle);
-    v = {c, -d, d, c};
-    values[0] = c * c * s[0] + 2 * c * d * s[1] + d * d * s[3];
-    values[1] = d * d * s[0] - 2 * c * d * s[1] + c * c * s[3];
-    return;
-  }
-  int info = 0, lwork = -1, liwork = -1, iwant = 0;
-  double want = 0;
-  lapack().dsyevd("V", "L", &n, s.data(), &n, values.data(), &want, &lwork, &iwant, &liwork, &info);
-  lwork = int(want), liwork = iwant;
-  Matrix work(lwork);
-  std::vector<int> iwork(liwork);
-  lapack().dsyevd("V", "L", &n, s.data(), &n, values.data(), work.data(), &lwork, iwork.data(), &liwork,
-                  &info);
-  if (info != 0) throw std::runtime_error("the eigenvalue iteration did not converge");
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) v[std::size_t(i) * n + j] = s[std::size_t(j) * n + i];
-}
+// The same in single precision, with eigenvectors as rows, from the lower triangle in column-major order.
+struct FloatEigen {
+  FloatMatrix rows;
+  std::vector<float> values;
+};
+FloatEigen symmetric_eigen_rows(FloatMatrix s);
 
-// Solves a x = b (n x n, n x n, both row-major), overwriting both; b becomes x.
-inline void solve_linear(int n, Matrix& a, Matrix& b) {
-  if (n > 12) {
-    // Row-major a is column-major a'; transpose both so that LAPACK sees a and b.
-    for (Matrix* m : {&a, &b})
-      for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j) std::swap((*m)[i * n + j], (*m)[j * n + i]);
-    std::vector<int> pivots(n);
-    int info = 0;
-    lapack().dgesv(&n, &n, a.data(), &n, pivots.data(), b.data(), &n, &info);
-    if (info != 0) throw std::runtime_error("a linear system was singular");
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < i; ++j) std::swap(b[i * n + j], b[j * n + i]);
-    return;
-  }
-  for (int c = 0; c < n; ++c) {
-    int pivot = c;
-    for (int i = c + 1; i < n; ++i)
-      if (std::abs(a[i * n + c]) > std::abs(a[pivot * n + c])) pivot = i;
-    for (int j = 0; pivot != c && j < n; ++j) {
-      std::swap(a[c * n + j], a[pivot * n + j]);
-      std::swap(b[c * n + j], b[pivot * n + j]);
-    }
-    for (int i = c + 1; i < n; ++i) {
-      const double f = a[i * n + c] / a[c * n + c];
-      for (int j = c + 1; j < n; ++j) a[i * n + j] -= f * a[c * n + j];
-      for (int j = 0; j < n; ++j) b[i * n + j] -= f * b[c * n + j];
-    }
-  }
-  for (int c = n - 1; c >= 0; --c)
-    for (int j = 0; j < n; ++j) {
-      double sum = b[c * n + j];
-      for (int k = c + 1; k < n; ++k) sum -= a[c * n + k] * b[k * n + j];
-      b[c * n + j] = sum / a[c * n + c];
-    }
-}
+// The lower triangle, in column-major order, of x x'; the rest of s stays as it is.
+template <class T>
+void lower_gram(const View<const T>& x, MatrixOf<T>& s);
+
+// x = u diag(s) v', all columns of u and v.
+struct Svd {
+  Matrix u, v_transposed;
+  Values s;
+};
+Svd full_svd(const View<const double>& x);
+
+// x with a x = b, for square a and b.
+Matrix solve_linear(Matrix a, Matrix b);
+
+// t cay(size w) = t (I - size w / 2)^-1 (I + size w / 2) for skew w, followed by a Newton-Schulz step, which keeps the
+// product orthogonal.
+Matrix cayley_step(const View<const double>& t, const View<const double>& w, double size);
 
 }  // namespace repshape

@@ -1,36 +1,30 @@
-// BLAS and LAPACK as SciPy exposes them: pointers that the module fills in when it is imported.
+// BLAS and LAPACK as SciPy exposes them: pointers that the module fills in when it is imported. Names and arguments are
+// those of the Fortran routines, for one precision T.
 #pragma once
 
 namespace repshape {
 
+template <class T>
 struct Lapack {
-  void (*dgemm)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                const int*, const double*, const int*, const double*, double*, const int*) = nullptr;
-  void (*dsyrk)(const char*, const char*, const int*, const int*, const double*, const double*, const int*,
-                const double*, double*, const int*) = nullptr;
-  void (*dtrsm)(const char*, const char*, const char*, const char*, const int*, const int*, const double*,
-                const double*, const int*, double*, const int*) = nullptr;
-  void (*sgemm)(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
-                const float*, const int*, const float*, float*, const int*) = nullptr;
-  void (*sgemv)(const char*, const int*, const int*, const float*, const float*, const int*, const float*, const int*,
-                const float*, float*, const int*) = nullptr;
-  void (*ssyrk)(const char*, const char*, const int*, const int*, const float*, const float*, const int*,
-                const float*, float*, const int*) = nullptr;
-  void (*strsm)(const char*, const char*, const char*, const char*, const int*, const int*, const float*,
-                const float*, const int*, float*, const int*) = nullptr;
-  void (*spotrf)(const char*, const int*, float*, const int*, int*) = nullptr;
-  void (*dpotrf)(const char*, const int*, double*, const int*, int*) = nullptr;
-  void (*dgesv)(const int*, const int*, double*, const int*, int*, double*, const int*, int*) = nullptr;
-  void (*dsyevd)(const char*, const char*, const int*, double*, const int*, double*, double*, const int*, int*,
-                 const int*, int*) = nullptr;
-  void (*ssyevd)(const char*, const char*, const int*, float*, const int*, float*, float*, const int*, int*,
-                 const int*, int*) = nullptr;
-  void (*dgesdd)(const char*, const int*, const int*, double*, const int*, double*, double*, const int*,
-                 double*, const int*, double*, const int*, int*, int*) = nullptr;
+  void (*gemm)(const char*, const char*, const int*, const int*, const int*, const T*, const T*, const int*, const T*,
+               const int*, const T*, T*, const int*) = nullptr;
+  void (*gemv)(const char*, const int*, const int*, const T*, const T*, const int*, const T*, const int*, const T*, T*,
+               const int*) = nullptr;
+  void (*syrk)(const char*, const char*, const int*, const int*, const T*, const T*, const int*, const T*, T*,
+               const int*) = nullptr;
+  void (*trsm)(const char*, const char*, const char*, const char*, const int*, const int*, const T*, const T*,
+               const int*, T*, const int*) = nullptr;
+  void (*potrf)(const char*, const int*, T*, const int*, int*) = nullptr;
+  void (*syevd)(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*,
+                int*) = nullptr;
+  void (*gesv)(const int*, const int*, T*, const int*, int*, T*, const int*, int*) = nullptr;
+  void (*gesdd)(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, const int*,
+                int*, int*) = nullptr;
 };
 
-inline Lapack& lapack() {
-  static Lapack functions;
+template <class T>
+Lapack<T>& lapack() {
+  static Lapack<T> functions;
   return functions;
 }
 

@@ -5,191 +5,180 @@
 #include "common/orthogonal.h"
 #include "common/random.h"
 #include "common/roots.h"
+#include "search/start_constants.h"
 
 namespace repshape {
 
-// What suggestions are made of. The objective weighs means and covariances of condition m by mean_share and
-// covariance_share times weights[m]. x has at least as many neurons as y.
-struct Suggested {
+// What starts are made of. The objective weighs means and covariances of condition m by mean_share and covariance_share
+// times weights[m]. x has at least as many neurons as y.
+struct StartData {
   const Roots &x, &y;
   const double* weights;  // by the condition that the roots name
   double mean_share, covariance_share;
 };
 
-class Correspondence {
+class CorrespondenceStarts {
  public:
-  // `special`: suggestions are rotations.
-  Correspondence(const Suggested& from, bool special, Random& random)
-      : x_(from.x), y_(from.y), weights_(from.weights), mean_share_(from.mean_share),
-        covariance_share_(from.covariance_share), special_(special), random_(random) {
-    for (int c = 0; c < int(x_.conditions.size()); ++c)
-      if (weights_[x_.conditions[c]] > 0) kept_.push_back(c);
-    square(x_, of_x_), square(y_, of_y_);
+  // `special`: starts are rotations.
+  CorrespondenceStarts(const StartData& from, bool special, Random& random)
+      : from_(from), x_(from.x), y_(from.y), special_(special), random_(random) {
+    for (int c = 0; c < x_.count(); ++c)
+      if (from.weights[x_.conditions[c]] > 0) kept_.push_back(c);
+    covariances_x_ = covariances(x_), covariances_y_ = covariances(y_);
   }
 
-  // An orthogonal n x n matrix whose first k columns are the suggestion, slightly perturbed.
+  // An orthogonal n x n matrix whose first k columns are the start, slightly perturbed.
   Matrix next() {
     const int n = x_.n, k = y_.n;
-    const double shape = kShapes[drawn_ % 3];
-    const bool with_means = drawn_ % 2 == 0 && mean_share_ > 0;
+    const double shape = starts::kShapes[drawn_ % 3];
+    const bool with_means = drawn_ % 2 == 0 && from_.mean_share > 0;
     ++drawn_;
-    Matrix sum_x(std::size_t(n) * n, 0), sum_y(std::size_t(k) * k, 0);
+    Matrix sum_x(n, n), sum_y(k, k);
     for (int c : kept_) {
       const double weight = random_.gamma(shape);
-      add(x_, of_x_, c, weight, with_means, sum_x);
-      add(y_, of_y_, c, weight, with_means, sum_y);
+      add(covariances_x_[c], x_.means[c], weight, with_means, sum_x);
+      add(covariances_y_[c], y_.means[c], weight, with_means, sum_y);
     }
-    const Matrix axes_x = axes(n, sum_x), axes_y = axes(k, sum_y);
-    const Matrix signs = best_signs(axes_x, axes_y);
-    Matrix inner(std::size_t(n) * n, 0), out(std::size_t(n) * n);
+    const Matrix axes_x = axes(std::move(sum_x)), axes_y = axes(std::move(sum_y));
+    const Values signs = best_signs(axes_x, axes_y);
+    Matrix inner(n, n);
     for (int i = 0; i < k; ++i)
-      for (int j = 0; j < k; ++j) inner[std::size_t(i) * n + j] = signs[i] * axes_y[std::size_t(j) * k + i];
-    for (int i = k; i < n; ++i) inner[std::size_t(i) * n + i] = 1;
-    gemm(false, false, n, n, n, 1, axes_x.data(), n, inner.data(), n, 0, out.data(), n);
-    const double size = kJitter / std::sqrt(double(n));
+      for (int j = 0; j < k; ++j) inner(i, j) = signs[i] * axes_y(j, i);
+    for (int i = k; i < n; ++i) inner(i, i) = 1;
+    Matrix out = product(axes_x, inner);
+    const double size = starts::kJitter / std::sqrt(double(n));
     for (double& e : out) e += size * random_.normal();
-    return nearest_orthogonal(n, n, out.data(), special_);
+    return nearest_orthogonal(out, special_);
   }
 
  private:
-  // The covariances, from their roots; of networks whose neurons are independent, all but the diagonals is zero.
-  void square(const Roots& net, Matrix& out) const {
-    const int n = net.n;
-    out.assign(net.values.size(), 0);
+  // From their roots; of networks whose neurons are independent, all but the diagonals is zero.
+  std::vector<Matrix> covariances(const Roots& net) const {
+    std::vector<Matrix> out(net.count());
     for (int c : kept_) {
-      const double* r = net.root(c);
-      double* s = out.data() + std::size_t(c) * n * n;
-      if (net.diagonal)
-        for (std::size_t e = 0; e < std::size_t(n) * n; e += n + 1) s[e] = r[e] * r[e];
-      else
-        gemm(false, true, n, n, n, 1, r, n, r, n, 0, s, n);
+      const Matrix& root = net.roots[c];
+      if (!net.diagonal) {
+        out[c] = product(root, transpose(root));
+        continue;
+      }
+      out[c].reset(net.n, net.n);
+      for (int i = 0; i < net.n; ++i) out[c](i, i) = root(i, i) * root(i, i);
     }
-  }
-
-  // sum += weight (covariance_share S + mean_share mu mu')
-  void add(const Roots& net, const Matrix& covariances, int c, double weight, bool with_means, Matrix& sum) const {
-    const int n = net.n;
-    const double* s = covariances.data() + std::size_t(c) * sum.size();
-    for (std::size_t e = 0; e < sum.size(); ++e) sum[e] += weight * covariance_share_ * s[e];
-    if (!with_means) return;
-    const double* mu = net.mean(c);
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) sum[std::size_t(i) * n + j] += weight * mean_share_ * mu[i] * mu[j];
-  }
-
-  // Eigenvectors as columns, in descending order.
-  static Matrix axes(int n, Matrix& s) {
-    Matrix v, values, out(std::size_t(n) * n);
-    symmetric_eigen(n, s, v, values);
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) out[std::size_t(i) * n + j] = v[std::size_t(i) * n + (n - 1 - j)];
     return out;
   }
 
-  // V' R V, n x n
-  static void turn(int n, const Matrix& v, const double* r, Matrix& scratch, Matrix& out) {
-    gemm(true, false, n, n, n, 1, v.data(), n, r, n, 0, scratch.data(), n);
-    gemm(false, false, n, n, n, 1, scratch.data(), n, v.data(), n, 0, out.data(), n);
+  // sum += weight (covariance_share S + mean_share mu mu')
+  void add(const Matrix& covariance, const Values& mu, double weight, bool with_means, Matrix& sum) const {
+    sum.add(weight * from_.covariance_share, covariance);
+    if (!with_means) return;
+    for (int i = 0; i < sum.rows(); ++i)
+      for (int j = 0; j < sum.rows(); ++j) sum(i, j) += weight * from_.mean_share * mu[i] * mu[j];
   }
+
+  // Eigenvectors as columns, in descending order.
+  static Matrix axes(Matrix s) {
+    Matrix out = symmetric_eigen(std::move(s)).vectors;
+    for (int i = 0; i < out.rows(); ++i) std::reverse(out.row(i), out.row(i) + out.columns());
+    return out;
+  }
+
+  // The worth of signs s: s'Hs + l's.
+  struct SignProblem {
+    Matrix h;
+    Values l;
+
+    double field(int i, const Values& s) const { return dot(h.row(i), s.data(), h.columns()); }  // (H s)_i
+    double worth(const Values& s) const {
+      double value = 0;
+      for (int i = 0; i < h.rows(); ++i) value += s[i] * (l[i] + field(i, s));
+      return value;
+    }
+  };
 
   // The signs s enter g(V_x diag(s) V_y') >= sum w [b <X_m, diag(s) Y_m diag(s)> + a <p_m, diag(s) q_m>] =
   // s'Hs + l's, with roots X, Y and means p, q in the two bases: the trace of a product is at most its nuclear norm.
-  Matrix best_signs(const Matrix& axes_x, const Matrix& axes_y) {
-    const int n = x_.n, k = y_.n;
-    Matrix h(std::size_t(k) * k, 0), l(k, 0);
-    Matrix a(std::size_t(n) * n), b(std::size_t(k) * k), scratch(std::size_t(n) * n), p(n), q(k);
+  SignProblem sign_problem(const Matrix& axes_x, const Matrix& axes_y) const {
+    const int k = y_.n;
+    SignProblem out{Matrix(k, k), Values(k, 0)};
+    auto turned = [](const Matrix& v, const Matrix& r) { return product(product(transpose(v), r), v); };
+    auto turned_mean = [](const Matrix& v, const Values& mean) {
+      return product(transpose(v), View<const double>(mean.data(), v.rows(), 1));
+    };
     for (int c : kept_) {
-      const double weight = weights_[x_.conditions[c]];
-      turn(n, axes_x, x_.root(c), scratch, a);
-      turn(k, axes_y, y_.root(c), scratch, b);
+      const double weight = from_.weights[x_.conditions[c]];
+      const Matrix a = turned(axes_x, x_.roots[c]), b = turned(axes_y, y_.roots[c]);
       for (int i = 0; i < k; ++i)
-        for (int j = 0; j < k; ++j)
-          h[std::size_t(i) * k + j] +=
-              covariance_share_ * weight * a[std::size_t(i) * n + j] * b[std::size_t(i) * k + j];
-      if (!(mean_share_ > 0)) continue;
-      gemm(true, false, n, 1, n, 1, axes_x.data(), n, x_.mean(c), 1, 0, p.data(), 1);
-      gemm(true, false, k, 1, k, 1, axes_y.data(), k, y_.mean(c), 1, 0, q.data(), 1);
-      for (int i = 0; i < k; ++i) l[i] += mean_share_ * weight * p[i] * q[i];
+        for (int j = 0; j < k; ++j) out.h(i, j) += from_.covariance_share * weight * a(i, j) * b(i, j);
+      if (!(from_.mean_share > 0)) continue;
+      const Matrix p = turned_mean(axes_x, x_.means[c]), q = turned_mean(axes_y, y_.means[c]);
+      for (int i = 0; i < k; ++i) out.l[i] += from_.mean_share * weight * p[i] * q[i];
     }
-    const bool odd = special_ && negative_determinant(n, axes_x) != negative_determinant(k, axes_y);
-    Matrix best(k, 1);
+    return out;
+  }
+
+  Values best_signs(const Matrix& axes_x, const Matrix& axes_y) {
+    const int k = y_.n;
+    const SignProblem of = sign_problem(axes_x, axes_y);
+    const bool odd = special_ && negative_determinant(axes_x) != negative_determinant(axes_y);
+    Values best(k, 1);
     double highest = -INFINITY;
-    for (int attempt = 0; attempt < kSignTries; ++attempt) {
-      Matrix s(k);
+    for (int attempt = 0; attempt < starts::kSignTries; ++attempt) {
+      Values s(k);
       for (double& e : s) e = random_.uniform() < 0.5 ? -1 : 1;
-      flip(h, l, s);
-      if (special_) orient(h, l, s, odd);
-      const double value = worth(h, l, s);
+      flip_signs(of, s);
+      if (special_) set_parity(of, s, odd);
+      const double value = of.worth(s);
       if (value > highest) highest = value, best = std::move(s);
     }
     return best;
   }
 
-  static double worth(const Matrix& h, const Matrix& l, const Matrix& s) {
-    const int k = int(s.size());
-    double value = 0;
-    for (int i = 0; i < k; ++i) value += s[i] * (l[i] + dot(h.data() + std::size_t(i) * k, s.data(), k));
-    return value;
-  }
-
   // Flips the most profitable sign until no flip helps. Profits within rounding of zero do not count, or
   // flips might never end.
-  static void flip(const Matrix& h, const Matrix& l, Matrix& s) {
-    const int k = int(s.size());
-    Matrix field(k);
+  static void flip_signs(const SignProblem& of, Values& s) {
+    const int k = of.h.rows();
+    Values field(k);
     double scale = 0;
-    for (double e : h) scale += std::abs(e);
-    for (double e : l) scale += std::abs(e);
-    for (int i = 0; i < k; ++i) field[i] = l[i] + 2 * dot(h.data() + std::size_t(i) * k, s.data(), k);
+    for (double e : of.h) scale += std::abs(e);
+    for (double e : of.l) scale += std::abs(e);
+    for (int i = 0; i < k; ++i) field[i] = of.l[i] + 2 * of.field(i, s);
     for (;;) {
       int which = -1;
-      double most = 1e-12 * scale;
+      double most = starts::kSignGain * scale;
       for (int i = 0; i < k; ++i) {
-        const double gain = -2 * s[i] * field[i] + 4 * h[std::size_t(i) * k + i];
+        const double gain = -2 * s[i] * field[i] + 4 * of.h(i, i);
         if (gain > most) most = gain, which = i;
       }
       if (which < 0) break;
       s[which] = -s[which];
-      for (int i = 0; i < k; ++i) field[i] += 4 * h[std::size_t(i) * k + which] * s[which];
+      for (int i = 0; i < k; ++i) field[i] += 4 * of.h(i, which) * s[which];
     }
   }
 
   // Gives the product of the signs its parity, at the lowest cost: by reversing all of an odd number, or one.
-  static void orient(const Matrix& h, const Matrix& l, Matrix& s, bool odd) {
-    const int k = int(s.size());
+  static void set_parity(const SignProblem& of, Values& s, bool odd) {
+    const int k = of.h.rows();
     bool negative = false;
     for (double e : s) negative = negative != (e < 0);
     if (negative == odd) return;
-    Matrix best = s;
+    Values best = s;
     double highest = -INFINITY;
-    auto consider = [&](const Matrix& other) {
-      const double value = worth(h, l, other);
-      if (value > highest) highest = value, best = other;
-    };
-    for (int i = -1; i < k; ++i) {
-      Matrix other = s;
-      if (i >= 0)
-        other[i] = -other[i];
-      else if (k % 2 == 1)
-        for (double& e : other) e = -e;
-      else
-        continue;
-      consider(other);
+    for (int i = k % 2 == 1 ? -1 : 0; i < k; ++i) {
+      Values other = s;
+      for (int j = 0; j < k; ++j)
+        if (i < 0 || i == j) other[j] = -other[j];
+      const double value = of.worth(other);
+      if (value > highest) highest = value, best = std::move(other);
     }
     s = best;
   }
 
-  static constexpr double kShapes[] = {0.1, 0.3, 1.0};  // of the gamma distribution: few conditions, or many
-  static constexpr double kJitter = 0.3;                // without it, starts repeat each other
-  static constexpr int kSignTries = 8;
-
+  StartData from_;
   const Roots &x_, &y_;
-  const double* weights_;
-  double mean_share_, covariance_share_;
   bool special_;
   Random& random_;
   std::vector<int> kept_;
-  Matrix of_x_, of_y_;  // covariances of the conditions, one after the other
+  std::vector<Matrix> covariances_x_, covariances_y_;
   int drawn_ = 0;
 };
 

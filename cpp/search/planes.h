@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include "common/dense.h"
+#include "common/matrix.h"
 
 namespace repshape {
 
@@ -12,6 +12,7 @@ struct Planes {
     for (int i = 0; i < n; ++i)
       for (int j = i + 1; j < n; ++j) list.emplace_back(i, j);
   }
+  int count() const { return int(list.size()); }
   int at(int i, int j) const { return i < j ? i * n - i * (i + 1) / 2 + j - i - 1 : at(j, i); }
   int n;
   std::vector<std::pair<int, int>> list;
@@ -22,7 +23,7 @@ class Curvature {
  public:
   virtual ~Curvature() = default;
   virtual Matrix at(const Matrix& t) const = 0;
-  virtual int patience() const = 0;  // gradients that cost as much
+  virtual int cost() const = 0;  // in gradients
 };
 
 }  // namespace repshape

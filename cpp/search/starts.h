@@ -1,9 +1,10 @@
 // Where searches over rotations start: every kind of start is made here.
 //
 //   pairs                                       starts
-//   few trials of 192 neurons or more           annealed means (problems/gaussian/layer_ascent.h); signs of axes, and random
-//   few trials of fewer neurons                 aligned means; then seven correspondences of conditions for each random
-//                                               start, every second one graduated (problems/gaussian/graduation.h)
+//   few trials of 192 neurons or more           annealed means (problems/gaussian/layer_ascent.h); signs of axes, and
+//   random few trials of fewer neurons                 aligned means; then seven correspondences of conditions for each
+//   random
+//                                               start, two of three graduated (problems/gaussian/graduation.h)
 //   all others                                  aligned means, or matched neurons if those are independent; then seven
 //                                               correspondences for each random one
 //
@@ -12,100 +13,93 @@
 // conditions and unequal weights: the best of eight correspondences by one evaluation, the maximum of
 // sum w tr(S_x T S_y T') from random starts, and half of the starts random.
 #pragma once
-#include <functional>
+#include <numeric>
 
-#include "common/transforms.h"
-#include "search/correspondence.h"
+#include "search/problem.h"
 #include "search/stopping.h"
 
 namespace repshape {
 
 inline Matrix random_orthogonal(int n, bool special, Random& random) {
-  Matrix g(std::size_t(n) * n);
+  Matrix g(n, n);
   for (double& e : g) e = random.normal();
-  return nearest_orthogonal(n, n, g.data(), special);
+  return nearest_orthogonal(g, special);
 }
 
 // The caller's own starts (n x n), made rotations if need be.
 inline std::vector<Matrix> listed_starts(const Settings& s, int n, bool special) {
-  const std::size_t count = std::size_t(n) * n;
+  const View<const double> all(s.starts.data(), s.n_starts * n, n);
   std::vector<Matrix> out;
-  for (int c = 0; c < s.n_starts; ++c)
-    out.push_back(oriented(n, {s.starts.data() + c * count, s.starts.data() + (c + 1) * count}, special));
+  for (int c = 0; c < s.n_starts; ++c) out.push_back(oriented(Matrix(all.row_block(c * n, n)), special));
   return out;
 }
 
-// From this many neurons on, the roots of the covariances, some n^3 operations each, would take longer than an ascent,
-// so that there are no starts from the correspondence of conditions.
-constexpr int kRootsBelow = 256;
-
 // Starts (n x n) for wide layers besides the first; `cost` are the operations of one gradient.
 inline std::vector<Matrix> layer_starts(int n, double cost, std::uint64_t seed) {
-  constexpr int random_below = 1000;  // above, a random orthogonal matrix costs more than an ascent
   const int count = Stopping::of_layers(cost);
   Random random(seed);
   std::vector<Matrix> out;
   for (int s = 1; s < count; ++s) {
-    Matrix start(std::size_t(n) * n, 0);
-    for (std::size_t e = 0; e < start.size(); e += n + 1) start[e] = random.uniform() < 0.5 ? -1 : 1;
-    out.push_back(s % 2 == 0 && n <= random_below ? random_orthogonal(n, false, random) : std::move(start));
+    Matrix start(n, n);
+    for (int i = 0; i < n; ++i) start(i, i) = random.uniform() < 0.5 ? -1 : 1;
+    out.push_back(s % 2 == 0 && n <= starts::kRandomUpTo ? random_orthogonal(n, false, random) : std::move(start));
   }
   return out;
 }
 
-// Starts without end: from the correspondence of conditions, and at random.
-class EndlessStarts {
+// Starts without end: from the correspondence of conditions, which the problem may improve, and at random.
+class RotationStarts {
  public:
-  // Makes a better start (n x n) of another; may be empty.
-  using Graduated = std::function<Matrix(const Matrix&, double)>;
-
-  EndlessStarts(const Suggested& from, double suggested, int n, bool special, std::uint64_t seed, Graduated graduated)
-      : random_(seed), suggestions_(from, special, random_), suggested_(suggested), n_(n), special_(special),
-        graduated_(std::move(graduated)) {}
-  EndlessStarts(const EndlessStarts&) = delete;
+  RotationStarts(const Problem& problem, const Oracle& oracle, std::uint64_t seed)
+      : problem_(problem), oracle_(oracle), graduates_(problem.graduates()), random_(seed),
+        correspondences_(problem.start_data(), oracle.special, random_) {}
+  RotationStarts(const RotationStarts&) = delete;
 
   Matrix next() {
-    if (random_.uniform() >= suggested_) return random_orthogonal(n_, special_, random_);
-    Matrix start = suggestions_.next();
-    const double share = kShares[drawn_++ % 3];
-    return graduated_ && share > 0 ? graduated_(start, share) : start;
+    if (random_.uniform() >= starts::kCorrespondences) return random_orthogonal(oracle_.n, oracle_.special, random_);
+    Matrix start = correspondences_.next();
+    const double share = starts::kGraduatedShares[drawn_++ % 3];
+    return graduates_ && share > 0 ? oracle_.completed(problem_.graduated_gain(start, share)) : start;
   }
 
-  // A transform (n x n), turned at random within four random directions or within three axes.
-  Matrix near(const Matrix& t, bool anywhere) {
-    const int n = n_, d = std::min(n, anywhere ? 4 : 3);
-    Matrix basis(std::size_t(n) * d, 0), turn(std::size_t(d) * d);
-    if (anywhere) {
-      for (double& e : basis) e = random_.normal();
-      basis = first_columns(nearest_orthogonal(n, d, basis.data(), false), n, d);
-    } else {
-      std::vector<int> order(n);
-      std::iota(order.begin(), order.end(), 0);
-      for (int j = 0; j < d; ++j) {
-        std::swap(order[j], order[j + random_.below(n - j)]);
-        basis[std::size_t(order[j]) * d + j] = 1;
-      }
-    }
+  // A move: a transform (n x n), turned at random within a few random directions, or within a few axes.
+  Matrix move(const Matrix& t, bool anywhere) {
+    const int d = std::min(oracle_.n, anywhere ? starts::kMovedDirections : starts::kMovedAxes);
+    const Matrix basis = anywhere ? random_directions(d) : random_axes(d);
+    Matrix turn(d, d);
     for (double& e : turn) e = random_.normal();
-    turn = nearest_orthogonal(d, d, turn.data(), false);
-    for (int i = 0; i < d; ++i) turn[std::size_t(i) * d + i] -= 1;
-    Matrix out = t, image(std::size_t(n) * d), turned(std::size_t(n) * d);
-    gemm(false, false, n, d, n, 1, out.data(), n, basis.data(), d, 0, image.data(), d);
-    gemm(false, false, n, d, d, 1, image.data(), d, turn.data(), d, 0, turned.data(), d);
-    gemm(false, true, n, n, d, 1, turned.data(), d, basis.data(), d, 1, out.data(), n);
-    return oriented(n, std::move(out), special_);
+    turn = nearest_orthogonal(turn, false);
+    turn.add_to_diagonal(-1);
+    Matrix out = t;
+    gemm(product(product(t, basis), turn), transpose(basis), out, 1, 1);
+    return oriented(std::move(out), oracle_.special);
   }
 
  private:
-  static constexpr double kShares[] = {1, 0.2, 0};  // of graduated starts, in turn
+  Matrix random_directions(int d) {
+    Matrix basis(oracle_.n, d);
+    for (double& e : basis) e = random_.normal();
+    return first_columns(nearest_orthogonal(basis, false), d);
+  }
 
+  Matrix random_axes(int d) {
+    const int n = oracle_.n;
+    Matrix basis(n, d);
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    for (int j = 0; j < d; ++j) {
+      std::swap(order[j], order[j + random_.below(n - j)]);
+      basis(order[j], j) = 1;
+    }
+    return basis;
+  }
+
+  const Problem& problem_;
+  const Oracle& oracle_;
+  bool graduates_;
   Random random_;
-  Correspondence suggestions_;
-  double suggested_;
-  int n_;
-  bool special_;
+  CorrespondenceStarts correspondences_;
   int drawn_ = 0;
-  Graduated graduated_;
 };
 
 }  // namespace repshape

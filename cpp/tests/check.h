@@ -7,12 +7,12 @@
 
 #include "common/random.h"
 
-#define CHECK(holds)                                                        \
-  do {                                                                      \
-    if (!(holds)) {                                                         \
+#define CHECK(holds)                                                            \
+  do {                                                                          \
+    if (!(holds)) {                                                             \
       std::fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #holds); \
-      std::abort();                                                         \
-    }                                                                       \
+      std::abort();                                                             \
+    }                                                                           \
   } while (false)
 
 namespace repshape::tests {

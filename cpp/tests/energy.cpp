@@ -58,17 +58,19 @@ void test_energy() {
       const int ny = 1 + random.below(5), nx = ny + random.below(3), conditions = 1 + random.below(4);
       const Trials x = random_trials(random, conditions, nx), y = random_trials(random, conditions, ny);
       const Values t = random_transform(random, nx, ny), weights = random_weights(random, conditions);
-      Values expected, gradient(t.size());
+      Values expected;
+      Matrix gradient;
+      const View<const double> at(t.data(), nx, ny);
       const double loss = loss_in_loops(x, y, t, weights, q, expected);
       const Samples a(x.rows.data(), x.counts.data(), conditions, nx, nx);
       const Samples c(y.rows.data(), y.counts.data(), conditions, ny, ny);
       for (const char* name : kInstructionSets) {
         const EnergyKernels* table = energy_kernels(name);
         if (!table) continue;
-        const double found = energy_loss(a, c, weights.data(), q, t.data(), gradient.data(), *table);
+        const double found = energy_loss(a, c, weights.data(), q, at, &gradient, *table);
         CHECK(near(found, loss, 1e-12, loss));
-        CHECK(near(gradient, expected, 1e-9));
-        CHECK(near(energy_loss(a, c, weights.data(), q, t.data(), nullptr, *table), loss, 1e-12, loss));
+        CHECK(near(values_of(gradient), expected, 1e-9));
+        CHECK(near(energy_loss(a, c, weights.data(), q, at, nullptr, *table), loss, 1e-12, loss));
       }
     }
 }

@@ -7,12 +7,6 @@
 namespace repshape::tests {
 namespace {
 
-Pair make_pair(const Network& x, const Network& y, const Values& weights) {
-  Pair pair;
-  pair.x = &x, pair.y = &y, pair.weights = weights.data(), pair.groups = all_groups(x);
-  return pair;
-}
-
 // Gradients are added to what is there, which is one here.
 Values without_ones(Values gradient, double unit) {
   for (double& g : gradient) g = (g - 1) * unit;
@@ -24,7 +18,7 @@ void compare(Random& random, int conditions, int nx, int ny, Noise noise_x, Nois
   const Dense y = random_dense(random, conditions, ny, noise_y, scale);
   const Values t = random_transform(random, nx, ny), weights = random_weights(random, conditions);
   const Network a = as_network(x), c = as_network(y);
-  const Pair pair = make_pair(a, c, weights);
+  const Pair pair(a, c, weights.data());
   const Expected expected = expect(x, y, t, weights);
   const double unit = a.scale * c.scale;
   for (const char* name : kInstructionSets) {
@@ -40,22 +34,18 @@ void compare(Random& random, int conditions, int nx, int ny, Noise noise_x, Nois
     if (a.scale == c.scale)
       CHECK(near(table->residual(pair.view(), t.data()) * unit, expected.residual, 1e-10, expected.power));
   }
-  Values gradient(t.size(), 1);
-  const double value = blas_objective(pair, t.data(), gradient.data(), false) * unit;
+  const Matrix at = as_matrix(t, nx, ny);
+  Matrix gradient(nx, ny, 1);
+  const double value = blas_objective(pair, at, gradient, false) * unit;
   CHECK(near(value, expected.value, 1e-11, expected.power));
-  const Parts parts = evaluate(a, c, [&] {
-    Values turned(t.size());
-    for (int i = 0; i < nx; ++i)
-      for (int j = 0; j < ny; ++j) turned[j * nx + i] = t[i * ny + j];
-    return turned;
-  }().data(), weights);
+  CHECK(near(without_ones(values_of(gradient), unit), expected.gradient, 1e-7));
+  const Parts parts = evaluate(a, c, transposed(at), weights);
   CHECK(near(parts.covariance * parts.scale * parts.scale, expected.residual, 1e-10, expected.power));
 }
 
 // The factors of one condition in the units of the caller.
 Values factors_of(const Network& net, int m) {
-  Values out(net.entries());
-  net.copy_block(m, out.data());
+  Values out = values_of(net.block(m));
   for (double& v : out) v *= net.scale;
   return out;
 }

@@ -3,6 +3,7 @@
 #include "common/orthogonal.h"
 #include "problems/gaussian/layer_ascent.h"
 #include "problems/gaussian/problem.h"
+#include "search/lbfgs.h"
 #include "tests.h"
 #include "twins.h"
 
@@ -24,7 +25,7 @@ void polar_factors_are_those_of_singular_vectors(Random& random) {
         const int hi = lo + 2;
         const std::size_t each = std::size_t(lo) * hi;
         const Values x = normals(random, count * each), ranks(count, lo);
-        Floats found(x.begin(), x.end());
+        std::vector<float> found(x.begin(), x.end());
         table->polar_factors(found.data(), count, lo, hi, ranks.data());
         for (int m = 0; m < count; ++m) {
           Values expected;
@@ -36,39 +37,38 @@ void polar_factors_are_those_of_singular_vectors(Random& random) {
 }
 
 // At contractions, which no bound on singular values knows of, and in turned axes.
-void stacked_objective_equals_loops(Random& random, int nx, int ny, int rx, int ry) {
+void layer_objective_equals_loops(Random& random, int nx, int ny, int rx, int ry) {
   constexpr int conditions = 11;
   const Dense x = thin_dense(random, conditions, nx, rx), y = thin_dense(random, conditions, ny, ry);
   const Network a = as_network(x), c = as_network(y);
   const Values weights = random_weights(random, conditions), gain = normals(random, std::size_t(nx) * ny, 0.1);
   Values t = random_transform(random, nx, ny);
   for (std::size_t e = 0; e < t.size(); ++e) t[e] *= e % ny < std::size_t(ny) / 2 ? 0.02 : 0.6;
-  Pair pair;
-  pair.x = &a, pair.y = &c, pair.alpha = 0.5, pair.weights = weights.data(), pair.groups = all_groups(a);
-  pair.mean_term = gain;
+  Pair pair(a, c, weights.data());
+  pair.alpha = 0.5, pair.mean_term = as_matrix(gain, nx, ny);
   const Expected expected = expect(x, y, t, weights);
   const double share = pair.covariance_share() / (a.scale * c.scale);
   double value = share * expected.value;
   Values gradient(t.size());
   for (std::size_t e = 0; e < t.size(); ++e)
     value += gain[e] * t[e], gradient[e] = gain[e] + share * expected.gradient[e];
-  StackedObjective f(pair);
+  LayerObjective f(pair);
   Values axes = random_transform(random, ny, ny);
   for (bool turned : {false, true}) {
-    if (turned) f.turn(Floats(axes.begin(), axes.end()));
-    Floats back(t.size()), found;
+    if (turned) f.rotate_y(FloatMatrix(as_matrix(axes, ny, ny)));
+    FloatMatrix back(ny, nx), found;
     for (int j = 0; j < ny; ++j)
       for (int i = 0; i < nx; ++i)
         for (int l = 0; l < ny; ++l) {
           const double axis = turned ? axes[j * ny + l] : j == l;
-          back[std::size_t(j) * nx + i] += float(axis * t[std::size_t(i) * ny + l]);
+          back(j, i) += float(axis * t[std::size_t(i) * ny + l]);
         }
     CHECK(near(f(back, found), value, 1e-5, value));
     Values forward(t.size(), 0);
     for (int j = 0; j < ny; ++j)
       for (int i = 0; i < nx; ++i)
         for (int l = 0; l < ny; ++l)
-          forward[std::size_t(i) * ny + l] += (turned ? axes[j * ny + l] : j == l) * found[std::size_t(j) * nx + i];
+          forward[std::size_t(i) * ny + l] += (turned ? axes[j * ny + l] : j == l) * found(j, i);
     CHECK(near(forward, gradient, 1e-2));
   }
 }
@@ -76,8 +76,8 @@ void stacked_objective_equals_loops(Random& random, int nx, int ny, int rx, int 
 // The recursion of lbfgs.h, in flat coordinates with the identity as the model.
 void compact_memory_equals_the_recursion(Random& random) {
   constexpr int size = 40, most = 5;
-  CompactMemory compact(most, size);
-  Memory plain(most);
+  CompactLbfgsMemory compact(most, size);
+  LbfgsMemory plain(most);
   const Values curvatures = [&] {
     Values out(size);
     for (double& v : out) v = 0.5 + random.uniform();
@@ -89,12 +89,11 @@ void compact_memory_equals_the_recursion(Random& random) {
     const Values d = normals(random, size), before = normals(random, size);
     Values after(before);
     for (int e = 0; e < size; ++e) after[e] -= 0.3 * curvatures[e] * d[e];
-    plain.remember(d, 0.3, before, after);
-    compact.remember(Floats(d.begin(), d.end()), 0.3, Floats(before.begin(), before.end()),
-                     Floats(after.begin(), after.end()));
-    const Values r = normals(random, size);
-    const Floats found = compact.direction(Floats(r.begin(), r.end()));
-    CHECK(near(Values(found.begin(), found.end()), plain.direction(r, same, squared), 1e-4));
+    auto row = [](const Values& v) { return as_matrix(v, 1, size); };
+    plain.remember(row(d), 0.3, row(before), row(after));
+    compact.remember(FloatMatrix(row(d)), 0.3, FloatMatrix(row(before)), FloatMatrix(row(after)));
+    const Matrix r = row(normals(random, size)), expected = plain.direction(r, same, squared);
+    CHECK(near(values_of(Matrix(compact.direction(FloatMatrix(r)))), values_of(expected), 1e-4));
   }
 }
 
@@ -107,28 +106,26 @@ void ascents_end_no_lower_than_alternation(Random& random, int nx, int ny, bool 
   ground.weights.assign(conditions, 1.0 / conditions), ground.alpha = 1;
   const GaussianProblem problem(a, c, ground);
   const AscentSettings settings{problem.scale, 1e-6, 10, special};
-  Matrix t = nearest_orthogonal(nx, ny, random_transform(random, nx, ny).data(), special), g;
-  LayerAscent way(problem.whole.pair, settings, problem.total);
-  way.begin(t);
-  way.run(400, -INFINITY);
-  const Matrix found = way.transform();
-  Matrix gram(std::size_t(ny) * ny), identity(gram.size(), 0);
-  for (int j = 0; j < ny; ++j) identity[std::size_t(j) * ny + j] = 1;
-  gemm(true, false, ny, ny, nx, 1, found.data(), ny, found.data(), ny, 0, gram.data(), ny);
-  CHECK(near(gram, identity, 1e-4));
-  if (special) CHECK(!negative_determinant(nx, found));
-  const double end = problem.whole.at(found, g), begin = problem.whole(t, g);
+  const Function& f = problem.whole();
+  Matrix t = nearest_orthogonal(as_matrix(random_transform(random, nx, ny), nx, ny), special), g;
+  LayerAscent ascent(problem.pair(), settings, problem.total);
+  ascent.begin(t);
+  ascent.run(400, -INFINITY);
+  const Matrix found = ascent.transform();
+  CHECK(near(values_of(product(transpose(found), found)), values_of(identity(ny)), 1e-4));
+  if (special) CHECK(!negative_determinant(found));
+  const double end = f.at(found, g), begin = f(t, g);
   double plain = begin;
   for (int step = 0; step < 50; ++step) {
-    t = nearest_orthogonal(nx, ny, g.data(), special);
-    plain = problem.whole(t, g);
+    t = nearest_orthogonal(g, special);
+    plain = f(t, g);
   }
   CHECK(end > begin);
   CHECK(end > plain - 0.05 * problem.scale);  // another maximum, perhaps
-  LayerAscent annealed(problem.whole.pair, settings, problem.total);
+  LayerAscent annealed(problem.pair(), settings, problem.total);
   annealed.anneal(problem.first_gain(), conditions);
   annealed.run(400, -INFINITY);
-  CHECK(problem.whole.at(annealed.transform(), g) > begin);
+  CHECK(f.at(annealed.transform(), g) > begin);
 }
 
 }  // namespace
@@ -136,9 +133,9 @@ void ascents_end_no_lower_than_alternation(Random& random, int nx, int ny, bool 
 void test_layers() {
   Random random(44);
   polar_factors_are_those_of_singular_vectors(random);
-  stacked_objective_equals_loops(random, 9, 9, 3, 3);
-  stacked_objective_equals_loops(random, 12, 8, 4, 2);
-  stacked_objective_equals_loops(random, 12, 8, 2, 4);
+  layer_objective_equals_loops(random, 9, 9, 3, 3);
+  layer_objective_equals_loops(random, 12, 8, 4, 2);
+  layer_objective_equals_loops(random, 12, 8, 2, 4);
   compact_memory_equals_the_recursion(random);
   for (bool special : {false, true}) ascents_end_no_lower_than_alternation(random, 14, 14, special);
   ascents_end_no_lower_than_alternation(random, 16, 11, false);

@@ -14,6 +14,7 @@ int main() {
   repshape::tests::test_layers();
   repshape::tests::test_energy();
   repshape::tests::test_solvers();
+  repshape::tests::test_new_metric();
   std::printf("%ld numbers compared, instruction set %s\n", repshape::tests::checked, repshape::instruction_set());
   return 0;
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/assignment.h"
 #include "common/dense.h"
+#include "common/injections.h"
 #include "common/roots.h"
 #include "tests.h"
 #include "twins.h"
@@ -29,7 +29,7 @@ void assignments_are_the_best(Random& random) {
     for (int k = 1; k <= n; ++k)
       for (double scale : {1.0, 1e-150, 1e150}) {
         const Values gain = normals(random, std::size_t(n) * k, scale);
-        const std::vector<int> chosen = assign(n, k, gain.data());
+        const std::vector<int> chosen = assign(as_matrix(gain, n, k));
         double total = 0;
         std::vector<char> taken(n, 0);
         for (int j = 0; j < k; ++j) {
@@ -44,30 +44,32 @@ void assignments_are_the_best(Random& random) {
 void dense_algebra_equals_loops(Random& random) {
   for (int n : {1, 2, 3, 5, 9, 12, 13, 17}) {
     const Values a = normals(random, std::size_t(n) * n), b = normals(random, std::size_t(n) * n);
-    Values product(a.size(), 0), found(a.size(), 7);
+    const Matrix A = as_matrix(a, n, n), B = as_matrix(b, n, n);
+    Values expected(a.size(), 0);
+    Matrix found(n, n, 7);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j)
-        for (int p = 0; p < n; ++p) product[i * n + j] += a[p * n + i] * b[j * n + p];
-    gemm(true, true, n, n, n, 1, a.data(), n, b.data(), n, 0, found.data(), n);
-    CHECK(near(found, product, 1e-12));
-    Matrix left(a), solved(b);
-    solve_linear(n, left, solved);
+        for (int p = 0; p < n; ++p) expected[i * n + j] += a[p * n + i] * b[j * n + p];
+    gemm(transpose(A), transpose(B), found);
+    CHECK(near(values_of(found), expected, 1e-12));
+    const Matrix solved = solve_linear(A, B);
     Values back(a.size(), 0);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j)
         for (int p = 0; p < n; ++p) back[i * n + j] += a[i * n + p] * solved[p * n + j];
     CHECK(near(back, b, 1e-8));
-    Matrix s(a.size(), 0);
+    Values s(a.size(), 0);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j)
         for (int p = 0; p < n; ++p) s[i * n + j] += a[i * n + p] * a[j * n + p];
-    const Matrix root = symmetric_root(n, s);
+    const Matrix root = symmetric_root(as_matrix(s, n, n));
     Values squared(a.size(), 0);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j)
         for (int p = 0; p < n; ++p) squared[i * n + j] += root[i * n + p] * root[p * n + j];
     CHECK(near(squared, s, 1e-11));
-    CHECK(near(dot(a.data(), b.data(), a.size()), std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-12, n * n));
+    CHECK(
+        near(dot(a.data(), b.data(), a.size()), std::inner_product(a.begin(), a.end(), b.begin(), 0.0), 1e-12, n * n));
   }
 }
 

@@ -190,8 +190,8 @@ inline void gesdd_loops(const char*, const int* m, const int* n, double* a, cons
 
 // Eigenvectors of a symmetric matrix, ascending ("V", "L"), by Jacobi rotations of both sides.
 template <class T>
-void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda, T* values, T* work,
-                 const int* lwork, int* iwork, const int*, int* info) {
+void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda, T* values, T* work, const int* lwork,
+                 int* iwork, const int*, int* info) {
   *info = 0;
   if (*lwork == -1) return void((*work = 1, *iwork = 1));
   const int n = *size;
@@ -224,15 +224,17 @@ void syevd_loops(const char*, const char*, const int* size, T* a, const int* lda
   }
 }
 
+template <class T>
+void use_loops() {
+  Lapack<T>& la = lapack<T>();
+  la.gemm = gemm_loops<T>, la.gemv = gemv_loops<T>, la.syrk = syrk_loops<T>, la.trsm = trsm_loops<T>;
+  la.potrf = potrf_loops<T>, la.syevd = syevd_loops<T>;
+}
+
 inline void use_plain_lapack() {
-  Lapack& la = lapack();
-  la.dgemm = gemm_loops<double>, la.sgemm = gemm_loops<float>;
-  la.dsyrk = syrk_loops<double>, la.ssyrk = syrk_loops<float>;
-  la.dtrsm = trsm_loops<double>, la.strsm = trsm_loops<float>;
-  la.dpotrf = potrf_loops<double>, la.spotrf = potrf_loops<float>;
-  la.sgemv = gemv_loops<float>;
-  la.dsyevd = syevd_loops<double>, la.ssyevd = syevd_loops<float>;
-  la.dgesv = gesv_loops, la.dgesdd = gesdd_loops;
+  use_loops<double>();
+  use_loops<float>();
+  lapack<double>().gesv = gesv_loops, lapack<double>().gesdd = gesdd_loops;
 }
 
 }  // namespace repshape::tests

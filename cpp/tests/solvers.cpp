@@ -15,14 +15,14 @@ namespace {
 constexpr Group kGroups[] = {Group::orthogonal, Group::rotation, Group::permutation, Group::identity};
 
 // y @ transform lies on x, the transform being n_y x n_x: its shorter side is orthonormal.
-void check_in_group(const Values& t, int ny, int nx, Group group) {
-  CHECK(t.size() == std::size_t(nx) * ny);
+void check_in_group(const Matrix& t, int ny, int nx, Group group) {
+  CHECK(t.rows() == ny && t.columns() == nx);
   const bool tall = ny >= nx;
   const int low = tall ? nx : ny, high = tall ? ny : nx;
   for (int a = 0; a < low; ++a)
     for (int b = 0; b < low; ++b) {
       double sum = 0;
-      for (int i = 0; i < high; ++i) sum += tall ? t[i * nx + a] * t[i * nx + b] : t[a * nx + i] * t[b * nx + i];
+      for (int i = 0; i < high; ++i) sum += tall ? t(i, a) * t(i, b) : t(a, i) * t(b, i);
       CHECK(near(sum, a == b, 1e-9, 1));
     }
   if (group == Group::permutation)
@@ -32,15 +32,14 @@ void check_in_group(const Values& t, int ny, int nx, Group group) {
 Settings brief(Group group, int pad_to = 0) {
   Settings s;
   s.group = group, s.pad_to = pad_to;
-  s.exploration.brief = 4;
+  s.brief_starts = 4;
   return s;
 }
 
 // Both orders of a pair give the same distance.
-template <class Problem>
-Solution check_solved(const typename Problem::Net& x, const typename Problem::Net& y, const Ground& ground,
-                      const Settings& s) {
-  const Solution found = solve<Problem>(x, y, ground, s), turned = solve<Problem>(y, x, ground, s);
+template <class AnyProblem, class Net>
+Solution check_solved(const Net& x, const Net& y, const Ground& ground, const Settings& s) {
+  const Solution found = solve<AnyProblem>(x, y, ground, s), turned = solve<AnyProblem>(y, x, ground, s);
   CHECK(found.distance == turned.distance);
   CHECK(std::isfinite(found.distance) && found.lower_bound <= found.distance);
   if (!s.pad_to) check_in_group(found.transform, y.neurons, x.neurons, s.group);
@@ -53,7 +52,7 @@ Solution check_gaussian(const Network& x, const Network& y, Group group, double 
   ground.alpha = alpha, ground.weights = weights;
   const Solution found = check_solved<GaussianProblem>(x, y, ground, brief(group, pad_to));
   CHECK(found.distance >= 0);
-  const Parts parts = evaluate(x, y, found.transform.data(), weights);
+  const Parts parts = evaluate(x, y, found.transform, weights);
   const double mean = std::sqrt(parts.mean) * parts.mean_scale, noise = std::sqrt(parts.covariance) * parts.scale;
   const double large = std::max(std::max(mean, noise), 1e-300);
   const double square = alpha * (mean / large) * (mean / large) + (2 - alpha) * (noise / large) * (noise / large);
@@ -130,15 +129,15 @@ void position_searches(Random& random) {
     check_gaussian(x, y, kGroups[repeat % 4], ground.alpha, ground.weights, 0);
     if (nx < ny) continue;
     const GaussianProblem problem(x, y, ground);
-    const Objective& f = problem.whole;
-    const Values t = random_transform(random, nx, ny);
+    const Function& f = problem.whole();
+    const Matrix t = as_matrix(random_transform(random, nx, ny), nx, ny);
     Matrix gradient, other;
     const double here = f.at(t, gradient);
     double norm = 0;
     for (double g : gradient) norm += g * g;
     const double step = 1e-3 / (std::sqrt(norm) + 1e-300);
     Matrix moved(t);
-    for (std::size_t e = 0; e < t.size(); ++e) moved[e] += step * gradient[e];
+    moved.add(step, gradient);
     CHECK(f.at(moved, other) >= here + step * norm - 1e-9 * (std::abs(here) + step * norm));
   }
 }

@@ -1,8 +1,8 @@
 // What the kernels compute, in slow loops: the expected values of the tests.
 #pragma once
 #include "check.h"
-#include "problems/gaussian/network.h"
 #include "plain_lapack.h"
+#include "problems/gaussian/network.h"
 
 namespace repshape::tests {
 
@@ -102,6 +102,9 @@ inline Expected expect(const Dense& x, const Dense& y, const Values& t, const Va
   }
   return out;
 }
+
+inline Values values_of(const Matrix& a) { return {a.begin(), a.end()}; }
+inline Matrix as_matrix(const Values& a, int rows, int columns) { return Matrix(rows, columns, a); }
 
 // Orthonormal columns, n x k row-major.
 inline Values random_transform(Random& random, int n, int k) {

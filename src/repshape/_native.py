@@ -8,7 +8,7 @@ rows of y onto x, shape (s_y, s_x), in the coordinates of the two handles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -227,7 +227,8 @@ def make_options(group: str, starts: FloatArray, **settings: Any) -> Options:
 def align(x: Any, y: Any, options: Options, starts: FloatArray | None = None) -> Solution:
     """Align y to x, two handles of the same kind, from starts (S, s_y, s_x) if they are given."""
     given = [] if starts is None else [np.ascontiguousarray(starts)]
-    return Solution(*_core.align(x, y, options, given))
+    found = _core.align(x, y, options, given)
+    return Solution(**{one.name: getattr(found, one.name) for one in fields(Solution)})
 
 
 def align_pairs(
@@ -254,16 +255,15 @@ def align_pairs(
     """
     index = np.ascontiguousarray(pairs, dtype=np.int64)
     given = [] if starts is None else [np.ascontiguousarray(one) for one in starts]
-    rows, transforms = _core.align_pairs(list(handles), index, dict(options), given, keep)
-    counts = rows[:, 2:4].astype(np.int64)
+    found = _core.align_pairs(list(handles), index, dict(options), given, keep)
     return PairResults(
-        distance=rows[:, 0],
-        lower_bound=rows[:, 1],
-        converged=rows[:, 4] == 1.0,
-        n_starts=counts[:, 0],
-        n_agreeing=counts[:, 1],
-        gap=rows[:, 5],
-        transforms=transforms if keep else None,
+        distance=found.distance,
+        lower_bound=found.lower_bound,
+        converged=found.converged,
+        n_starts=found.n_starts,
+        n_agreeing=found.n_agreeing,
+        gap=found.gap,
+        transforms=found.transforms if keep else None,
     )
 
 
@@ -302,12 +302,13 @@ def _contiguous(
 
 
 def _split(flat: FloatArray, transforms: Sequence[FloatArray]) -> list[FloatArray]:
-    return np.split(flat[0], np.cumsum([len(one) for one in transforms])[:-1])
+    return np.split(flat, np.cumsum([len(one) for one in transforms])[:-1])
 
 
 def evaluate(x: Network, y: Network, transform: FloatArray, weights: FloatArray) -> Parts:
     """Return the parts of the squared Gaussian distance at a fixed transform (s_y, s_x)."""
-    return Parts(*_core.evaluate(x, y, np.ascontiguousarray(transform), weights))
+    found = _core.evaluate(x, y, np.ascontiguousarray(transform), weights)
+    return Parts(found.means, found.covariances)
 
 
 def gradient(
@@ -327,7 +328,7 @@ def gradient(
     repetitions.
     """
     found = _core.gradient(x, y, transform, weights, alpha, isa, single, repeats)
-    return Slope(*found)
+    return Slope(found.value, found.gradient)
 
 
 def energy_loss(
@@ -348,4 +349,5 @@ def energy_gradient(
     repeats: int = 1,
 ) -> Slope:
     """Return minus the energy loss and its gradient at T (s_x, s_y), for s_x >= s_y."""
-    return Slope(*_core.energy_gradient(x, y, transform, weights, q, isa, repeats))
+    found = _core.energy_gradient(x, y, transform, weights, q, isa, repeats)
+    return Slope(found.value, found.gradient)

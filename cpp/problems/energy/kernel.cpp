@@ -22,18 +22,17 @@ void move(const EnergyCondition& c, const EnergyTask& task, double* moved) {
   for (int p = 0; p < c.y_trials; p += kVectorLanes)
     for (int i = 0; i < task.nx; ++i) {
       Vector sum = spread(0);
-      for (int j = 0; j < task.ny; ++j)
-        sum += task.transform[i * task.ny + j] * load(c.y + std::size_t(j) * c.y_stride + p);
-      store(moved + std::size_t(i) * c.y_stride + p, sum);
+      for (int j = 0; j < task.ny; ++j) sum += task.transform[i * task.ny + j] * load(c.y + j * c.y_stride + p);
+      store(moved + i * c.y_stride + p, sum);
     }
 }
 
 // R trials of x, from l on, against a vector of trials of T y, which start at `moved`: their
-// powers, summed; and pulled (nx vectors, y_stride apart) += sum over the R trials of weight x.
+// powers, summed; and weighted (nx vectors, y_stride apart) += sum over the R trials of weight x.
 template <int R, class Power>
-inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
-                   const double* moved, double* pulled) {
-  const std::size_t x_stride = c.x_stride, y_stride = c.y_stride;
+inline Vector accumulate(const EnergyCondition& c, const EnergyTask& task, const Power& power, int l,
+                         const double* moved, double* weighted) {
+  const std::ptrdiff_t x_stride = c.x_stride, y_stride = c.y_stride;
   const double *x = c.x + l, *last = x + (task.nx - 1) * x_stride;
   Vector s[R], weight[R], total = spread(0);
   for (int r = 0; r < R; ++r) {  // the first neuron apart: sums that start from it stay in registers
@@ -49,35 +48,35 @@ inline Vector meet(const EnergyCondition& c, const EnergyTask& task, const Power
     }
   }
   const Vector floor = spread(task.floor);
-  const double bend = task.chord ? 1.0 : 0.5 * task.q;
+  const double slope = task.chord ? 1.0 : 0.5 * task.q;
   for (int r = 0; r < R; ++r) {
     const Vector above = larger(s[r], floor);
     weight[r] = power(above);
-    total += weight[r] * (above + bend * (s[r] - above));
+    total += weight[r] * (above + slope * (s[r] - above));
   }
-  if (!pulled) return total;
-  for (x = c.x + l; x <= last; x += x_stride, pulled += y_stride) {
-    Vector even = load(pulled), odd = spread(0);
+  if (!weighted) return total;
+  for (x = c.x + l; x <= last; x += x_stride, weighted += y_stride) {
+    Vector even = load(weighted), odd = spread(0);
     for (int r = 0; r + 1 < R; r += 2) {
       even += x[r] * weight[r];
       odd += x[r + 1] * weight[r + 1];
     }
     if (R % 2) even += x[R - 1] * weight[R - 1];
-    store(pulled, even + odd);
+    store(weighted, even + odd);
   }
   return total;
 }
 
-// gradient (in lanes) += q share pulled y'. Lanes beyond the last trial of y are multiplied by its zeros.
-void collect(const EnergyCondition& c, const EnergyTask& task, const double* pulled) {
+// gradient (in lanes) += q share weighted y'. Lanes beyond the last trial of y are multiplied by its zeros.
+void add_gradient(const EnergyCondition& c, const EnergyTask& task, const double* weighted) {
   const double factor = task.q * c.share;
   for (int i = 0; i < task.nx; ++i)
     for (int j = 0; j < task.ny; ++j) {
-      const double* left = pulled + std::size_t(i) * c.y_stride;
-      const double* right = c.y + std::size_t(j) * c.y_stride;
+      const double* left = weighted + i * c.y_stride;
+      const double* right = c.y + j * c.y_stride;
       Vector sum = spread(0);
       for (int p = 0; p < c.y_trials; p += kVectorLanes) sum += load(left + p) * load(right + p);
-      double* at = task.gradient + (std::size_t(i) * task.ny + j) * kVectorLanes;
+      double* at = task.gradient + (i * task.ny + j) * kVectorLanes;
       store(at, load(at) + factor * sum);
     }
 }
@@ -86,20 +85,20 @@ template <class Power>
 double run(const EnergyCondition& c, const EnergyTask& task) {
   const Power power(task.q);
   double* moved = task.scratch;
-  double* pulled = task.gradient ? moved + std::size_t(task.nx) * c.y_stride : nullptr;
+  double* weighted = task.gradient ? moved + task.nx * c.y_stride : nullptr;
   move(c, task, moved);
   double total = 0;
   for (int p = 0; p < c.y_trials; p += kVectorLanes) {
-    double* sums = pulled ? pulled + p : nullptr;
-    for (int i = 0; sums && i < task.nx; ++i) store(sums + std::size_t(i) * c.y_stride, spread(0));
+    double* sums = weighted ? weighted + p : nullptr;
+    for (int i = 0; sums && i < task.nx; ++i) store(sums + i * c.y_stride, spread(0));
     Vector block = spread(0);
     int l = 0;
     for (; l + kTileRows <= c.x_trials; l += kTileRows)
-      block += meet<kTileRows>(c, task, power, l, moved + p, sums);
-    for (; l < c.x_trials; ++l) block += meet<1>(c, task, power, l, moved + p, sums);
+      block += accumulate<kTileRows>(c, task, power, l, moved + p, sums);
+    for (; l < c.x_trials; ++l) block += accumulate<1>(c, task, power, l, moved + p, sums);
     for (int lane = 0; lane < kVectorLanes && p + lane < c.y_trials; ++lane) total += block[lane];
   }
-  if (pulled) collect(c, task, pulled);
+  if (weighted) add_gradient(c, task, weighted);
   return c.share * total;
 }
 

@@ -7,15 +7,16 @@ namespace repshape {
 // Trials are stored neuron by neuron, in rows padded with zeros to this many doubles.
 constexpr int kTrialPadding = 8;
 // Squared distances below this share of the mean squared response are rounding: the trials coincide.
-constexpr double kMeeting = 1e-24;
+constexpr double kCoincident = 1e-24;
 // A floor whose inverse powers are finite, for responses that are all zero.
 constexpr double kLeastSquare = 1e-300;
 
 // One condition of a pair of networks; x has at least as many neurons as y.
 struct EnergyCondition {
-  const double *x, *y;                           // neurons x stride
-  int x_trials, y_trials, x_stride, y_stride;
-  double share;                                  // weight of one pair of trials
+  const double *x, *y;  // neurons x stride
+  int x_trials, y_trials;
+  std::ptrdiff_t x_stride, y_stride;  // from a neuron to the next
+  double share;                       // weight of one pair of trials
 };
 
 // What all conditions share. For |x - T y|^2 = s below `floor` the power s^(q/2) is continued, while
@@ -23,12 +24,12 @@ struct EnergyCondition {
 // the distance that is reported it is continued by the chord to zero, so that rounding is not
 // magnified (at q = 1/2, 1e-16 would count as 1e-8) and trials that coincide contribute nothing.
 struct EnergyTask {
-  int nx, ny;
+  std::ptrdiff_t nx, ny;
   const double* transform;  // nx x ny
   double q, floor;
-  bool chord;               // else the tangent
-  double* gradient;         // nx x ny x lanes, added to; null where only the value is wanted
-  double* scratch;          // 2 nx x stride of y
+  bool chord;        // else the tangent
+  double* gradient;  // nx x ny x lanes, added to; null where only the value is wanted
+  double* scratch;   // 2 nx x stride of y
 };
 
 // Compiled once for every instruction set.
@@ -40,7 +41,7 @@ struct EnergyKernels {
   double (*condition)(const EnergyCondition&, const EnergyTask&);
 };
 
-const EnergyKernels& energy_kernels();            // the widest that this processor runs
+const EnergyKernels& energy_kernels();                  // the widest that this processor runs
 const EnergyKernels* energy_kernels(const char* name);  // null where it cannot run them
 
 }  // namespace repshape

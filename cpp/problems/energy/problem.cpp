@@ -1,6 +1,6 @@
 #include "problems/energy/problem.h"
 
-#include "common/units.h"
+#include "problems/energy/constants.h"
 #include "problems/energy/enumeration.h"
 
 namespace repshape {
@@ -12,31 +12,33 @@ double mean_power(const Samples& x, const Samples& y, const double* weights) {
   return total;
 }
 
-// sum w mu_x mu_y', n_x x n_y; with `deviations` also sum w s_x s_y', s the standard deviations.
-Matrix moment_gain(const Samples& x, const Samples& y, const double* weights, bool deviations) {
-  const int n = x.neurons, k = y.neurons;
-  Matrix out(std::size_t(n) * k, 0), sx(n), sy(k);
-  auto spread = [](const Samples& net, int m, Matrix& sd) {
-    for (int i = 0; i < net.neurons; ++i) {
-      const double* row = net.condition(m) + std::size_t(i) * net.strides[m];
-      const double mean = net.means[std::size_t(m) * net.neurons + i];
-      double sum = 0;
-      for (int l = 0; l < net.trials[m]; ++l) sum += (row[l] - mean) * (row[l] - mean);
-      sd[i] = std::sqrt(sum / net.trials[m]);
-    }
-  };
+// Standard deviations of the neurons in one condition.
+Values deviations(const Samples& net, int m) {
+  Values out(net.neurons);
+  for (int i = 0; i < net.neurons; ++i) {
+    const double *row = net.condition(m).row(i), mean = net.means(m, i);
+    double sum = 0;
+    for (int l = 0; l < net.trials[m]; ++l) sum += (row[l] - mean) * (row[l] - mean);
+    out[i] = std::sqrt(sum / net.trials[m]);
+  }
+  return out;
+}
+
+// sum w mu_x mu_y', n_x x n_y; with deviations also sum w s_x s_y', s the standard deviations.
+Matrix moment_gain(const Samples& x, const Samples& y, const Values& weights, bool with_deviations) {
+  Matrix out(x.neurons, y.neurons);
+  Values sx(x.neurons, 0), sy(y.neurons, 0);
   for (int m = 0; m < x.conditions; ++m) {
-    const double *a = x.means.data() + std::size_t(m) * n, *b = y.means.data() + std::size_t(m) * k;
-    if (deviations) spread(x, m, sx), spread(y, m, sy);
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < k; ++j)
-        out[std::size_t(i) * k + j] += weights[m] * (a[i] * b[j] + (deviations ? sx[i] * sy[j] : 0));
+    if (with_deviations) sx = deviations(x, m), sy = deviations(y, m);
+    for (int i = 0; i < out.rows(); ++i)
+      for (int j = 0; j < out.columns(); ++j)
+        out(i, j) += weights[m] * (x.means(m, i) * y.means(m, j) + (with_deviations ? sx[i] * sy[j] : 0));
   }
   return out;
 }
 
 // What the within-terms subtract from the loss: a constant for the pair.
-double within_terms(const Samples& net, const std::vector<double>& weights, bool unbiased = false) {
+double within_terms(const Samples& net, const Values& weights, bool unbiased = false) {
   double total = 0;
   for (int m = 0; m < net.conditions; ++m) {
     const double correction = unbiased ? net.trials[m] / (net.trials[m] - 1.0) : 1.0;
@@ -58,96 +60,93 @@ double signed_root(double squared) { return squared < 0 ? -std::sqrt(-squared) :
 
 }  // namespace
 
-EnergyProblem::EnergyProblem(const Samples& x_, const Samples& y_, const Ground& ground)
-    : x(x_), y(y_), whole{&x_, &y_, ground.weights.data(), ground.q}, ground_(ground) {
+EnergyProblem::EnergyProblem(const Samples& x, const Samples& y, const Ground& ground)
+    : x_(x), y_(y), ground_(ground), whole_(x, y, ground.weights.data(), ground.q) {
   scale = std::pow(mean_power(x, y, ground.weights.data()), 0.5 * ground.q);
   total = -(within_terms(x, ground.weights) + within_terms(y, ground.weights));
   cost = operations(x, y);
+  same_space = x.neurons == y.neurons && !x.reduced && !y.reduced;
 }
 
-bool EnergyProblem::prove(const EnergyObjective&, const EnergyObjective&, int spare, Matrix& t, double& value) const {
-  constexpr int most = 8;                   // neurons
-  constexpr double affordable = 60;         // seconds
-  constexpr std::size_t candidates = 1000;  // that single precision may leave
-  if (x.neurons - spare > most) return false;
-  Enumeration all(x, y, whole.weights, whole.q, spare);
-  if (all.duration() > affordable) return false;
-  for (Matrix& other : all.best(candidates)) {
-    const double reached = -energy_loss(x, y, whole.weights, whole.q, other.data(), nullptr, energy_kernels());
+double EnergyProblem::loss(const Matrix& t) const {
+  return energy_loss(x_, y_, ground_.weights.data(), ground_.q, t, nullptr, energy_kernels());
+}
+
+bool EnergyProblem::search_exhaustively(const Function&, int spare, Matrix& t, double& value) const {
+  if (x_.neurons - spare > energy::kExhaustiveUpTo) return false;
+  Enumeration all(x_, y_, ground_.weights, ground_.q, spare);
+  if (all.duration() > energy::kExhaustiveSeconds) return false;
+  for (Matrix& other : all.best(energy::kCandidates)) {
+    const double reached = -loss(other);
     if (reached > value) value = reached, t = std::move(other);
   }
   return true;
 }
 
-Matrix EnergyProblem::first_gain() const { return tie_broken(moment_gain(x, y, whole.weights, false), y.neurons); }
+Matrix EnergyProblem::first_gain() const { return preferring_identity(moment_gain(x_, y_, ground_.weights, false)); }
 
 std::vector<Matrix> EnergyProblem::first_gains() const {
-  return {first_gain(), moment_gain(x, y, whole.weights, true)};
+  return {first_gain(), moment_gain(x_, y_, ground_.weights, true)};
 }
 
-Suggested EnergyProblem::suggest() const {
-  roots_x_ = x.roots(), roots_y_ = y.roots();
-  return {*roots_x_, *roots_y_, whole.weights, 1, 1};
+StartData EnergyProblem::start_data() const {
+  roots_x_ = x_.roots(), roots_y_ = y_.roots();
+  return {*roots_x_, *roots_y_, ground_.weights.data(), 1, 1};
 }
 
-EnergyProblem::Few EnergyProblem::thinned() const {
-  const std::vector<int> kept = spread_evenly(x.conditions, ground_.few_conditions);
-  std::vector<double> weights;
+ExplorationTarget EnergyProblem::exploration_target() const {
+  ExplorationTarget out;
+  out.f = std::make_unique<EnergyObjective>(whole_);
+  out.scale = scale, out.total = total, out.cost = cost;
+  if (!(cost > energy::kSubsetFrom)) return out;
+  const std::vector<int> kept = spread_evenly(x_.conditions, energy::kSubsetConditions);
+  Values weights;
   double sum = 0;
   for (int m : kept) {
     weights.push_back(ground_.weights[m]);
     sum += weights.back();
   }
   for (double& w : weights) w = sum > 0 ? w / sum : 1.0 / double(kept.size());
-  Few out{x.thinned(kept, ground_.few_trials), y.thinned(kept, ground_.few_trials), weights};
-  out.x.measure_within(ground_.q), out.y.measure_within(ground_.q);
+  subset_ = std::make_unique<Subset>(
+      Subset{x_.thinned(kept, energy::kSubsetTrials), y_.thinned(kept, energy::kSubsetTrials), weights});
+  Samples &x = subset_->x, &y = subset_->y;
+  x.measure_within(ground_.q), y.measure_within(ground_.q);
+  out.subset = std::make_unique<EnergyObjective>(x, y, subset_->weights.data(), ground_.q);
+  out.subset_total = -within_terms(x, weights) - within_terms(y, weights);
   return out;
 }
 
-Explored<EnergyObjective> EnergyProblem::explored() const {
-  constexpr double worth_travelling = 1e6;  // operations of a gradient
-  Explored<EnergyObjective> out;
-  out.f = whole;
-  out.scale = scale, out.total = total, out.cost = cost;
-  out.travels = cost > worth_travelling;
-  if (!out.travels) return out;
-  few_ = std::make_unique<Few>(thinned());
-  out.few.x = &few_->x, out.few.y = &few_->y, out.few.weights = few_->weights.data(), out.few.q = ground_.q;
-  out.few_total = -within_terms(few_->x, few_->weights) - within_terms(few_->y, few_->weights);
-  return out;
-}
-
-Measured EnergyProblem::measure(const Matrix& t, const Oracle& oracle) const {
-  const double loss = energy_loss(x, y, whole.weights, whole.q, t.data(), nullptr, energy_kernels());
+Measurement EnergyProblem::measure(const Matrix& t, const Oracle& oracle) const {
   const double biased = -total;
   const double within =
-      within_terms(x, ground_.weights, ground_.unbiased) + within_terms(y, ground_.weights, ground_.unbiased);
-  Measured out;
+      within_terms(x_, ground_.weights, ground_.unbiased) + within_terms(y_, ground_.weights, ground_.unbiased);
+  Measurement out;
   // Over all pairs of trials the squared distance is never negative, except by rounding; the
   // correction of the within-terms is the same for every transform.
-  out.distance = signed_root(std::max(loss - biased, 0.0) + (biased - within));
+  out.distance = signed_root(std::max(loss(t) - biased, 0.0) + (biased - within));
   out.lower_bound = oracle.group == Group::identity ? out.distance : signed_root(biased - within);
   return out;
 }
 
-double energy_loss(const Samples& x, const Samples& y, const double* weights, double q, const double* transform,
-                   double* gradient, const EnergyKernels& kernels) {
+double energy_loss(const Samples& x, const Samples& y, const double* weights, double q,
+                   const View<const double>& transform, Matrix* gradient, const EnergyKernels& kernels) {
   const int n = x.neurons, k = y.neurons;
-  const std::size_t stride = *std::max_element(y.strides.begin(), y.strides.end());
-  Buffer scratch(2 * n * stride), lanes(gradient ? std::size_t(n) * k * kernels.lanes : 0);
-  const double floor = std::max(kMeeting * mean_power(x, y, weights), kLeastSquare);
-  const EnergyTask task{n, k, transform, q, floor, !gradient, gradient ? lanes.data() : nullptr, scratch.data()};
+  const Index stride = *std::max_element(y.strides.begin(), y.strides.end());
+  Buffer scratch(2 * n * stride), lanes(gradient ? Index(n) * k * kernels.lanes : 0);
+  const double floor = std::max(kCoincident * mean_power(x, y, weights), kLeastSquare);
+  const EnergyTask task{n, k, transform.data(), q, floor, !gradient, gradient ? lanes.data() : nullptr, scratch.data()};
   double total = 0;
   for (int m = 0; m < x.conditions; ++m) {
     if (weights[m] == 0) continue;
     const double share = weights[m] / (double(x.trials[m]) * y.trials[m]);
     total += kernels.condition(
-        {x.condition(m), y.condition(m), x.trials[m], y.trials[m], x.strides[m], y.strides[m], share}, task);
+        {x.condition(m).data(), y.condition(m).data(), x.trials[m], y.trials[m], x.strides[m], y.strides[m], share},
+        task);
   }
-  for (std::size_t e = 0; gradient && e < std::size_t(n) * k; ++e) {
-    gradient[e] = 0;
-    for (int l = 0; l < kernels.lanes; ++l) gradient[e] += lanes.data()[e * kernels.lanes + l];
-  }
+  if (!gradient) return total;
+  gradient->reset(n, k);
+  for (Index e = 0; e < gradient->size(); ++e)
+    for (int l = 0; l < kernels.lanes; ++l) (*gradient)[e] += lanes.data()[e * kernels.lanes + l];
   return total;
 }
 

@@ -1,11 +1,9 @@
 // The energy distance of one pair, as the search reads it (search/problem.h).
 #pragma once
-#include <memory>
 #include <optional>
 
 #include "problems/energy/samples.h"
 #include "problems/ground.h"
-#include "search/exploration.h"
 #include "search/problem.h"
 
 namespace repshape {
@@ -13,61 +11,57 @@ namespace repshape {
 // Sum of w mean |x - T y|^q, T being n_x x n_y with n_x >= n_y. `gradient` (n_x x n_y), where given,
 // receives the gradient of minus the value along the orthogonal group; kernel.h says how the two
 // forms differ where trials coincide.
-double energy_loss(const Samples& x, const Samples& y, const double* weights, double q, const double* transform,
-                   double* gradient, const EnergyKernels& kernels);
+double energy_loss(const Samples& x, const Samples& y, const double* weights, double q,
+                   const View<const double>& transform, Matrix* gradient, const EnergyKernels& kernels);
 
 // Minus the loss, with its gradient along the group.
-struct EnergyObjective {
-  static constexpr bool kSingle = false;
+class EnergyObjective : public Function {
+ public:
+  EnergyObjective(const Samples& x, const Samples& y, const double* weights, double q)
+      : x_(x), y_(y), weights_(weights), q_(q) {}
 
-  const Samples *x = nullptr, *y = nullptr;
-  const double* weights = nullptr;
-  double q = 1;
-  bool single = false;
-  mutable long evaluations = 0;
+  int n() const override { return x_.neurons; }
+  int k() const override { return y_.neurons; }
 
-  int n() const { return x->neurons; }
-  int k() const { return y->neurons; }
-  bool lanes() const { return true; }
-  double at(const Matrix& t, Matrix& gradient) const {
-    ++evaluations;
-    gradient.resize(t.size());
-    return -energy_loss(*x, *y, weights, q, t.data(), gradient.data(), energy_kernels());
+ private:
+  double evaluate(const Matrix& t, Matrix& gradient) const override {
+    return -energy_loss(x_, y_, weights_, q_, t, &gradient, energy_kernels());
   }
-  double operator()(const Matrix& full, Matrix& gradient) const { return at(first_columns(full, n(), k()), gradient); }
+
+  const Samples &x_, &y_;
+  const double* weights_;
+  double q_;
 };
 
-class EnergyProblem : public ProblemDefaults<EnergyObjective> {
+class EnergyProblem : public Problem {
  public:
-  using Net = Samples;
-  using Function = EnergyObjective;
-  // Alternation never increases the loss, but only on the group; and it has kinks where trials coincide.
-  static constexpr bool kConvex = false;
-
   EnergyProblem(const Samples& x, const Samples& y, const Ground& ground);
+  EnergyProblem(const EnergyProblem&) = delete;
 
-  const Samples &x, &y;
-  EnergyObjective whole;
-  double scale, total, cost, power = 0;
-
-  bool prove(const EnergyObjective& f, const EnergyObjective& rough, int spare, Matrix& t, double& value) const;
-  Matrix first_gain() const;
-  std::vector<Matrix> first_gains() const;
-  Suggested suggest() const;
-  Explored<EnergyObjective> explored() const;
-  Measured measure(const Matrix& t, const Oracle& oracle) const;
+  const Function& whole() const override { return whole_; }
+  // Alternation never increases the loss, but only on the group; and it has kinks where trials coincide.
+  bool convex() const override { return false; }
+  Matrix first_gain() const override;
+  std::vector<Matrix> first_gains() const override;
+  StartData start_data() const override;
+  ExplorationTarget exploration_target() const override;
+  Measurement measure(const Matrix& t, const Oracle& oracle) const override;
+  bool search_exhaustively(const Function& rough, int spare, Matrix& t, double& value) const override;
 
  private:
   // The pair on a few conditions and trials, with its own weights.
-  struct Few {
+  struct Subset {
     Samples x, y;
-    std::vector<double> weights;
+    Values weights;
   };
-  Few thinned() const;
 
+  double loss(const Matrix& t) const;
+
+  const Samples &x_, &y_;
   const Ground& ground_;
+  EnergyObjective whole_;
   mutable std::optional<Roots> roots_x_, roots_y_;
-  mutable std::unique_ptr<Few> few_;
+  mutable std::unique_ptr<Subset> subset_;
 };
 
 }  // namespace repshape

@@ -1,6 +1,5 @@
 #include "problems/energy/samples.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace repshape {
@@ -9,64 +8,55 @@ Samples::Samples(const double* rows, const std::int64_t* counts, int conditions_
     : conditions(conditions_), neurons(neurons_), space(space_), reduced(neurons_ != space_),
       trials(counts, counts + conditions_) {
   allocate();
-  for (int m = 0; m < conditions; ++m) {
-    double* to = values.data() + offsets[m];
+  for (int m = 0; m < conditions; ++m)
     for (int l = 0; l < trials[m]; ++l, rows += neurons)
-      for (int i = 0; i < neurons; ++i) to[std::size_t(i) * strides[m] + l] = rows[i];
-  }
+      for (int i = 0; i < neurons; ++i) writable(m)(i, l) = rows[i];
   summarise();
 }
 
 void Samples::allocate() {
-  std::size_t total = 0;
+  Index total = 0;
   for (int count : trials) {
     strides.push_back((count + kTrialPadding - 1) / kTrialPadding * kTrialPadding);
     offsets.push_back(total);
-    total += std::size_t(neurons) * strides.back();
+    total += Index(neurons) * strides.back();
   }
   values = Buffer(total);
 }
 
 void Samples::summarise() {
-  means.assign(std::size_t(conditions) * neurons, 0);
+  means.reset(conditions, neurons);
   power.assign(conditions, 0);
   for (int m = 0; m < conditions; ++m)
     for (int i = 0; i < neurons; ++i) {
-      const double* row = condition(m) + std::size_t(i) * strides[m];
+      const double* row = condition(m).row(i);
       double sum = 0, squares = 0;
       for (int l = 0; l < trials[m]; ++l) sum += row[l], squares += row[l] * row[l];
-      means[std::size_t(m) * neurons + i] = sum / trials[m];
+      means(m, i) = sum / trials[m];
       power[m] += squares / trials[m];
     }
 }
 
 void Samples::measure_within(double q) {
-  std::vector<double> same(std::size_t(neurons) * neurons, 0);
-  for (int i = 0; i < neurons; ++i) same[std::size_t(i) * neurons + i] = 1;
-  Buffer scratch(std::size_t(neurons) * *std::max_element(strides.begin(), strides.end()));
+  const Matrix same = identity(neurons);
+  Buffer scratch(Index(neurons) * *std::max_element(strides.begin(), strides.end()));
   within.resize(conditions);
   for (int m = 0; m < conditions; ++m) {
-    const double floor = std::max(kMeeting * 2 * power[m], kLeastSquare);
+    const double floor = std::max(kCoincident * 2 * power[m], kLeastSquare);
     const EnergyTask task{neurons, neurons, same.data(), q, floor, true, nullptr, scratch.data()};
-    const double share = 1 / (double(trials[m]) * trials[m]);
-    const EnergyCondition c{condition(m), condition(m), trials[m], trials[m], strides[m], strides[m], share};
-    within[m] = energy_kernels().condition(c, task);
+    const double share = 1 / (double(trials[m]) * trials[m]), *x = condition(m).data();
+    within[m] = energy_kernels().condition({x, x, trials[m], trials[m], strides[m], strides[m], share}, task);
   }
 }
 
 Roots Samples::roots() const {
   Roots out;
   out.n = neurons;
-  for (int m : spread_conditions(conditions)) {
-    const double* mean = means.data() + std::size_t(m) * neurons;
-    const int count = trials[m];
-    Matrix centred(std::size_t(neurons) * count), s(std::size_t(neurons) * neurons);
+  for (int m : rooted_conditions(conditions)) {
+    Matrix centred(condition(m));
     for (int i = 0; i < neurons; ++i)
-      for (int l = 0; l < count; ++l)
-        centred[std::size_t(i) * count + l] = condition(m)[std::size_t(i) * strides[m] + l] - mean[i];
-    gemm(false, true, neurons, neurons, count, 1.0 / count, centred.data(), count, centred.data(), count, 0, s.data(),
-         neurons);
-    out.add(m, mean, symmetric_root(neurons, std::move(s)));
+      for (int l = 0; l < trials[m]; ++l) centred(i, l) -= means(m, i);
+    out.add(m, means.row(m), symmetric_root(product(centred, transpose(centred), 1.0 / trials[m])));
   }
   return out;
 }
@@ -77,12 +67,9 @@ Samples Samples::thinned(const std::vector<int>& kept, int most) const {
   for (int m : kept) out.trials.push_back(std::min(trials[m], most));
   out.allocate();
   for (int c = 0; c < out.conditions; ++c) {
-    const int m = kept[c], count = out.trials[c];
-    double* to = out.values.data() + out.offsets[c];
+    const std::vector<int> chosen = spread_evenly(trials[kept[c]], most);
     for (int i = 0; i < neurons; ++i)
-      for (int l = 0; l < count; ++l)
-        to[std::size_t(i) * out.strides[c] + l] =
-            condition(m)[std::size_t(i) * strides[m] + (2L * l + 1) * trials[m] / (2L * count)];
+      for (int l = 0; l < out.trials[c]; ++l) out.writable(c)(i, l) = condition(kept[c])(i, chosen[l]);
   }
   out.summarise();
   return out;
@@ -93,13 +80,9 @@ Samples Samples::with_silent_neurons(int count) const {
   out.conditions = conditions, out.neurons = neurons + count, out.space = space;
   out.trials = trials, out.power = power, out.within = within;
   out.allocate();
-  for (int m = 0; m < conditions; ++m) {
-    const double* from = condition(m);
-    std::copy(from, from + std::size_t(neurons) * strides[m], out.values.data() + out.offsets[m]);
-    out.means.insert(out.means.end(), means.begin() + std::size_t(m) * neurons,
-                     means.begin() + std::size_t(m + 1) * neurons);
-    out.means.insert(out.means.end(), count, 0.0);
-  }
+  out.means.reset(conditions, out.neurons);
+  out.means.column_block(0, neurons).copy_from(means.view());
+  for (int m = 0; m < conditions; ++m) out.writable(m).row_block(0, neurons).copy_from(condition(m));
   return out;
 }
 

@@ -1,7 +1,6 @@
 // A network as the energy solver reads it: trials of every condition, neuron by neuron.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "common/buffer.h"
 #include "common/roots.h"
@@ -14,16 +13,18 @@ struct Samples {
   int space = 0;         // neurons before the network was reduced to the dimensions it spans
   bool reduced = false;  // there were more of them
   std::vector<int> trials, strides;
-  std::vector<std::size_t> offsets;  // of each condition, in doubles
-  Buffer values;                     // conditions x (neurons x stride)
-  std::vector<double> means;         // conditions x neurons
-  std::vector<double> power;         // conditions: mean squared norm of a trial
-  std::vector<double> within;        // conditions: mean of |x - x'|^q over all pairs of trials
+  std::vector<Index> offsets;  // of each condition, in doubles
+  Buffer values;               // conditions x (neurons x stride)
+  Matrix means;                // conditions x neurons
+  Values power;                // conditions: mean squared norm of a trial
+  Values within;               // conditions: mean of |x - x'|^q over all pairs of trials
 
   // rows: all trials, condition after condition, one row for each trial.
   Samples(const double* rows, const std::int64_t* counts, int conditions, int neurons, int space);
 
-  const double* condition(int m) const { return values.data() + offsets[m]; }
+  // The trials of a condition: neurons x trials.
+  View<const double> condition(int m) const { return {values.data() + offsets[m], neurons, trials[m], strides[m]}; }
+  bool comparable(const Samples& other) const { return conditions == other.conditions; }
   void measure_within(double q);
 
   // Means and roots of covariances of a few conditions.
@@ -43,6 +44,7 @@ struct Samples {
   Samples() = default;
   void allocate();
   void summarise();
+  View<double> writable(int m) { return {values.data() + offsets[m], neurons, trials[m], strides[m]}; }
 };
 
 }  // namespace repshape

@@ -5,7 +5,8 @@
 // and the reflection Z first makes it (u, -v). With S = A A', R = C C' and any factors,
 //   |A' T C|_*^2 = |A' T C|_F^2 + 2 |det A det C| = tr(S T R T') + 2 |det A det C| = a + b cos 2t + c sin 2t.
 #pragma once
-#include "common/dense.h"
+#include <cmath>
+
 #include "problems/gaussian/pair.h"
 
 namespace repshape {
@@ -22,14 +23,13 @@ class Circle {
     const int k = y.neurons;
     const Matrix& mean = pair.mean_term;  // 2 x k
     const double flip = mirrored ? -1 : 1;
-    along_ = mean[0] + (k == 2 ? flip * mean[3] : 0);
-    across_ = mean[k] - (k == 2 ? flip * mean[1] : 0);
+    along_ = mean(0, 0) + (k == 2 ? flip * mean(1, 1) : 0);
+    across_ = mean(1, 0) - (k == 2 ? flip * mean(0, 1) : 0);
     if (!(share > 0) || x.rank == 0 || y.rank == 0) return;
-    Matrix a(x.entries()), c(y.entries());
     for (int m = 0; m < x.blocks; ++m) {
       const double weight = share * pair.weights[m];
       if (!(weight > 0)) continue;
-      const Plane s = plane(x, m, a), r = plane(y, m, c);
+      const Plane s = plane(x.block(m), x.diagonal), r = plane(y.block(m), y.diagonal);
       const double v = flip * r.v, w2 = weight * weight;
       constant_.push_back(w2 * 2 * (s.p * r.p + s.area * r.area));
       cosine_.push_back(w2 * 2 * (s.u * r.u + s.v * v));
@@ -46,8 +46,7 @@ class Circle {
   double value(double angle) const {
     const double c = std::cos(angle), s = std::sin(angle), c2 = c * c - s * s, s2 = 2 * c * s;
     double sum = 0;
-    for (std::size_t m = 0; m < constant_.size(); ++m)
-      sum += std::sqrt(std::max(constant_[m] + cosine_[m] * c2 + sine_[m] * s2, 0.0));
+    for (int m = 0; m < terms(); ++m) sum += std::sqrt(std::max(constant_[m] + cosine_[m] * c2 + sine_[m] * s2, 0.0));
     return sum + along_ * c + across_ * s;
   }
 
@@ -55,7 +54,7 @@ class Circle {
     ++evaluations;
     const double c = std::cos(angle), s = std::sin(angle), c2 = c * c - s * s, s2 = 2 * c * s;
     Point out{angle, along_ * c + across_ * s, across_ * c - along_ * s, -along_ * c - across_ * s};
-    for (std::size_t m = 0; m < constant_.size(); ++m) {
+    for (int m = 0; m < terms(); ++m) {
       const double wave = cosine_[m] * c2 + sine_[m] * s2, turned = sine_[m] * c2 - cosine_[m] * s2;
       const double root = std::sqrt(std::max(constant_[m] + wave, 0.0));
       out.value += root;
@@ -113,11 +112,11 @@ class Circle {
 
   Matrix transform(double angle) const {
     const double c = std::cos(angle), s = std::sin(angle);
-    return mirrored_ ? Matrix{c, s, s, -c} : Matrix{c, -s, s, c};
+    return mirrored_ ? Matrix(2, 2, {c, s, s, -c}) : Matrix(2, 2, {c, -s, s, c});
   }
 
   // The angle of a transform that lies on this circle.
-  static double angle_of(const Matrix& t) { return std::atan2(t[2], t[0]); }
+  static double angle_of(const Matrix& t) { return std::atan2(t(1, 0), t(0, 0)); }
 
   mutable long evaluations = 0;
 
@@ -126,27 +125,27 @@ class Circle {
     double p, u, v, area;
   };
 
-  static Plane plane(const Network& net, int m, Matrix& entries) {
-    net.copy_block(m, entries.data());
+  static Plane plane(const Matrix& block, bool diagonal) {
     double f[4] = {0, 0, 0, 0};  // padded to 2 x 2
-    const int rank = net.diagonal ? 1 : net.rank;
-    for (int i = 0; i < net.neurons; ++i)
-      for (int j = 0; j < rank; ++j) f[2 * i + (net.diagonal ? i : j)] = entries[std::size_t(i) * rank + j];
+    for (int i = 0; i < block.rows(); ++i)
+      for (int j = 0; j < block.columns(); ++j) f[2 * i + (diagonal ? i : j)] = block(i, j);
     const double first = f[0] * f[0] + f[1] * f[1], second = f[2] * f[2] + f[3] * f[3];
     return {0.5 * (first + second), 0.5 * (first - second), f[0] * f[2] + f[1] * f[3],
             std::abs(f[0] * f[3] - f[1] * f[2])};
   }
 
   double stride() const { return 6.283185307179586 / grid_; }
+  int terms() const { return int(constant_.size()); }
 
+  // Angles of a grid. Chosen by hand, not measured, as are the others.
   static constexpr int kCoarseGrid = 32, kFineGrid = 256;
   static constexpr double kSharp = 0.2;  // radians; about the distance of neighbours on the coarse grid
   static constexpr int kMostSteps = 64;
 
   bool mirrored_;
   int grid_ = kCoarseGrid;
-  double along_ = 0, across_ = 0;                // of the means
-  std::vector<double> constant_, cosine_, sine_;  // a, b and c, by condition
+  double along_ = 0, across_ = 0;    // of the means
+  Values constant_, cosine_, sine_;  // a, b and c, by condition
 };
 
 }  // namespace repshape

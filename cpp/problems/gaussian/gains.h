@@ -1,29 +1,28 @@
 // What matching single neurons gains: starts for permutations, and bounds.
 #pragma once
+#include <cmath>
+
 #include "problems/gaussian/pair.h"
-#include "common/dense.h"
 
 namespace repshape {
 
+// Standard deviations of the neurons in one block.
+inline Values deviations(const Network& net, int b) {
+  const Matrix block = net.block(b);
+  Values out(net.neurons);
+  for (int i = 0; i < net.neurons; ++i)
+    out[i] = net.diagonal ? block[i] : std::sqrt(dot(block.row(i), block.row(i), block.columns()));
+  return out;
+}
+
 // (2 - alpha) sum w s s', s the standard deviations.
 inline Matrix deviation_gain(const Pair& pair) {
-  const Network &x = *pair.x, &y = *pair.y;
-  Matrix out(std::size_t(x.neurons) * y.neurons, 0), a(x.entries()), c(y.entries()), sx(x.neurons), sy(y.neurons);
-  auto deviations = [](const Network& net, int b, Matrix& entries, Matrix& sd) {
-    net.copy_block(b, entries.data());
-    const int width = net.positions * net.rank;
-    for (int i = 0; i < net.neurons; ++i) {
-      const double* row = entries.data() + std::size_t(i) * width;
-      sd[i] = net.diagonal ? entries[i] : std::sqrt(dot(row, row, width));
-    }
-  };
+  Matrix out(pair.x->neurons, pair.y->neurons);
   const double share = pair.covariance_share();
-  for (int b = 0; b < x.blocks; ++b) {
-    deviations(x, b, a, sx);
-    deviations(y, b, c, sy);
-    for (int i = 0; i < x.neurons; ++i)
-      for (int j = 0; j < y.neurons; ++j)
-        out[std::size_t(i) * y.neurons + j] += share * pair.weights[b] * sx[i] * sy[j];
+  for (int b = 0; b < pair.x->blocks; ++b) {
+    const Values sx = deviations(*pair.x, b), sy = deviations(*pair.y, b);
+    for (int i = 0; i < out.rows(); ++i)
+      for (int j = 0; j < out.columns(); ++j) out(i, j) += share * pair.weights[b] * sx[i] * sy[j];
   }
   return out;
 }
@@ -31,7 +30,7 @@ inline Matrix deviation_gain(const Pair& pair) {
 // The same with alpha sum w mu mu': at least the objective of single neurons (and equal, at one position).
 inline Matrix marginal_gain(const Pair& pair) {
   Matrix out = deviation_gain(pair);
-  for (std::size_t e = 0; e < out.size(); ++e) out[e] += pair.mean_term[e];
+  out.add(1, pair.mean_term);
   return out;
 }
 

@@ -12,9 +12,14 @@ namespace {
 
 // Slots of doubles and of floats are kept apart.
 template <class P>
-P* scratch(std::size_t packs, int slot) {
+P* scratch(std::ptrdiff_t packs, int slot) {
   constexpr int first = sizeof(typename P::Scalar) == sizeof(double) ? 0 : kScratchSlots / 2;
   return reinterpret_cast<P*>(lane_scratch(first + slot, packs * (sizeof(P) / sizeof(double))));
+}
+
+template <class P>
+LaneView<P> scratch_matrix(int n_rows, int columns, int slot) {
+  return rows(scratch<P>(area(n_rows, columns), slot), columns);
 }
 
 // The blocks that a Pack holds: `width` of a pair's, in the order of its groups, from `first` on.
@@ -54,7 +59,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
     const int m = slice.block(l, net.blocks);
     if (m < 0) continue;
     out.smallest.set(l, T(net.smallest[m]));
-    if (net.ranks[m] > 0) out.largest.set(l, T(net.spectrum[std::size_t(m) * net.rank]));
+    if (net.ranks[m] > 0) out.largest.set(l, T(rows(net.spectrum, net.rank).at(m, 0)));
     out.ranks.set(l, T(net.ranks[m]));
   }
   auto group = [&](int at) {
@@ -69,7 +74,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
   for (int from = 0; from < width; from += run, to += run) {
     const int at = slice.first + from;
     const double* values = at < slice.n_groups * kDoubleLanes ? group(at) : nullptr;
-    for (std::size_t e = 0; e < net.entries; ++e)
+    for (std::ptrdiff_t e = 0; e < net.entries; ++e)
       for (int l = 0; l < run; ++l) to[e * width + l] = values ? T(values[e * kDoubleLanes + l]) : T(0);
   }
   out.factors = gathered;
@@ -80,7 +85,7 @@ Side<P> side(const LaneNetwork& net, const Slice<P>& slice, int slot) {
 // factor, both stored with the smaller of the two ranks first.
 template <class P>
 struct Work {
-  View<P> moved, cross, polar, small, solved, lifted;
+  LaneView<P> moved, cross, polar, small, solved, lifted;
   int nx, ny, rx, ry, positions;
   bool flipped;  // cross and polar are stored transposed: r_y x r_x
 
@@ -91,16 +96,15 @@ template <class P>
 Work<P> make_work(const LaneNetwork& x, const LaneNetwork& y) {
   const int nx = x.neurons, rx = x.rank, ry = y.rank;
   const int lo = least(rx, ry), hi = greatest(rx, ry);
-  const std::size_t tall = std::size_t(nx) * x.positions;
   Work<P> w;
   w.nx = nx, w.ny = y.neurons, w.rx = rx, w.ry = ry, w.positions = x.positions;
   w.flipped = ry < rx;
-  w.moved = rows(scratch<P>(tall * ry, 0), ry);
-  w.cross = rows(scratch<P>(std::size_t(lo) * hi, 1), hi);
-  w.polar = rows(scratch<P>(std::size_t(lo) * hi, 2), hi);
-  w.small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  w.solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
-  w.lifted = rows(scratch<P>(tall * ry, 5), ry);
+  w.moved = scratch_matrix<P>(w.tall(), ry, 0);
+  w.cross = scratch_matrix<P>(lo, hi, 1);
+  w.polar = scratch_matrix<P>(lo, hi, 2);
+  w.small = scratch_matrix<P>(lo, lo, 3);
+  w.solved = scratch_matrix<P>(lo, P::tile, 4);
+  w.lifted = scratch_matrix<P>(w.tall(), ry, 5);
   return w;
 }
 
@@ -118,7 +122,7 @@ P guaranteed(const Side<P>& a, const Side<P>& c) {
 
 template <class P>
 void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P::Scalar* transform) {
-  const View<const typename P::Scalar> t = rows(transform, w.ny);
+  const LaneView<const typename P::Scalar> t = rows(transform, w.ny);
   if (c.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ny; ++j) w.moved.at(i, j) = P(t.at(i, j)) * c.factors[j];
@@ -127,7 +131,7 @@ void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P
     multiply(rows(w.moved.data, columns), t, rows(c.factors, columns), w.nx, columns, w.ny, false,
              c.network->triangular ? Zeros::before_column : Zeros::none);
   }
-  const View<P> cross = w.flipped ? w.cross.transposed() : w.cross;
+  const LaneView<P> cross = w.flipped ? w.cross.transposed() : w.cross;
   if (a.network->diagonal) {
     for (int i = 0; i < w.rx; ++i)
       for (int j = 0; j < w.ry; ++j) cross.at(i, j) = a.factors[i] * w.moved.at(i, j);
@@ -144,7 +148,7 @@ void form_polar(Work<P>& w, const Side<P>& a, const Side<P>& c, const typename P
 // lifted = A P, n_x x positions x r_y
 template <class P>
 void lift(Work<P>& w, const Side<P>& a) {
-  const View<P> p = w.flipped ? w.polar.transposed() : w.polar;
+  const LaneView<P> p = w.flipped ? w.polar.transposed() : w.polar;
   if (a.network->diagonal) {
     for (int i = 0; i < w.nx; ++i)
       for (int j = 0; j < w.ry; ++j) w.lifted.at(i, j) = a.factors[i] * p.at(i, j);
@@ -160,7 +164,7 @@ P lane_weights(const LanePair& pair, const Slice<P>& slice) {
   P out = P::zero();
   for (int l = 0; l < P::width; ++l) {
     const int m = slice.block(l, pair.x.blocks);
-    if (m >= 0) out.set(l, T(pair.weights[m] * pair.boost));
+    if (m >= 0) out.set(l, T(pair.weights[m] * pair.subset_scale));
   }
   return out;
 }
@@ -171,10 +175,11 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   const LaneNetwork &x = pair.x, &y = pair.y;
   if (x.rank == 0 || y.rank == 0) return 0;
   const int nx = x.neurons, ny = y.neurons;
-  T* converted = reinterpret_cast<T*>(scratch<P>((std::size_t(nx) * ny + P::width - 1) / P::width, 9));
-  for (std::size_t e = 0; e < std::size_t(nx) * ny; ++e) converted[e] = T(transform[e]);
+  const std::ptrdiff_t size = area(nx, ny);
+  T* converted = reinterpret_cast<T*>(scratch<P>((size + P::width - 1) / P::width, 9));
+  for (std::ptrdiff_t e = 0; e < size; ++e) converted[e] = T(transform[e]);
   Work<P> w = make_work<P>(x, y);
-  const View<P> sum = rows(scratch<P>(std::size_t(nx) * ny, 6), ny);
+  const LaneView<P> sum = scratch_matrix<P>(nx, ny, 6);
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j) sum.at(i, j) = P::zero();
   double value = 0;
@@ -203,7 +208,7 @@ double lane_gradient(const LanePair& pair, const double* transform, double* grad
   }
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j)
-      for (int l = 0; l < P::width; ++l) gradient[std::size_t(i) * ny + j] += sum.at(i, j).get(l);
+      for (int l = 0; l < P::width; ++l) rows(gradient, ny).at(i, j) += sum.at(i, j).get(l);
   return value;
 }
 
@@ -231,7 +236,7 @@ double residual(const LanePair& pair, const double* transform) {
   if (x.rank == 0 || y.rank == 0) {
     for (int k = 0; k < pair.n_groups; ++k)
       for (int m = pair.groups[k] * kDoubleLanes; m < least((pair.groups[k] + 1) * kDoubleLanes, x.blocks); ++m)
-        total += pair.weights[m] * pair.boost * (gx2 * x.variance[m] + gy2 * y.variance[m]);
+        total += pair.weights[m] * pair.subset_scale * (gx2 * x.variance[m] + gy2 * y.variance[m]);
     return total;
   }
   Work<P> w = make_work<P>(x, y);
@@ -254,8 +259,7 @@ double residual(const LanePair& pair, const double* transform) {
       if (m < 0) continue;
       // The shortfall is rounding where P spans all of A, and must not be added then.
       const bool whole = magnitude(span.get(l) - x.ranks[m]) < 1e-9 * x.rank;
-      total += weight.get(l) *
-               (distance.get(l) + (whole ? 0 : gx2 * greatest(0.0, x.variance[m] - kept.get(l))));
+      total += weight.get(l) * (distance.get(l) + (whole ? 0 : gx2 * greatest(0.0, x.variance[m] - kept.get(l))));
     }
   }
   return total;
@@ -263,20 +267,20 @@ double residual(const LanePair& pair, const double* transform) {
 
 void polar_factors(float* matrices, int count, int lo, int hi, const double* ranks) {
   using P = Pack<float, kTwoRegisters>;
-  const std::size_t entries = std::size_t(lo) * hi;
-  const View<P> x = rows(scratch<P>(entries, 2), hi), small = rows(scratch<P>(std::size_t(lo) * lo, 3), lo);
-  const View<P> solved = rows(scratch<P>(std::size_t(lo) * P::tile, 4), P::tile);
+  const std::ptrdiff_t entries = area(lo, hi);
+  const LaneView<P> x = scratch_matrix<P>(lo, hi, 2), small = scratch_matrix<P>(lo, lo, 3);
+  const LaneView<P> solved = scratch_matrix<P>(lo, P::tile, 4);
   for (int first = 0; first < count; first += P::width) {
     const int filled = least(P::width, count - first);
     float* from = matrices + first * entries;
     P rank = P::zero();
     for (int l = 0; l < filled; ++l) rank.set(l, float(ranks[first + l]));
-    for (std::size_t e = 0; e < entries; ++e) {
+    for (std::ptrdiff_t e = 0; e < entries; ++e) {
       x.data[e] = P::zero();
       for (int l = 0; l < filled; ++l) x.data[e].set(l, from[l * entries + e]);
     }
     polar(x, small, solved, lo, hi, P::zero(), P(kUnbounded), rank);
-    for (std::size_t e = 0; e < entries; ++e)
+    for (std::ptrdiff_t e = 0; e < entries; ++e)
       for (int l = 0; l < filled; ++l) from[l * entries + e] = x.data[e].get(l);
   }
 }

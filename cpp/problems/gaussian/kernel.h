@@ -8,7 +8,7 @@ namespace repshape {
 struct LaneNetwork {
   int blocks, neurons, positions, rank;
   bool diagonal, triangular;
-  std::size_t entries;  // of one factor
+  std::ptrdiff_t entries;  // of one factor
   const double *factors, *spectrum, *smallest, *ranks, *variance;
 };
 
@@ -18,7 +18,7 @@ struct LanePair {
   const double* weights;
   const int* groups;
   int n_groups;
-  double boost, gain_x, gain_y;
+  double subset_scale, gain_x, gain_y;
 };
 
 // The routines that are compiled once for every instruction set.
@@ -41,6 +41,6 @@ const GaussianKernels* gaussian_kernels(const char* name);  // null where it can
 // Memory of the calling thread for at least this many doubles, aligned to a Pack. Slots are independent and keep their
 // memory between calls.
 constexpr int kScratchSlots = 20;
-double* lane_scratch(int slot, std::size_t doubles);
+double* lane_scratch(int slot, std::ptrdiff_t doubles);
 
 }  // namespace repshape

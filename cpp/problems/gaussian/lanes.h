@@ -7,8 +7,9 @@
 #include "common/isa.h"
 #include "common/layout.h"
 
-// Tiles stay in registers only if every loop over them is unrolled.
-#define REPSHAPE_UNROLL _Pragma("GCC unroll 8")
+// Loops over a tile: it stays in registers only if every one of them is unrolled.
+#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLLED(i, from, to) UNROLL for (int i = from; i < to; ++i)
 
 namespace repshape {
 namespace REPSHAPE_ISA {
@@ -28,19 +29,20 @@ struct Pack {
   // Copied by register: the compilers' own copies go by 16 bytes and stall the loads that follow.
   Pack(const Pack& other) { *this = other; }
   Pack& operator=(const Pack& other) {
-    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) part[r] = other.part[r];
+    UNROLLED(r, 0, registers) part[r] = other.part[r];
     return *this;
   }
   explicit Pack(T value) {
-    REPSHAPE_UNROLL for (auto& p : part) p = value - Register{};  // GCC and Clang broadcast the scalar
+    UNROLLED(r, 0, registers) part[r] = value - Register{};  // GCC and Clang broadcast the scalar
   }
   static Pack zero() { return Pack(T(0)); }
   T get(int lane) const { return part[lane / per][lane % per]; }
   void set(int lane, T value) { part[lane / per][lane % per] = value; }
 
+  // clang-format off
 #define REPSHAPE_OPERATOR(op)                                                          \
   Pack& operator op##=(const Pack & other) {                                           \
-    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) part[r] op## = other.part[r];  \
+    UNROLLED(r, 0, registers) part[r] op## = other.part[r];  \
     return *this;                                                                      \
   }                                                                                    \
   friend Pack operator op(Pack a, const Pack& b) { return a op## = b; }
@@ -49,21 +51,22 @@ struct Pack {
   REPSHAPE_OPERATOR(*)
   REPSHAPE_OPERATOR(/)
 #undef REPSHAPE_OPERATOR
+  // clang-format on
 
   friend Pack max(const Pack& a, const Pack& b) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) out.part[r] = a.part[r] > b.part[r] ? a.part[r] : b.part[r];
+    UNROLLED(r, 0, registers) out.part[r] = a.part[r] > b.part[r] ? a.part[r] : b.part[r];
     return out;
   }
   friend Pack min(const Pack& a, const Pack& b) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r) out.part[r] = a.part[r] < b.part[r] ? a.part[r] : b.part[r];
+    UNROLLED(r, 0, registers) out.part[r] = a.part[r] < b.part[r] ? a.part[r] : b.part[r];
     return out;
   }
   friend Pack abs(const Pack& a) { return max(a, zero() - a); }
   friend Pack sqrt(const Pack& a) {
     Pack out;
-    REPSHAPE_UNROLL for (int r = 0; r < registers; ++r)
+    UNROLLED(r, 0, registers)
       for (int l = 0; l < per; ++l) out.part[r][l] = square_root(a.part[r][l]);
     return out;
   }
@@ -71,16 +74,19 @@ struct Pack {
 
 // A strided matrix of Packs, or of scalars that all lanes share.
 template <class E>
-struct View {
+struct LaneView {
   E* data;
   std::ptrdiff_t row, col;
   E& at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data[i * row + j * col]; }
-  View block(std::ptrdiff_t i, std::ptrdiff_t j) const { return {data + i * row + j * col, row, col}; }
-  View transposed() const { return {data, col, row}; }
+  LaneView block(std::ptrdiff_t i, std::ptrdiff_t j) const { return {data + i * row + j * col, row, col}; }
+  LaneView transposed() const { return {data, col, row}; }
 };
 
+// Entries of a matrix.
+inline std::ptrdiff_t area(std::ptrdiff_t n_rows, int columns) { return n_rows * columns; }
+
 template <class E>
-View<E> rows(E* data, std::ptrdiff_t columns) {
+LaneView<E> rows(E* data, std::ptrdiff_t columns) {
   return {data, columns, 1};
 }
 
@@ -92,13 +98,13 @@ inline P lanes_of(const E& value) {
 
 // acc(MR x NR) += sign * a(MR x depth) b(depth x NR)
 template <bool subtract, int MR, int NR, class P, class EA, class EB>
-inline void tile(P (&acc)[MR][NR], View<EA> a, View<EB> b, int depth) {
+inline void tile(P (&acc)[MR][NR], LaneView<EA> a, LaneView<EB> b, int depth) {
   for (int k = 0; k < depth; ++k) {
     P right[NR];
-    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) right[j] = lanes_of<P>(b.at(k, j));
-    REPSHAPE_UNROLL for (int i = 0; i < MR; ++i) {
+    UNROLLED(j, 0, NR) right[j] = lanes_of<P>(b.at(k, j));
+    UNROLLED(i, 0, MR) {
       const P left = lanes_of<P>(a.at(i, k));
-      REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) {
+      UNROLLED(j, 0, NR) {
         if constexpr (subtract)
           acc[i][j] -= left * right[j];
         else
@@ -126,20 +132,20 @@ inline void with_size(int left, Body body) {
 
 template <int MR, int NR, class P>
 inline void clear(P (&acc)[MR][NR]) {
-  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
-    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) acc[i][j] = P::zero();
+  UNROLLED(i, 0, MR)
+    UNROLLED(j, 0, NR) acc[i][j] = P::zero();
 }
 
 template <int MR, int NR, class P>
-inline void load(P (&acc)[MR][NR], View<P> c) {
-  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
-    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) acc[i][j] = c.at(i, j);
+inline void load(P (&acc)[MR][NR], LaneView<P> c) {
+  UNROLLED(i, 0, MR)
+    UNROLLED(j, 0, NR) acc[i][j] = c.at(i, j);
 }
 
 template <int MR, int NR, class P>
-inline void store(P (&acc)[MR][NR], View<P> c) {
-  REPSHAPE_UNROLL for (int i = 0; i < MR; ++i)
-    REPSHAPE_UNROLL for (int j = 0; j < NR; ++j) c.at(i, j) = acc[i][j];
+inline void store(P (&acc)[MR][NR], LaneView<P> c) {
+  UNROLLED(i, 0, MR)
+    UNROLLED(j, 0, NR) c.at(i, j) = acc[i][j];
 }
 
 // Terms of a product that are zero because a factor is triangular: those before or after the entry's own
@@ -148,7 +154,7 @@ enum class Zeros { none, before_row, before_column, after_row, after_column };
 
 // c (m x n) = a (m x depth) b (depth x n), or += where accumulate is set.
 template <class P, class EA, class EB>
-void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool accumulate,
+void multiply(LaneView<P> c, LaneView<EA> a, LaneView<EB> b, int m, int n, int depth, bool accumulate,
               Zeros zeros = Zeros::none) {
   for (int i = 0; i < m; i += P::tile)
     with_size<P>(m - i, [&](auto mr) {
@@ -160,9 +166,7 @@ void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool a
           else
             clear(acc);
           const int from = zeros == Zeros::before_row ? i : zeros == Zeros::before_column ? j : 0;
-          const int to = zeros == Zeros::after_row      ? i + mr.value
-                         : zeros == Zeros::after_column ? j + nr.value
-                                                        : depth;
+          const int to = zeros == Zeros::after_row ? i + mr.value : zeros == Zeros::after_column ? j + nr.value : depth;
           tile<false>(acc, a.block(i, from), b.block(from, j), to - from);
           store(acc, c.block(i, j));
         });
@@ -171,7 +175,7 @@ void multiply(View<P> c, View<EA> a, View<EB> b, int m, int n, int depth, bool a
 
 // Lower triangle of s (m x m) = identity + c x x', x being m x n.
 template <class P>
-void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
+void shifted_gram(LaneView<P> s, LaneView<P> x, const P& c, int m, int n) {
   for (int i = 0; i < m; i += P::tile)
     with_size<P>(m - i, [&](auto mr) {
       for (int j = 0; j <= i; j += P::tile)
@@ -179,8 +183,8 @@ void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
           P acc[mr.value][nr.value];
           clear(acc);
           tile<false>(acc, x.block(i, 0), x.transposed().block(0, j), n);
-          REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r)
-            REPSHAPE_UNROLL for (int k = 0; k < nr.value; ++k) {
+          UNROLLED(r, 0, mr.value)
+            UNROLLED(k, 0, nr.value) {
               acc[r][k] *= c;
               if (i + r == j + k) acc[r][k] += P(1);
             }
@@ -193,18 +197,18 @@ void shifted_gram(View<P> s, View<P> x, const P& c, int m, int n) {
 // holds the INVERSE of the factor's. Every pivot is at least one in exact arithmetic, so rounding
 // below one is undone and the factorisation cannot break down.
 template <class P>
-void cholesky_of_shifted(View<P> s, int m) {
+void cholesky_of_shifted(LaneView<P> s, int m) {
   for (int j = 0; j < m; j += P::tile)
     with_size<P>(m - j, [&](auto nr) {
       constexpr int NR = nr.value;
       P diag[NR][NR];
       load(diag, s.block(j, j));
       tile<true>(diag, s.block(j, 0), s.block(j, 0).transposed(), j);
-      REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
-        REPSHAPE_UNROLL for (int k = 0; k < c; ++k) diag[c][c] -= diag[c][k] * diag[c][k];
+      UNROLLED(c, 0, NR) {
+        UNROLLED(k, 0, c) diag[c][c] -= diag[c][k] * diag[c][k];
         const P one(1), inverse = one / sqrt(max(diag[c][c], one));
-        REPSHAPE_UNROLL for (int r = c + 1; r < NR; ++r) {
-          REPSHAPE_UNROLL for (int k = 0; k < c; ++k) diag[r][c] -= diag[r][k] * diag[c][k];
+        UNROLLED(r, c + 1, NR) {
+          UNROLLED(k, 0, c) diag[r][c] -= diag[r][k] * diag[c][k];
           diag[r][c] *= inverse;
         }
         diag[c][c] = inverse;
@@ -215,9 +219,9 @@ void cholesky_of_shifted(View<P> s, int m) {
           P acc[mr.value][NR];
           load(acc, s.block(i, j));
           tile<true>(acc, s.block(i, 0), s.block(j, 0).transposed(), j);
-          REPSHAPE_UNROLL for (int c = 0; c < NR; ++c)
-            REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r) {
-              REPSHAPE_UNROLL for (int k = 0; k < c; ++k) acc[r][c] -= acc[r][k] * diag[c][k];
+          UNROLLED(c, 0, NR)
+            UNROLLED(r, 0, mr.value) {
+              UNROLLED(k, 0, c) acc[r][c] -= acc[r][k] * diag[c][k];
               acc[r][c] *= diag[c][c];
             }
           store(acc, s.block(i, j));
@@ -228,7 +232,7 @@ void cholesky_of_shifted(View<P> s, int m) {
 // x (m x n) = keep x + add (L L')^-1 x for the factor L made by cholesky_of_shifted, a few columns at a time,
 // which stay in the cache: z is m x P::tile scratch.
 template <class P>
-void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& add, int m, int n) {
+void add_solution(LaneView<P> x, LaneView<P> factor, LaneView<P> z, const P& keep, const P& add, int m, int n) {
   for (int j = 0; j < n; j += P::tile)
     with_size<P>(n - j, [&](auto nr) {
       constexpr int NR = nr.value;
@@ -237,9 +241,9 @@ void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& 
           P acc[mr.value][NR];
           load(acc, x.block(i, j));
           tile<true>(acc, factor.block(i, 0), z, i);
-          REPSHAPE_UNROLL for (int r = 0; r < mr.value; ++r)
-            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
-              REPSHAPE_UNROLL for (int k = 0; k < r; ++k) acc[r][c] -= factor.at(i + r, i + k) * acc[k][c];
+          UNROLLED(r, 0, mr.value)
+            UNROLLED(c, 0, NR) {
+              UNROLLED(k, 0, r) acc[r][c] -= factor.at(i + r, i + k) * acc[k][c];
               acc[r][c] *= factor.at(i + r, i + r);
             }
           store(acc, z.block(i, 0));
@@ -251,15 +255,13 @@ void add_solution(View<P> x, View<P> factor, View<P> z, const P& keep, const P& 
           P acc[MR][NR];
           load(acc, z.block(i, 0));
           tile<true>(acc, factor.block(i + MR, i).transposed(), z.block(i + MR, 0), m - i - MR);
-          REPSHAPE_UNROLL for (int r = MR - 1; r >= 0; --r)
-            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c) {
-              REPSHAPE_UNROLL for (int k = r + 1; k < MR; ++k) acc[r][c] -= factor.at(i + k, i + r) * acc[k][c];
-              acc[r][c] *= factor.at(i + r, i + r);
-            }
+          UNROLL for (int r = MR - 1; r >= 0; --r) UNROLLED(c, 0, NR) {
+            UNROLLED(k, r + 1, MR) acc[r][c] -= factor.at(i + k, i + r) * acc[k][c];
+            acc[r][c] *= factor.at(i + r, i + r);
+          }
           store(acc, z.block(i, 0));
-          REPSHAPE_UNROLL for (int r = 0; r < MR; ++r)
-            REPSHAPE_UNROLL for (int c = 0; c < NR; ++c)
-              x.at(i + r, j + c) = keep * x.at(i + r, j + c) + add * acc[r][c];
+          UNROLLED(r, 0, MR)
+            UNROLLED(c, 0, NR) x.at(i + r, j + c) = keep * x.at(i + r, j + c) + add * acc[r][c];
         });
     });
 }

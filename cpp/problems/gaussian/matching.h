@@ -1,6 +1,6 @@
 // Starts for networks of independent neurons, such as the latents of autoencoders: one neuron onto another.
 #pragma once
-#include "common/assignment.h"
+#include "common/injections.h"
 #include "common/orthogonal.h"
 #include "problems/gaussian/gains.h"
 
@@ -12,22 +12,20 @@ namespace repshape {
 // turned a little, because no gradient leads away from there.
 class Matching {
  public:
-  Matching(const Pair& pair, bool special)
-      : pair_(pair), n_(pair.x->neurons), k_(pair.y->neurons), transform_(std::size_t(n_) * n_, 0) {
+  Matching(const Pair& pair, bool special) : pair_(pair), n_(pair.x->neurons), k_(pair.y->neurons), transform_(n_, n_) {
     Matrix gain = deviation_gain(pair);
-    for (std::size_t e = 0; e < gain.size(); ++e) gain[e] += std::abs(pair.mean_term[e]);
-    rows_ = assign(n_, k_, gain.data());
-    for (int j = 0; j < k_; ++j) at(rows_[j], j) = mean(j) < 0 ? -1 : 1;
+    for (Index e = 0; e < gain.size(); ++e) gain[e] += std::abs(pair.mean_term[e]);
+    rows_ = assign(gain);
+    for (int j = 0; j < k_; ++j) transform_(rows_[j], j) = mean(j) < 0 ? -1 : 1;
     complete();
-    if (special && negative_determinant(n_, transform_)) reverse();
+    if (special && negative_determinant(transform_)) reverse_weakest();
     if (pair.alpha == 0) leave_saddles();
   }
 
   const Matrix& transform() const { return transform_; }
 
  private:
-  double& at(int i, int j) { return transform_[std::size_t(i) * n_ + j]; }
-  double mean(int j) const { return pair_.mean_term[std::size_t(rows_[j]) * k_ + j]; }
+  double mean(int j) const { return pair_.mean_term(rows_[j], j); }
 
   // Neurons of x that are left get columns of their own.
   void complete() {
@@ -35,43 +33,44 @@ class Matching {
     for (int row : rows_) taken[row] = 1;
     for (int i = 0; i < n_; ++i) {
       if (taken[i]) continue;
+      transform_(i, int(rows_.size())) = 1;
       rows_.push_back(i);
-      at(i, int(rows_.size()) - 1) = 1;
     }
   }
 
   // The neuron whose means matter least; all have a match, because `special` is for networks of the same size.
-  void reverse() {
+  void reverse_weakest() {
     int least = 0;
     for (int j = 1; j < k_; ++j)
       if (std::abs(mean(j)) < std::abs(mean(least))) least = j;
-    at(rows_[least], least) *= -1;
+    transform_(rows_[least], least) *= -1;
   }
 
   void leave_saddles() {
-    constexpr double angle = 0.3;
+    constexpr double angle = 0.3;  // radians; chosen by hand, not measured
     const Matrix curvature = second_derivatives();
     const double c = std::cos(angle), s = std::sin(angle);
     for (int p = 0; p < k_; ++p)
       for (int q = p + 1; q < n_; ++q) {
-        if (!(curvature[std::size_t(p) * n_ + q] > 0)) continue;
+        if (!(curvature(p, q) > 0)) continue;
         for (int i = 0; i < n_; ++i) {
-          const double first = at(i, p), second = at(i, q);
-          at(i, p) = c * first + s * second, at(i, q) = c * second - s * first;
+          const double first = transform_(i, p), second = transform_(i, q);
+          transform_(i, p) = c * first + s * second, transform_(i, q) = c * second - s * first;
         }
       }
   }
 
   Matrix second_derivatives() const {
-    Matrix out(std::size_t(k_) * n_, 0), a(n_), c(n_, 0);
+    Matrix out(k_, n_);
     for (int m = 0; m < pair_.x->blocks; ++m) {
-      pair_.x->copy_block(m, a.data());
-      pair_.y->copy_block(m, c.data());  // neurons without a match keep zero
+      const Matrix a = pair_.x->block(m);
+      Matrix c = pair_.y->block(m);
+      c.set_rows(n_);  // neurons without a match have none
       for (int p = 0; p < k_; ++p)
         for (int q = p + 1; q < n_; ++q) {
           const double ap = a[rows_[p]], aq = a[rows_[q]], sum = ap * c[p] + aq * c[q];
           const double alike = (ap * ap - aq * aq) * (c[p] * c[p] - c[q] * c[q]);
-          if (sum > 0) out[std::size_t(p) * n_ + q] -= pair_.weights[m] * alike / sum;
+          if (sum > 0) out(p, q) -= pair_.weights[m] * alike / sum;
         }
     }
     return out;

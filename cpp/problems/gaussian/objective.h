@@ -1,36 +1,29 @@
 // What the Gaussian solver maximises: g(T) = <mean term, T> + (2 - alpha) sum w |sum_p A_p' T C_p|_*.
 #pragma once
-#include "common/transforms.h"
 #include "problems/gaussian/blas_objective.h"
+#include "search/function.h"
 
 namespace repshape {
 
-struct Objective {
+class GaussianObjective : public Function {
+ public:
   Pair pair;
-  static constexpr bool kSingle = true;  // gradients in single precision are faster
-  bool single = false;  // gradients in float32, for phases that a double phase finishes
-  mutable long evaluations = 0;
 
-  int n() const { return pair.x->neurons; }
-  int k() const { return pair.y->neurons; }
-  bool lanes() const { return pair.lanes(); }
+  int n() const override { return pair.x->neurons; }
+  int k() const override { return pair.y->neurons; }
+  bool lanes() const override { return pair.lanes(); }
 
-  // Value and gradient (n x k) at the first k columns of an n x n orthogonal matrix.
-  double operator()(const Matrix& full, Matrix& gradient) const {
-    return n() == k() ? at(full, gradient) : at(first_columns(full, n(), k()), gradient);
-  }
-
-  double at(const Matrix& t, Matrix& gradient) const {
-    ++evaluations;
-    gradient.assign(t.size(), 0);
+ private:
+  double evaluate(const Matrix& t, Matrix& gradient) const override {
+    gradient.reset(n(), k());
     double value = 0;
     const double share = pair.covariance_share();
     if (share > 0) {
       value = share * (pair.lanes() ? gaussian_kernels().gradient(pair.view(), t.data(), gradient.data(), single)
-                                    : blas_objective(pair, t.data(), gradient.data(), single));
-      for (double& g : gradient) g *= share;
+                                    : blas_objective(pair, t, gradient, single));
+      gradient.scale(share);
     }
-    for (std::size_t e = 0; e < t.size(); ++e) gradient[e] += pair.mean_term[e];
+    gradient.add(1, pair.mean_term);
     return value + dot(pair.mean_term, t);
   }
 };

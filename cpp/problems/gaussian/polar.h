@@ -8,7 +8,7 @@ namespace REPSHAPE_ISA {
 namespace {
 
 template <class P>
-P frobenius_squared(View<P> x, int m, int n) {
+P frobenius_squared(LaneView<P> x, int m, int n) {
   P sum = P::zero();
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) sum += x.at(i, j) * x.at(i, j);
@@ -18,7 +18,7 @@ P frobenius_squared(View<P> x, int m, int n) {
 // An upper bound of the largest singular value of each lane: the least of |.|_F and
 // sqrt(|.|_1 |.|_inf). Zero matrices get one, so that division by the bound is safe.
 template <class P>
-P norm_bound(View<P> x, int m, int n) {
+P norm_bound(LaneView<P> x, int m, int n) {
   P by_row = P::zero(), by_column = P::zero();
   for (int i = 0; i < m; ++i) {
     P sum = P::zero();
@@ -43,7 +43,7 @@ constexpr double kVanishing = sizeof(T) == 8 ? 1e-290 : 1e-30;
 // The polar factor of 2 x 2 matrices in closed form: X plus or minus its cofactors, of the sign of
 // its determinant, has both singular values equal to their sum, |X|_* = sqrt(|X|_F^2 + 2 |det X|).
 template <class P>
-void polar_2x2(View<P> x) {
+void polar_2x2(LaneView<P> x) {
   const P a = x.at(0, 0), b = x.at(0, 1), c = x.at(1, 0), d = x.at(1, 1);
   const P det = a * d - b * c;
   P sign = P(1), sum = sqrt(a * a + b * b + c * c + d * d + abs(det) + abs(det));
@@ -61,7 +61,7 @@ void polar_2x2(View<P> x) {
 // Sum over the singular values sigma of 1 - sigma^2 in the worst lane, x having `ranks` of them: row by
 // row, because it would be lost in the rounding of a sum near m.
 template <class P>
-double missing(View<P> x, int m, int n, const P& ranks) {
+double missing(LaneView<P> x, int m, int n, const P& ranks) {
   P total = ranks - P(typename P::Scalar(m));
   for (int i = 0; i < m; ++i) {
     P row = P::zero();
@@ -80,7 +80,8 @@ double missing(View<P> x, int m, int n, const P& ranks) {
 // No singular value ever exceeds one, so that the difference between the rank and the sum of their squares bounds each
 // of them from below. It is measured where the known bounds may be too cautious, or where no bounds are known.
 template <class P>
-void polar(View<P> x, View<P> s, View<P> z, int m, int n, const P& smallest, const P& largest, const P& ranks) {
+void polar(LaneView<P> x, LaneView<P> s, LaneView<P> z, int m, int n, const P& smallest, const P& largest,
+           const P& ranks) {
   using T = typename P::Scalar;
   if (m == 2 && n == 2) return polar_2x2(x);
   const P bound_above = min(norm_bound(x, m, n), largest);

@@ -3,63 +3,67 @@
 #include <optional>
 
 #include "problems/gaussian/curvature.h"
-#include "problems/gaussian/parts.h"
 #include "problems/ground.h"
-#include "search/exploration.h"
 #include "search/problem.h"
 
 namespace repshape {
 
-class GaussianProblem : public ProblemDefaults<Objective> {
+class GaussianProblem : public Problem {
  public:
-  using Net = Network;
-  using Function = Objective;
-  static constexpr bool kConvex = true;
-
   GaussianProblem(const Network& x, const Network& y, const Ground& ground);
   GaussianProblem(const GaussianProblem&) = delete;
 
-  const Network &x, &y;
-  Objective whole;
-  double scale, total, cost, power;
+  const Pair& pair() const { return whole_.pair; }
+  // What is maximised at fixed transforms (n x k), from at most some of the conditions: to choose among starts.
+  Values rated(const std::vector<Matrix>& transforms) const;
 
-  // The gain of the means: the linear part of the objective.
-  const Matrix& linear_gain() const { return whole.pair.mean_term; }
-  bool linear() const { return ground_.alpha == 2; }
-  bool sign_suffices() const { return true; }
-  bool solves_planes() const { return x.positions == 1; }
-  PlaneResult search_plane(const std::vector<Matrix>& starts, bool explore, bool special, double tolerance) const;
-  Matrix matched(const Matrix& means, bool special) const;
-  bool prefers_matched() const { return ground_.alpha == 0 && x.neurons > 2; }
-  const Curvature* curvature() const { return curvature_ ? &*curvature_ : nullptr; }
-  bool wide() const;
-  Matrix climb_wide(const AscentSettings& settings, const Matrix& start, int limit, int& iterations) const;
-  bool layered() const;
-  Climbed climb_layer(const AscentSettings& settings, const Matrix& start, bool annealed, int limit,
-                      double floor) const;
-  bool graduates() const;
-  Matrix graduated(const Matrix& start, double share) const;
-  bool prove(const Objective& f, const Objective& rough, int spare, Matrix& t, double& value) const;
+  const Function& whole() const override { return whole_; }
+  std::unique_ptr<Function> in_single_precision() const override;
+  bool convex() const override { return true; }
+  Matrix first_gain() const override { return linear() ? means_ : preferring_identity(means_); }
+  std::vector<Matrix> first_gains() const override;
+  StartData start_data() const override;
+  ExplorationTarget exploration_target() const override;
+  Measurement measure(const Matrix& t, const Oracle& oracle) const override;
 
-  Matrix first_gain() const { return linear() ? means_ : tie_broken(means_, y.neurons); }
-  std::vector<Matrix> first_gains() const;
-  Suggested suggest() const;
-  Explored<Objective> explored() const;
-  Measured measure(const Matrix& t, const Oracle& oracle) const;
+  bool linear() const override { return ground_.alpha == 2; }
+  const Matrix* linear_gain() const override { return &pair().mean_term; }
+  bool solves_planes() const override { return x_.positions == 1; }
+  AscentResult search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
+                           double tolerance) const override;
+  Matrix matched(const Matrix& means, bool special) const override;
+  bool prefers_matched() const override { return ground_.alpha == 0 && x_.neurons > 2; }
+  const Curvature* curvature() const override { return curvature_ ? &*curvature_ : nullptr; }
+  bool wide() const override;
+  AscentResult ascend_wide(const AscentSettings& settings, const Matrix& start, int limit) const override;
+  bool layered() const override;
+  AscentResult ascend_layer(const AscentSettings& settings, const Matrix& start, bool annealed, int limit,
+                            double floor) const override;
+  bool graduates() const override;
+  Matrix graduated_gain(const Matrix& start, double share) const override;
+  bool search_exhaustively(const Function& rough, int spare, Matrix& t, double& value) const override;
 
  private:
-  Objective objective_of(const Network& x, const Network& y) const;
+  GaussianObjective objective_of(const Network& x, const Network& y) const;
 
+  const Network &x_, &y_;
   const Ground& ground_;
-  std::vector<double> weights_, row_weights_;  // of blocks, of rows of the means
-  Matrix means_;  // sum of w mu_x mu_y'
+  Values weights_, row_weights_;  // of blocks, of rows of the means
+  Matrix means_;                  // sum of w mu_x mu_y'
+  GaussianObjective whole_;
   std::optional<GaussianCurvature> curvature_;
 };
 
-// The parts of the squared distance at a fixed transform (n_y x n_x, any real matrix of the group).
-Parts evaluate(const Network& x, const Network& y, const double* transform, const std::vector<double>& weights);
+// Parts of the squared distance at a fixed transform, in units of the squares of their scales.
+struct Parts {
+  double mean = 0, covariance = 0;
+  double mean_scale = 1, scale = 1;
+};
+
+// At a transform of n_y x n_x, any real matrix of the group.
+Parts evaluate(const Network& x, const Network& y, const View<const double>& transform, const Values& weights);
 
 // The weights of conditions, each as often as `count` things have it.
-std::vector<double> repeated(const std::vector<double>& weights, int count);
+Values repeated(const Values& weights, int count);
 
 }  // namespace repshape

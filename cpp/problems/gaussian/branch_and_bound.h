@@ -3,15 +3,15 @@
 // injection whose first columns are fixed reaches at most the objective of these neurons alone, plus the best
 // assignment of the others by their gain as single neurons: sum w (alpha mu_x mu_y + (2 - alpha) s_x s_y).
 #pragma once
-#include "common/assignment.h"
-#include "problems/gaussian/objective.h"
+#include "common/injections.h"
+#include "search/function.h"
 
 namespace repshape {
 
-class Branches {
+class BranchAndBound {
  public:
   // `gain` (n x k): the objective of single neurons. `scale`: an upper bound of the objective.
-  Branches(const Objective& f, const Objective& rough, const Matrix& gain, int spare, double scale)
+  BranchAndBound(const Function& f, const Function& rough, const Matrix& gain, int spare, double scale)
       : f_(f), rough_(rough), gain_(gain), margin_(kSingle * scale), rounding_(kDouble * scale), n_(f.n()), k_(f.k()),
         spare_(spare), rows_(k_, -1), taken_(n_, 0), tried_(k_ + 1, 0), pruned_(k_ + 1, 0), order_(columns_by_gain()) {}
 
@@ -28,7 +28,7 @@ class Branches {
     std::vector<std::pair<double, int>> ranked;
     for (int j = 0; j < k_; ++j) {
       double most = 0;
-      for (int i = 0; i < n_; ++i) most = std::max(most, std::abs(gain_[std::size_t(i) * k_ + j]));
+      for (int i = 0; i < n_; ++i) most = std::max(most, std::abs(gain_(i, j)));
       ranked.push_back({-most, j});
     }
     std::sort(ranked.begin(), ranked.end());
@@ -38,22 +38,25 @@ class Branches {
   }
 
   // What the columns from `depth` on can gain at most in the rows that are left.
-  double rest(int depth) const {
-    const int columns = k_ - depth;
-    if (columns == 0) return 0;
-    Matrix left;
-    for (int i = 0; i < n_; ++i)
-      for (int d = depth; !taken_[i] && d < k_; ++d) left.push_back(gain_[std::size_t(i) * k_ + order_[d]]);
-    const std::vector<int> rows = assign(int(left.size()) / columns, columns, left.data());
+  double bound_of_rest(int depth) const {
+    if (depth == k_) return 0;
+    Matrix left(0, k_ - depth);
+    Values row(left.columns());
+    for (int i = 0; i < n_; ++i) {
+      if (taken_[i]) continue;
+      for (int d = depth; d < k_; ++d) row[d - depth] = gain_(i, order_[d]);
+      left.append_row(row.data());
+    }
+    const std::vector<int> rows = assign(left);
     double total = 0;
-    for (int j = 0; j < columns; ++j) total += left[std::size_t(rows[j]) * columns + j];
+    for (int j = 0; j < left.columns(); ++j) total += left(rows[j], j);
     return total;
   }
 
-  double value_of(const Objective& f) {
-    Matrix t(std::size_t(n_) * k_, 0), unused;
+  double value_of(const Function& f) {
+    Matrix t(n_, k_), unused;
     for (int j = 0; j < k_; ++j)
-      if (rows_[j] >= 0) t[std::size_t(rows_[j]) * k_ + j] = 1;
+      if (rows_[j] >= 0) t(rows_[j], j) = 1;
     const double value = f.at(t, unused);
     if (&f == &f_ && value > value_) value_ = value, best_ = std::move(t);
     return value;
@@ -72,23 +75,23 @@ class Branches {
       if (taken_[i] || (i >= n_ - spare_ && silent)) continue;
       silent = i >= n_ - spare_;
       taken_[i] = 1;
-      children.push_back({-(fixed + gain_[std::size_t(i) * k_ + column] + rest(depth + 1)), i});
+      children.push_back({-(fixed + gain_(i, column) + bound_of_rest(depth + 1)), i});
       taken_[i] = 0;
     }
     std::sort(children.begin(), children.end());
     for (const auto& [bound, i] : children) {
       if (-bound <= value_ + rounding_) break;  // and the others are lower still
       taken_[i] = 1, rows_[column] = i;
-      visit(depth + 1, fixed + gain_[std::size_t(i) * k_ + column]);
+      visit(depth + 1, fixed + gain_(i, column));
       taken_[i] = 0, rows_[column] = -1;
     }
   }
 
   void visit(int depth, double fixed) {
-    if (depth < k_ - 1 && promises(depth)) {
+    if (depth < k_ - 1 && worth_evaluating(depth)) {
       ++tried_[depth];
       fixed = std::min(fixed, value_of(rough_) + margin_);
-      if (fixed + rest(depth) <= value_ + rounding_) {
+      if (fixed + bound_of_rest(depth) <= value_ + rounding_) {
         ++pruned_[depth];
         return;
       }
@@ -97,16 +100,16 @@ class Branches {
   }
 
   // Whether the objective of a part is worth its evaluation, judged by how often it was: it saves all leaves below.
-  bool promises(int depth) const {
+  bool worth_evaluating(int depth) const {
     double below = 1;
     for (int d = depth; d < k_; ++d) below *= n_ - d;
     return tried_[depth] < kTrial || pruned_[depth] * below > tried_[depth];
   }
 
-  static constexpr long kTrial = 32;
+  static constexpr long kTrial = 32;  // evaluations at a depth before they are judged; chosen by hand, not measured
   static constexpr double kSingle = 3e-6, kDouble = 1e-13;  // rounding of the objective, as a share of its scale
 
-  const Objective &f_, &rough_;
+  const Function &f_, &rough_;
   const Matrix& gain_;
   double margin_, rounding_;
   int n_, k_, spare_;
