@@ -65,7 +65,7 @@ Values GaussianProblem::rated(const std::vector<Matrix>& transforms) const {
 }
 
 AscentResult GaussianProblem::search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
-                                          double tolerance) const {
+                                           double tolerance) const {
   const double flat = std::sqrt(2.0) * tolerance * scale;  // |skew(T'G)| is |slope| / sqrt 2
   const Circle circles[] = {{pair(), pair().covariance_share(), false}, {pair(), pair().covariance_share(), true}};
   AscentResult out;

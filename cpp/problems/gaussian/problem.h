@@ -30,7 +30,7 @@ class GaussianProblem : public Problem {
   const Matrix* linear_gain() const override { return &pair().mean_term; }
   bool solves_planes() const override { return x_.positions == 1; }
   AscentResult search_plane(const std::vector<Matrix>& starts, bool explore, bool special,
-                           double tolerance) const override;
+                            double tolerance) const override;
   Matrix matched(const Matrix& means, bool special) const override;
   bool prefers_matched() const override { return ground_.alpha == 0 && x_.neurons > 2; }
   const Curvature* curvature() const override { return curvature_ ? &*curvature_ : nullptr; }
