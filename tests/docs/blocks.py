@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,19 @@ def _run(block: Block, path: Path, namespace: dict[str, Any], where: str) -> str
         return "".join(run_command(line, where) for line in commands(block.code))
     if block.language == "toml":
         tomllib.loads(block.code)
+    elif block.language == "cpp":
+        for line in block.code.splitlines():
+            quoted = line.split("//")[0].strip()
+            assert quoted in _native_code(), f"{where}: {quoted!r} is not in cpp/."
     else:
         assert block.language in SHOWN_ONLY, f"{where}: {block.language!r} blocks are not checked."
     return ""
+
+
+@cache
+def _native_code() -> str:
+    files = [one for one in (ROOT / "cpp").rglob("*") if one.suffix in (".h", ".cpp")]
+    return "\n".join(one.read_text(encoding="utf-8") for one in files)
 
 
 def _run_python(block: Block, path: Path, namespace: dict[str, Any]) -> str:
