@@ -60,7 +60,7 @@ class Problem {
  public:
   virtual ~Problem() = default;
 
-  double scale = 1, total = 0;  // upper bound of the function; its value at distance zero
+  double scale = 1, total = 0;  // order of magnitude of the function; its value at distance zero
   double cost = 0;              // operations of a gradient
   double power = 0;             // squared responses in units of the function, for more digits of short distances; or 0
   bool same_space = false;      // both networks have as many dimensions as their common space
