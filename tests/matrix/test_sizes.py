@@ -127,3 +127,11 @@ def test_sizes_are_joined_by_name_and_checked() -> None:
     ):
         with pytest.raises(InputError, match=words):
             DistanceMatrix([[0, 1], [1, 0]], sizes=sizes)
+
+
+def test_summary_of_exact_moments_promises_no_correction() -> None:
+    exact = {k: rs.Gaussians(x.mean(axis=1), x.var(axis=1)) for k, x in networks().items()}
+    words = rs.pairwise(exact, METRIC).summary()
+    assert "Networks have no trials" in words
+    assert "repshape.inference.matrix corrects" not in words
+    assert "repshape.inference.matrix corrects" in rs.pairwise(networks(), METRIC).summary()

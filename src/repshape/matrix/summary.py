@@ -121,6 +121,11 @@ def bound_words(D: DistanceMatrix) -> str:
 
 def _noise(D: DistanceMatrix) -> list[str]:
     bars = D.error_bars
+    if bars is None and D.sizes is not None and D.sizes["trials"].isna().all():
+        return [
+            "Networks have no trials. If their moments are exact, as those of a VAE are, noise "
+            "adds nothing to the distances; if they are estimates, it does."
+        ]
     if bars is None:
         return [
             "There are no error bars: the distances include what noise alone produces. "

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from repshape._arrays import FloatArray, Labels
 from repshape._labels import list_labels
 from repshape._parallel import progress_bar
-from repshape.errors import InputError, RepshapeWarning
+from repshape.errors import InputError, RepshapeWarning, warn_user
 from repshape.io.cohort import Cohort
 from repshape.io.records import Record, check_same_conditions, plain
 from repshape.io.writing import open_output_folder
@@ -285,4 +285,4 @@ def _warn_of_equal_trials(layers: list[str], passes: Passes) -> None:
         remedy = "Pass 'noise', such as noise='dropout' or the standard deviation of noise of the "
         remedy += "inputs."
     words = f"All trials of {where} are equal, as if there were no noise. {remedy}"
-    warnings.warn(words, EqualTrialsWarning, stacklevel=5)  # the caller of collect
+    warn_user(words, EqualTrialsWarning)
