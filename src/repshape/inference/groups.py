@@ -103,7 +103,7 @@ class GroupTest:
         if self.dispersion_p_value <= LEVEL:
             lines.append(
                 "The groups differ in their spread "
-                f"(p = {self.dispersion_p_value:.3g}); their centres may not differ."
+                f"(p = {self.dispersion_p_value:.3g}), which may be part of the difference."
             )
         else:
             lines.append(

@@ -76,7 +76,7 @@ def _explanations(evidence: Evidence) -> str:
     if unsettled:
         return f"differences in {' and '.join(unsettled)} could explain it"
     if evidence.test.dispersion_p_value <= LEVEL:
-        return "they differ in spread, and their centres may not differ"
+        return "they differ in spread, which may be part of it"
     return ""
 
 

@@ -93,7 +93,7 @@ def _group_words(evidence: Evidence) -> str:
             f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
-        words += "; they differ in spread, and their centres may not differ"
+        words += "; they differ in spread, which may be part of the difference"
     for one in evidence.factors:
         if one.name != "gain" or without is None:  # of which the norms speak above
             words += _factor_words(one)
