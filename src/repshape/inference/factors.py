@@ -117,9 +117,8 @@ p = 0.31: it could explain the difference.
         words = f"{start}. {self.how}, p = {p:.3g}"
         if not differ:
             return f"{words}."
-        return (
-            f"{words}: {'it could explain' if p > LEVEL else 'it does not explain'} the difference."
-        )
+        so = "it could explain the difference" if p > LEVEL else "a difference remains"
+        return f"{words}: {so}."
 
 
 def find_factor(
