@@ -6,6 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -path 'cpp/tests/*')
 
+# What pip installs is compiled on its first import, and most of it is never imported.
+export PIP_COMPILE := 0
+
 .DEFAULT_GOAL := help
 .PHONY: help demo gallery test quick nightly coverage lint tidy docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
 
