@@ -44,10 +44,11 @@ def seconds(function: Any, *args: Any) -> float:
 
 
 def main() -> None:
+    (name,) = sys.argv[1:]
     networks, metric = cohort(), rs.GaussianShapeMetric()
     warnings.simplefilter("ignore")
     times = [seconds(one, networks, metric) for one in (rs.pairwise, rs.inference.matrix)]
-    save(RESULTS, f"speed: {sys.argv[1]}", [float(f"{one:.3g}") for one in times])
+    save(RESULTS, f"speed: {name}", [float(f"{one:.3g}") for one in times])
     replace_table("speed", speed_table(load(RESULTS)))
 
 

@@ -10,13 +10,12 @@ import numpy as np
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from benchmarks import fresh_sizes, inference_v1
+from benchmarks import fresh_sizes, inference_v1, markers
 from benchmarks.interval_cells import CONFIRM, FRESH
 from benchmarks.interval_tables import CELL_HEAD, POOL_HEAD, cell_table, pooled_table
 from benchmarks.intervals import COMPARISONS, OTHERS
-from benchmarks.markers import write
 from benchmarks.matched_cells import MATCHED
-from benchmarks.stamps import record
+from benchmarks.stamps import record, replace_text
 
 DOCS = Path(__file__).parent.parent / "docs" / "evidence" / "inference.md"
 GUIDE = DOCS.parent.parent / "inference.md"
@@ -38,11 +37,10 @@ def load(path: Path) -> dict[str, Any]:
 
 def save(path: Path, key: str, value: Any) -> None:
     """Set one entry of a JSON file, one line per entry."""
-    path.parent.mkdir(exist_ok=True)
     kept = load(path)
     everything = kept | {key: value}
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in everything.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    replace_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
     record(path, everything, kept=kept)
 
 
@@ -74,7 +72,7 @@ def write_tables(results: dict[str, Any]) -> None:
 def replace_table(name: str, table: str, path: Path = DOCS) -> None:
     """Replace the table between the markers with this name, if the page has them."""
     if f"<!-- {name} -->" in path.read_text(encoding="utf-8"):
-        write(path, name, [table])
+        markers.write(path, name, [table])
 
 
 def rows_of(results: dict[str, Any], part: str) -> dict[str, np.ndarray]:
@@ -88,8 +86,7 @@ def rows_of(results: dict[str, Any], part: str) -> dict[str, np.ndarray]:
 
 
 def markdown(head: list[str], rows: list[list[Any]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+    return "\n".join(markers.markdown(head, rows))
 
 
 def holds(count: int, total: int, level: float) -> bool:

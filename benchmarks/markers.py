@@ -27,10 +27,10 @@ def write(page: Path, name: str, lines: list[str]) -> None:
     page.write_text(replaced(text, name, "\n".join(lines)), encoding="utf-8")
 
 
-def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
+def markdown(head: list[str], rows: Iterable[Iterable[Any]]) -> list[str]:
     """Return the lines of a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -161,11 +161,16 @@ def same_build(one: Stamp | None, other: Stamp | None, subjects: tuple[str, ...]
 def write(path: Path, content: Any, *, continues: bool = False) -> None:
     """Save a result as JSON with its stamps; or one that continues what is saved already."""
     kept = json.loads(path.read_text(encoding="utf-8")) if continues and path.exists() else None
-    path.parent.mkdir(exist_ok=True)
-    draft = path.with_suffix(".part")  # whoever is interrupted while writing keeps what was saved
-    draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    draft.replace(path)
+    replace_text(path, json.dumps(content, indent=1) + "\n")
     record(path, content, kept=kept)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file at once: whoever is interrupted meanwhile keeps what was saved before."""
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
 
 
 def record(path: Path, content: Any, *, kept: Any = None) -> None:
@@ -184,9 +189,7 @@ def record(path: Path, content: Any, *, kept: Any = None) -> None:
             found[name] = _once([*earlier, stamp()])
         else:
             found[name] = [stamp()]
-    place = _place(path)
-    place.parent.mkdir(exist_ok=True)
-    place.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    replace_text(_place(path), json.dumps(found, indent=1) + "\n")
 
 
 def read(path: Path) -> Stamps:
