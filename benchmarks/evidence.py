@@ -98,6 +98,8 @@ EVIDENCE = (
     Evidence("confounds_first", (), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
     Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
+    # python -m tests.stateful --shared 2000 --save
+    Evidence("two_writers", (), ("trust.md",), ("search", "matrices", "files")),
     Evidence("nwb", ("nwb",), (), ("files",)),
     Evidence("models_final", ("models",), ("evidence/models.md",), ("search", "inference")),
     Evidence("layers", ("layers",), (), ("search", "matrices")),
@@ -191,6 +193,15 @@ def _processes() -> dict[str, str]:
     return joined(process.tables(load("process")))
 
 
+def _trust() -> dict[str, str]:
+    from benchmarks import two_writers
+
+    made = {"planted": load("fuzz_planted")["table"]}
+    if two_writers.RESULT.exists():
+        made["two writers"] = two_writers.worlds_table(load("two_writers")["counts"])
+    return joined(made)
+
+
 def joined(tables: dict[str, list[str]]) -> dict[str, str]:
     """Return tables as text."""
     return {name: "\n".join(lines) for name, lines in tables.items()}
@@ -199,7 +210,7 @@ def joined(tables: dict[str, list[str]]) -> dict[str, str]:
 # Tables between markers of pages, made from what is saved.
 TABLES: dict[str, Callable[[], dict[str, str]]] = {
     "confounds.md": _confounds,
-    "trust.md": lambda: {"planted": "\n".join(load("fuzz_planted")["table"])},
+    "trust.md": _trust,
     "inference.md": _inference,
     SPEED: _speed,
     "evidence/baselines.md": _baselines,

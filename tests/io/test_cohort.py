@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from repshape import Cohort, Gaussians, Trials
 from repshape.cli import run
 from repshape.datasets import toy_networks
 from repshape.errors import InputError, InputTypeError, RepshapeError, StorageError
-from repshape.io import network_arrays
+from repshape.io import network_arrays, swaps
 from repshape.io.importing import import_cohort, read_network
 from repshape.report.info import info
 
@@ -348,20 +349,80 @@ def test_a_removed_network_is_gone(tmp_path: Path, disk: bool) -> None:
             back[["c0s0"]].replace("c0s0", np.ones((5, 4, 3)))
 
 
-def test_a_replacement_that_was_interrupted_counts_once_it_is_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed before the old responses are deleted; later removed, they do not come back."""
+def test_of_two_revisions_the_latest_counts(tmp_path: Path) -> None:
+    """As earlier releases left them if they were killed; later removed, they do not come back."""
     cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
-    with monkeypatch.context() as patch:
-        patch.setattr("repshape.io.cohort.discard_network", lambda *given, **options: None)
-        cohort.replace("c0s1", np.ones((5, 4, 3)))
-    assert (tmp_path / "c" / "c0s1").is_dir()
+    shutil.copytree(tmp_path / "c" / "c0s1", tmp_path / "copy")
+    cohort.replace("c0s1", np.ones((5, 4, 3)))
+    shutil.move(tmp_path / "copy", tmp_path / "c" / "c0s1")
     back = Cohort.open(tmp_path / "c")
     assert back.labels == cohort.labels
     np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
     back.remove("c0s1")
     assert Cohort.open(tmp_path / "c").labels == ("c0s0", "c1s0", "c1s1")
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process."""
+
+
+def killed(*_: object) -> bool:
+    raise KilledError
+
+
+def test_a_replacement_that_was_interrupted_counts_once_it_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the new responses are at their place: whoever reads next moves them there."""
+    cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+    with monkeypatch.context() as patch:
+        patch.setattr(swaps, "settle_swap", killed)
+        with pytest.raises(KilledError):
+            cohort.replace("c0s1", np.ones((5, 4, 3)))
+    assert not (tmp_path / "c" / "c0s1").exists()
+    back = Cohort.open(tmp_path / "c")
+    assert back.labels == ("c0s0", "c0s1", "c1s0", "c1s1")
+    np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
+    assert len([one for one in (tmp_path / "c").iterdir() if one.is_dir()]) == 4
+    back.remove("c0s1")
+    assert Cohort.open(tmp_path / "c").labels == ("c0s0", "c1s0", "c1s1")
+
+
+def test_a_replacement_that_was_interrupted_before_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cohort = Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+    with monkeypatch.context() as patch:
+        patch.setattr(swaps, "move_away", killed)
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        with pytest.raises(KilledError):
+            cohort.replace("c0s1", np.ones((5, 4, 3)))
+    back = Cohort.open(tmp_path / "c")
+    assert back.fingerprints == Cohort.from_networks(toy_networks(2, 2)).fingerprints
+
+
+@pytest.mark.parametrize("winner", ["remove", "replace"])
+@pytest.mark.parametrize("loser", ["remove", "replace"])
+def test_of_two_processes_that_change_one_network_the_second_is_told(
+    tmp_path: Path, winner: str, loser: str
+) -> None:
+    """Both open the cohort before either changes it; in one order, the other must be refused."""
+    Cohort.from_networks(toy_networks(2, 2)).save(tmp_path / "c")
+    first, second = Cohort.open(tmp_path / "c"), Cohort.open(tmp_path / "c")
+    change(first, winner, np.ones((5, 4, 3)))
+    with pytest.raises(StorageError, match=r"'c0s1'.*replaced or removed by another process"):
+        change(second, loser, 2 * np.ones((5, 4, 3)))
+    back = Cohort.open(tmp_path / "c")
+    assert ("c0s1" in back.labels) == (winner == "replace")
+    if winner == "replace":
+        np.testing.assert_array_equal(back["c0s1"].stacked, np.ones((5, 4, 3)))
+
+
+def change(cohort: Cohort, kind: str, responses: np.ndarray) -> None:
+    if kind == "remove":
+        cohort.remove("c0s1")
+    else:
+        cohort.replace("c0s1", responses)
 
 
 def test_a_network_that_another_process_replaces_meanwhile_is_named_in_one_sentence(

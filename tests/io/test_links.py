@@ -87,6 +87,7 @@ def test_a_link_in_a_cohort_is_refused(cohort: Cohort, victim: Path, name: str) 
     for action in (
         lambda: Cohort.open(str(cohort.path)),
         lambda: cohort.remove("a"),
+        lambda: cohort.replace("a", cohort["a"]),
     ):
         with pytest.raises(StorageError, match="is a link, and links inside"):
             action()

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the package
+
+from benchmarks import markers, stamps
+from benchmarks.stamps import replace_text
+from benchmarks.two_writers import PAGE, RESULT, worlds_table
 
 from repshape.errors import FewTrialsWarning, SearchWarning
 
@@ -34,6 +42,7 @@ def main() -> None:
     options.add_argument("--shrink", action="store_true", help="look for a shorter failure")
     options.add_argument("--writers", type=int, help="schedules of two runs at once, instead")
     options.add_argument("--shared", type=int, help="steps of two processes on one cohort")
+    options.add_argument("--save", action="store_true", help="write its table to docs/trust.md")
     given = options.parse_args()
     warnings.simplefilter("error")
     for category in (SearchWarning, FewTrialsWarning):
@@ -42,7 +51,9 @@ def main() -> None:
         run_schedules(range(given.seed, given.seed + given.writers))
         return
     if given.shared:
-        run_worlds(given.seed, given.shared)
+        total = run_worlds(given.seed, given.shared, given.tally)
+        if given.save:
+            save_worlds(given.seed, total)
         return
     total = {"rounds": 0, "steps": 0, "cpu_seconds": 0.0}
     if given.tally is not None and given.tally.exists():
@@ -66,13 +77,33 @@ def run_schedules(seeds: range) -> None:
     print(json.dumps(dict(sorted(tally.items()))), flush=True)
 
 
-def run_worlds(first: int, steps: int) -> None:
-    """Let two processes share one cohort and one store, until so many steps are done."""
-    number = first
-    while tally["steps"] < steps:
-        run_world(number, ROUNDS)
-        number += 1
-        print(json.dumps(dict(sorted(tally.items()))), flush=True)
+def run_worlds(first: int, steps: int, path: Path | None) -> dict[str, Any]:
+    """Let two processes share one cohort and one store, until the given number of steps is done."""
+    total: dict[str, Any] = {"build": build(), "steps": 0, "worlds": 0}
+    if path is not None and path.exists():
+        total = json.loads(path.read_text())
+        if total["build"] != build():
+            sys.exit(f"{path} belongs to another build.")
+    while total["steps"] < steps:
+        tally.clear()
+        run_world(first + total["worlds"], ROUNDS)
+        total |= {key: total.get(key, 0) + count for key, count in tally.items()}
+        print(json.dumps(total), flush=True)
+        if path is not None:
+            replace_text(path, json.dumps(total, indent=1) + "\n")
+    return total
+
+
+def build() -> dict[str, str]:
+    """Return the hashes of the code that two processes run."""
+    return {name: stamps.sources()[name] for name in ("search", "matrices", "files")}
+
+
+def save_worlds(first: int, total: dict[str, Any]) -> None:
+    """Keep the counts with a stamp, and write them to the page."""
+    counts = {key: total[key] for key in sorted(total.keys() - {"build"})}
+    stamps.write(RESULT, {"seed": first, "counts": counts})
+    markers.write(PAGE, "two writers", worlds_table(counts))
 
 
 def run_round(number: int, *, shrink: bool = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, overload
@@ -23,6 +24,7 @@ from repshape._labels import (
 from repshape.errors import InputError, InputTypeError, StorageError, check_integer
 from repshape.io.network_arrays import (
     load_network,
+    replace_network,
     save_network,
     save_network_whole,
     stored_checksum,
@@ -33,6 +35,7 @@ from repshape.io.records import (
     already_there,
     check_header,
     check_new,
+    discard_earlier,
     discard_network,
     new_record,
     read_records,
@@ -214,9 +217,10 @@ class Cohort(Sequence[Network]):
         index = find_label(name, self.labels, "network")
         network = as_any_network(responses, f"network {name!r}")
         record = new_record(self._records, name, network, metadata)
-        self._records[index] = self._keep(network, record, save_network_whole)
+        old = self._records[index]
+        self._records[index] = self._keep(network, record, partial(replace_network, old))
         if self.path is not None:
-            discard_network(self.path, name, before=record.revision)
+            discard_earlier(self.path, old)
 
     def remove(self, name: str) -> None:
         """Remove a network.
@@ -226,7 +230,7 @@ class Cohort(Sequence[Network]):
         self._check_whole("removed from")
         record = self._records[find_label(name, self.labels, "network")]
         if self.path is not None:
-            discard_network(self.path, name, before=record.revision + 1)
+            discard_network(self.path, record)
         self._records.remove(record)
         self._networks.pop(name, None)
 

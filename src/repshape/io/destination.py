@@ -12,7 +12,7 @@ from repshape._labels import find_label, list_labels, shared_labels
 from repshape.errors import InputError, InputTypeError, check_boolean
 from repshape.io.cohort import Cohort, save_networks
 from repshape.io.network_arrays import save_network
-from repshape.io.records import BATCH, Record, check_new, discard_network, install_batch, new_record
+from repshape.io.records import BATCH, Record, check_new, discard_earlier, install_batch, new_record
 from repshape.io.writing import open_output_folder, writable
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network
@@ -116,7 +116,7 @@ def _add_networks(
     with writable(cohort.path):
         install_batch(batch)
     for name in replace:
-        discard_network(cohort.path, name, before=written[name].revision)
+        discard_earlier(cohort.path, written[name])
     return Cohort.open(path)
 
 

@@ -18,6 +18,7 @@ from repshape._arrays import frozen
 from repshape.errors import InputError, StorageError
 from repshape.io.links import list_folder
 from repshape.io.records import Network, Record
+from repshape.io.swaps import taking_the_place_of
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import add_array, create_group, read_array, readable
 from repshape.responses import Gaussians, Kind, Trials
@@ -170,3 +171,9 @@ def save_network_whole(folder: Path, network: Network, record: Record) -> Record
                 f"{folder.parent} already has a network named {record.name!r}."
             ) from None
         raise
+
+
+def replace_network(old: Record, folder: Path, network: Network, record: Record) -> Record:
+    """Write one network that takes the place of another one, unless another process was faster."""
+    with taking_the_place_of(folder.with_name(old.key), old.name) as swap:
+        return save_network_whole(swap / record.key, network, record)

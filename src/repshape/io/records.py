@@ -20,6 +20,7 @@ from repshape._compact import compact_repr
 from repshape._labels import find_difference, list_labels
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.links import list_folder
+from repshape.io.swaps import SWAP, move_away, settle_swap
 from repshape.io.writing import TEMPORARY_SUFFIX, writable
 from repshape.io.zarr import (
     read_attributes,
@@ -179,18 +180,39 @@ def install_batch(batch: Path) -> None:
 def network_folders(path: Path) -> list[Path]:
     """Return the folders of networks, and deal with what killed processes left.
 
-    Batches that are complete are installed, and what is unfinished is deleted.
+    Batches that are complete and swaps that are decided are installed; what is unfinished is
+    deleted once it is old.
     """
-    for batch in list_folder(path):
-        if batch.name.startswith(BATCH):
-            with suppress(OSError):  # where nothing can be written, the batch is not there yet
-                install_batch(batch)
-    found = [one for one in list_folder(path) if one.is_dir()]
+    found = _settled(path)
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
-        if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process has finished it
+            if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
     return [folder for folder in found if not folder.name.startswith(".")]
+
+
+def _settled(path: Path) -> list[Path]:
+    """Return the folders of a cohort after what was to be installed has been."""
+    settled: set[str] = set()
+    while True:
+        found, again = list_folder(path), False
+        for one in found:
+            if one.name.startswith((BATCH, SWAP)) and one.name not in settled and _settle(one):
+                settled.add(one.name)
+                again = True
+        if not again:
+            return [one for one in found if one.is_dir()]
+
+
+def _settle(folder: Path) -> bool:
+    """Install a batch or a swap; return whether the cohort must be listed again."""
+    if folder.name.startswith(SWAP):
+        with writable(folder.parent, "Another process was killed while it replaced a network."):
+            return settle_swap(folder)
+    with suppress(OSError):  # where nothing can be written, the batch is not there yet
+        install_batch(folder)
+    return True
 
 
 def read_record(folder: Path) -> Record:
@@ -212,15 +234,26 @@ def read_records(path: Path) -> list[Record]:
     return sorted(latest.values(), key=lambda record: (record.order, record.name))
 
 
-def discard_network(path: Path, name: str, *, before: int) -> None:
-    """Delete the revisions of a network before a given one, the earliest first."""
-    found = [(read_record(folder), folder) for folder in network_folders(path)]
-    earlier = [pair for pair in found if pair[0].name == name and pair[0].revision < before]
-    for _, folder in sorted(earlier, key=lambda pair: pair[0].revision):
-        hidden = folder.with_name(f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
-        with writable(path):
-            folder.rename(hidden)  # in one step; what follows may be interrupted, or fail
-        shutil.rmtree(hidden, ignore_errors=True)
+def discard_earlier(path: Path, record: Record) -> None:
+    """Delete the revisions of a network before this one, the earliest first."""
+    for revision in range(record.revision):
+        folder = path / replace(record, revision=revision).key
+        with writable(path), suppress(FileNotFoundError):
+            shutil.rmtree(folder.rename(_hidden(path)), ignore_errors=True)
+
+
+def discard_network(path: Path, record: Record) -> None:
+    """Delete a network, or raise if another process has replaced or removed it."""
+    list_folder(path)  # refuses links before anything is changed
+    discard_earlier(path, record)
+    hidden = _hidden(path)
+    move_away(path / record.key, hidden, record.name)
+    shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _hidden(path: Path) -> Path:
+    """Return a name for what is deleted: in one step, and what follows may be interrupted."""
+    return path / f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
 
 
 def new_record(
