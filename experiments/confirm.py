@@ -1,11 +1,11 @@
 """Train, keep, measure and show the confirmation of both network studies; repeat it to continue.
 
-python -m experiments.confirm --images DIR --out DIR [--study vae] [--no-train]
+python -m experiments.confirm --images DIR --out DIR [--study vae] [--no-train] [--seeds 3:8]
 
 Untrained autoencoders come first: they take less than a second each, and are not kept. Then one
 whole seed after another is trained and added to the archive of its data set. Distances are measured
-once all seeds of a group of networks are finished. Results go to the folder of the study, and the
-pages of the documentation are written again.
+once all seeds of a group of networks are finished, or all that ``--seeds`` names. Results go to the
+folder of the study, and the pages of the documentation are written again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from experiments.brain import page as brain_page
 from experiments.brain.keep import kept_file
 from experiments.common.archives import archive_of
 from experiments.common.command import follow, reported
-from experiments.common.options import Images, Part, Workers
+from experiments.common.options import Images, Part, Seeds, Workers
 from experiments.common.results import ARRAYS, RESULTS
 from experiments.common.rounds import CONFIRMATION
 from experiments.patch_gaussian import __main__ as patch_gaussian
@@ -76,6 +76,8 @@ class Confirmation:
     train : bool
         Whether networks that are not kept are trained.
     console : Console
+    seeds : str or None
+        Train and measure only these seeds of trained networks; the pages say so.
     """
 
     out: Path
@@ -83,6 +85,7 @@ class Confirmation:
     workers: int | None
     train: bool
     console: Console
+    seeds: str | None = None
 
     # Variational autoencoders
 
@@ -120,7 +123,7 @@ class Confirmation:
 
     def train_autoencoders(self, dataset: vae.Dataset) -> None:
         """Train and score the seeds of a data set that are not kept yet; keep each."""
-        options = replace(self.vae_options(), only=dataset)
+        options = replace(self.vae_options(), only=dataset, seeds=self.seeds)
         trained = [plan for plan in options.study().plans() if plan.objective != UNTRAINED]
         for seed in missing_seeds(trained, options.study().archives):
             own = replace(options, seeds=str(seed))
@@ -133,7 +136,7 @@ class Confirmation:
 
     def measure_autoencoders(self, options: vae.Options, name: str) -> None:
         """Measure the groups of networks that are complete, and store the results."""
-        vae.measure(options)
+        vae.measure(replace(options, seeds=self.seeds))
         store_results(options.out, vae_page.RESULTS_FOLDER / name)
 
     # Patch-Gaussian
@@ -145,6 +148,7 @@ class Confirmation:
             workers=self.workers,
             images=self.images,
             part=Part.CONFIRMATION,
+            seeds=self.seeds,
             kept=True,
         )
         with reported(self.console):
@@ -197,10 +201,11 @@ def main(
         bool, typer.Option(help="Train what is missing, or measure only what is there.")
     ] = True,
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
+    seeds: Seeds = None,
 ) -> None:
     """Continue the confirmation of the network studies, up to their pages."""
     console = Console(stderr=True)
-    run = Confirmation(out, images, workers, train, console)
+    run = Confirmation(out, images, workers, train, console, seeds)
     if study in (None, Studies.VAE):
         run.autoencoders()
     if study in (None, Studies.PATCH_GAUSSIAN):

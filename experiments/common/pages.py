@@ -34,6 +34,28 @@ def versions_text(results: Mapping[str, Any]) -> str:
     return f"Distances were measured with repshape {found['repshape']}{commit}."
 
 
+SOME_SEEDS = """!!! note "Some seeds only"
+    {groups}. The command was told to compare only these; all of their networks are finished. The
+    other seeds are not part of any number of the confirmation."""
+
+
+def seeds_text(networks: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say which groups of networks have fewer seeds than planned; empty if none has.
+
+    >>> seeds_text({"": {"seeds": 6, "seeds_planned": 6}, "cifar10": {"seeds": 0}})
+    ''
+    >>> seeds_text({"": {"seeds": 5, "seeds_planned": 6}}).splitlines()[1][:25]
+    '    5 of 6 planned seeds.'
+    """
+    fewer = [
+        f"{one['seeds']} of {one['seeds_planned']} planned seeds"
+        + (f" of {group.replace('-', ', ')}" if group else "")
+        for group, one in networks.items()
+        if 0 < one["seeds"] < one.get("seeds_planned", 0)
+    ]
+    return SOME_SEEDS.format(groups="; ".join(fewer)) if fewer else ""
+
+
 def table_text(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table in Markdown.
 

@@ -75,7 +75,7 @@ def train(options: Options) -> None:
         print_manipulation(console, records)
 
 
-@add_command(app, Options, without=("seeds",))
+@add_command(app, Options)
 def collect(options: Options) -> None:
     """Collect responses alone, into cohorts on disk, for distances on a cluster."""
     console = Console(stderr=True)
@@ -84,7 +84,7 @@ def collect(options: Options) -> None:
     follow(console, "responses", partial(collect_responses, study), options.workers)
 
 
-@add_command(app, Options, without=("seeds",))
+@add_command(app, Options)
 def measure(options: Options) -> None:
     """Collect responses, compute the distances between the networks, and decide the claims."""
     console = Console(stderr=True)
@@ -97,7 +97,7 @@ def measure(options: Options) -> None:
 figures = add_commands_of_results(app, decide_stored, draw_all)
 
 
-@add_command(app, Options, "all", without=("seeds",))
+@add_command(app, Options, "all")
 def everything(options: Options) -> None:
     """Train, measure and draw; repeat the command to continue."""
     train(options)

@@ -67,14 +67,15 @@ class Measurement:
     def check(self) -> None:
         """Raise one sentence if there is nothing to measure.
 
-        The confirmation is measured once all of its seeds are finished, so that verdicts do not
-        hang on when one looks.
+        The confirmation is measured once all of its seeds are finished, or all that were chosen, so
+        that verdicts do not hang on when one looks.
         """
         planned = len(self.study.plans())
         if self.study.part == CONFIRMATION and len(self.plans) < planned:
             raise InputError(
                 f"The confirmation is measured when all of its {planned} networks are trained. "
-                f"{len(self.plans)} are, in complete seeds. Run the step 'train' first."
+                f"{len(self.plans)} are, in complete seeds. Run the step 'train' first, or choose "
+                "finished seeds with --seeds, which the results then state."
             )
         if len(self.plans) < 2:
             raise InputError(
@@ -117,7 +118,7 @@ class Measurement:
     def distances(self, name: str, metric: Any, tau: float, half: int) -> rs.DistanceMatrix:
         """Return one matrix, from its store as far as it is there."""
         size = self.study.measure
-        store = f"{len(self.plans)}-{size.n_images}x{size.n_passes}/{name}"
+        store = f"{size.n_images}x{size.n_passes}/{name}"  # grows with the seeds
         return self.stores.pairwise(store, self.networks(tau, half), metric, self.metadata)
 
     def spreads(self) -> pd.DataFrame:

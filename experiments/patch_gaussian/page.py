@@ -20,6 +20,7 @@ from experiments.common.pages import (
     criterion_words,
     differences_text,
     figure_texts,
+    seeds_text,
     table_text,
     versions_text,
     write_page,
@@ -75,7 +76,7 @@ def page_text(
     tiny = results["scale"] == TINY
     shown = results if confirmation is None else confirmation
     numbers = shown["numbers"]
-    reading = READING.format(rounds=PILOT_ONLY if confirmation is None else BOTH_ROUNDS)
+    reading = READING.format(rounds=rounds_text(confirmation))
     parts = [INTRODUCTION]
     if tiny:
         parts += [NOT_YET, reading, "## Claims\n", criteria_table(CLAIMS)]
@@ -98,6 +99,15 @@ def page_text(
     own = {k: (a, b.format(**size)) for k, (a, b) in DIFFERENCES.items()}
     parts += [differences_text(own, CHOSEN), cost_text(cost), RUNNING]
     return "\n".join(part for part in parts if part)
+
+
+def rounds_text(confirmation: Mapping[str, Any] | None) -> str:
+    """Say which rounds have been measured, and whether seeds of the confirmation are left out."""
+    if confirmation is None:
+        return PILOT_ONLY
+    networks = confirmation["networks"]
+    words = BOTH_ROUNDS.format(seeds=networks["seeds"])
+    return "\n\n".join(part for part in (words, seeds_text({"": networks})) if part)
 
 
 def measured_text(results: Mapping[str, Any]) -> str:

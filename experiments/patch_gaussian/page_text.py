@@ -72,8 +72,10 @@ PILOT_ONLY = """The results on this page are those of the first round, the pilot
 Student's t then has two degrees of freedom, so intervals are wide. Claims were worded with these
 results at hand, so that the pilot cannot confirm them."""
 BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 2), at hand. The
-confirmation has six fresh seeds, and its verdict is the one that counts. Figures and tables below
-are those of the confirmation, unless they say otherwise."""
+confirmation has {seeds} fresh seeds, and its verdict is the one that counts. It was measured at the
+taus and alphas that the claims use: all taus at alpha 0, 1 and 2, halves of the passes at three
+taus, and no centred networks. Figures and tables below are those of the confirmation, unless they
+say otherwise."""
 
 MANIPULATION = """Before any distance: the networks must show what the augmentation is for, a gain
 under noise at a small cost on clean images. *Robust* cells have W of at least half the side of the

@@ -127,12 +127,16 @@ def read_records(measurement: Measurement) -> list[dict[str, Any]]:
 
 
 def count_networks(study: Study, measurement: Measurement) -> dict[str, Any]:
-    """Return how many networks were planned, measured and failed, and what training took."""
+    """Return how many networks were planned, measured and failed, and what training took.
+
+    Planned are the networks of the seeds that were chosen; ``seeds_planned`` counts all seeds.
+    """
     records = read_records(measurement)
     return {
         "planned": len(study.plans()),
         "measured": len(records),
         "seeds": len({record["seed"] for record in records}),
+        "seeds_planned": study.settings.seeds,
         "failed": sum(record["failed"] for record in records),
         "training_core_seconds": round(sum(record["core_seconds"] for record in records), 1),
         "records": json.loads(json.dumps([slim(record) for record in records])),

@@ -117,7 +117,7 @@ def score(
     follow(console, "networks scored", steps, options.workers)
 
 
-@add_command(app, Options, without=("images", "seeds", "sprites", "device"))
+@add_command(app, Options, without=("images", "sprites", "device"))
 def measure(
     options: Options,
     known: Annotated[

@@ -18,6 +18,7 @@ import pandas as pd
 import repshape as rs
 from experiments.common import files
 from experiments.common.archives import NetworkFiles
+from experiments.common.rounds import is_chosen
 from experiments.vae.run import LATENTS, SCORES, Study
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import UNTRAINED, NetworkPlan, Settings, plan_networks
@@ -61,13 +62,17 @@ class Group:
         return f"{self.dataset}-{state}-{self.initialisation}"
 
     def plans(self, study: Study) -> list[NetworkPlan]:
-        """Return the networks of the group, finished or not, cell by cell."""
+        """Return the networks of the group, finished or not, cell by cell.
+
+        Of trained networks those of the study's seeds alone, if some were chosen.
+        """
         plans = plan_networks(self.dataset, study.settings[self.dataset])
         return [
             plan
             for plan in sorted(plans, key=lambda plan: cell_order(plan, study))
             if plan.initialisation == self.initialisation
             and (plan.objective != UNTRAINED) == self.trained
+            and (not self.trained or is_chosen(plan.seed, study.seeds))
         ]
 
 

@@ -66,8 +66,8 @@ class Measurement:
     def groups(self) -> dict[str, list[NetworkPlan]]:
         """The networks that are measured, by group; groups of fewer than two are left out.
 
-        A group of the confirmation is measured once all of its seeds are finished, so that verdicts
-        do not hang on when one looks.
+        A group of the confirmation is measured once all of its seeds are finished, or all that were
+        chosen, so that verdicts do not hang on when one looks.
         """
         found = {group.name: complete_plans(self.study, group) for group in groups_of(self.study)}
         if self.study.part == CONFIRMATION:

@@ -18,6 +18,7 @@ from experiments.common.pages import (
     criteria_table,
     differences_text,
     figure_texts,
+    seeds_text,
     table_text,
     versions_text,
     write_page,
@@ -108,14 +109,16 @@ def rounds_text(confirmation: Results | None) -> str:
     """Say what of the confirmation has been measured."""
     if confirmation is None:
         return PILOT_ONLY
+    some = seeds_text(confirmation["networks"])
     if is_whole(confirmation):
-        return BOTH_ROUNDS
+        return "\n\n".join(part for part in (BOTH_ROUNDS, some) if part)
     measured = [
         f"{group.replace('-', ', ')} ({one['measured']})"
         for group, one in confirmation["networks"].items()
         if one["measured"]
     ]
-    return PART_OF_CONFIRMATION.format(groups="; ".join(measured))
+    words = PART_OF_CONFIRMATION.format(groups="; ".join(measured))
+    return "\n\n".join(part for part in (words, some) if part)
 
 
 def measured_text(results: Results, rounds: Sequence[Round]) -> str:

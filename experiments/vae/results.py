@@ -148,16 +148,19 @@ def score_seconds(found: Mapping[str, Any]) -> float:
 def count_networks(study: Study, group: Group, measured: list[NetworkPlan]) -> dict[str, Any]:
     """Return how many networks of a group were planned, measured, scored, and failed.
 
+    Planned are the networks of the seeds that were chosen; ``seeds_planned`` counts all seeds.
     ``seconds`` is the time that training them took, one after the other, and ``score_seconds``
     that of their scores.
     """
     frame = metadata_of(study, measured) if measured else None
+    size = study.settings[group.dataset]
     stored = list(map(study.network, measured))
     scores = [one.json(SCORES) for one in stored if one.has(SCORES)]
     return {
         "planned": len(group.plans(study)),
         "measured": len(measured),
         "seeds": len({plan.seed for plan in measured}),
+        "seeds_planned": size.seeds if group.trained else size.untrained_seeds,
         "failed": 0 if frame is None else int(frame["failed"].sum()),
         "scored": 0 if frame is None else int(frame["A"].notna().sum()),
         "seconds": sum(one["seconds"] for one in read_records(stored)),

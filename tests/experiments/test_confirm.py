@@ -51,8 +51,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calls:
     return found
 
 
-def run(out: Path, *, train: bool = True) -> confirm.Confirmation:
-    return confirm.Confirmation(out, None, 1, train, Console(quiet=True))
+def run(out: Path, *, train: bool = True, seeds: str | None = None) -> confirm.Confirmation:
+    return confirm.Confirmation(out, None, 1, train, Console(quiet=True), seeds)
 
 
 def test_autoencoders_are_trained_seed_by_seed_once(calls: Calls, tmp_path: Path) -> None:
@@ -83,6 +83,22 @@ def test_patch_networks_are_measured_once_all_are_trained(calls: Calls, tmp_path
     calls.clear()
     run(tmp_path, train=False).patch_networks()
     assert [call[0] for call in calls] == ["measure", "store"]
+
+
+def test_chosen_seeds_are_trained_and_measured_alone(calls: Calls, tmp_path: Path) -> None:
+    run(tmp_path, seeds="3:5").patch_networks()
+    assert [call[0::2] for call in calls if len(call) == 3] == [
+        ("train", "3"),
+        ("train", "4"),
+        ("measure", "3:5"),
+    ]
+    calls.clear()
+    run(tmp_path, train=False, seeds="3:6").patch_networks()
+    assert calls == []  # seed 5 is missing
+    run(tmp_path, seeds="10:12").autoencoders()
+    trained = [call[1:] for call in calls if call[0] == "train"]
+    assert trained == [(d, s) for d in ("mnist", "cifar10", "dsprites") for s in ("10", "11")]
+    assert {call[2] for call in calls if call[0] == "measure"} == {"10:12"}
 
 
 def test_results_are_copied(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ from experiments.patch_gaussian.collecting import (
 from experiments.patch_gaussian.decide import decide_stored
 from experiments.patch_gaussian.draw import FIGURES
 from experiments.patch_gaussian.measure import SEARCH, Measurement
-from experiments.patch_gaussian.page import page_text
-from experiments.patch_gaussian.results import measure_all
+from experiments.patch_gaussian.page import page_text, rounds_text
+from experiments.patch_gaussian.results import count_networks, measure_all
 from experiments.patch_gaussian.run import Study
 from experiments.patch_gaussian.settings import (
     MEASURE_SCALES,
@@ -177,6 +177,24 @@ def test_the_confirmation_measures_what_claims_need(measured: Study, tmp_path: P
     }
 
 
+def test_the_confirmation_is_measured_when_its_chosen_seeds_are_finished(
+    measured: Study, tmp_path: Path
+) -> None:
+    """What is left out is stated in the results and on the page."""
+    study = replace(copied(measured, tmp_path / "out"), part="confirmation")
+    (study.folder(study.plans()[-1]) / "record.json").unlink()
+    with pytest.raises(InputError, match="choose finished seeds with --seeds"):
+        Measurement(study, 1).check()
+    some = Measurement(replace(study, seeds=range(1)), 1)
+    some.check()
+    counts = count_networks(some.study, some)
+    assert counts["planned"] == counts["measured"] == len(study.plans()) // 2
+    assert (counts["seeds"], counts["seeds_planned"]) == (1, 2)
+    text = rounds_text({"networks": counts})
+    assert "confirmation has 1 fresh seeds" in text
+    assert "1 of 2 planned seeds." in text
+
+
 def test_weights_that_the_record_does_not_describe_are_refused(
     measured: Study, tmp_path: Path
 ) -> None:
@@ -244,7 +262,7 @@ def test_incomplete_seeds_are_left_out(measured: Study, tmp_path: Path) -> None:
 SCRIPT = f"""
 import sys
 from pathlib import Path
-from experiments.patch_gaussian.results import measure_all
+from experiments.patch_gaussian.results import count_networks, measure_all
 from experiments.patch_gaussian.run import Study
 from experiments.patch_gaussian.settings import Architecture, MeasureSettings, Settings
 

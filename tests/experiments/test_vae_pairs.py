@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from experiments.vae.analysis import random_test_sets
 from experiments.vae.cohorts import Group, read_network
 from experiments.vae.decide import decide_stored
 from experiments.vae.measure import Measurement
-from experiments.vae.page import RESULTS_FOLDER, page_text
+from experiments.vae.page import RESULTS_FOLDER, page_text, rounds_text
 from experiments.vae.results import measure_all
 from experiments.vae.run import LATENTS, Study
 from experiments.vae.scales import ROUNDS
@@ -87,9 +88,20 @@ def test_the_confirmation_is_measured_group_by_group_when_all_seeds_are_there(
     assert "So far these are: dsprites, untrained, kaiming (4)." in text.replace("\n", " ")
     assert "| not measured yet | - |" in text
     assert "in the confirmation (pilot: inconclusive)" in text
+    some = replace(started, seeds=range(10, 12))
+    assert [len(plans) for plans in Measurement(some, 1).groups.values()] == [12, 4]
     (started.folder(started.plans()[3]) / files.RECORD).unlink()
     with pytest.raises(InputError, match="no complete group yet"):
         Measurement(started, 1).check()
+
+
+def test_a_page_says_that_seeds_were_left_out() -> None:
+    found = deepcopy(read_results(RESULTS_FOLDER)[0])
+    found["networks"]["dsprites-trained-kaiming"] |= {"seeds": 8, "seeds_planned": 10}
+    text = rounds_text(found)
+    assert "8 of 10 planned seeds of dsprites, trained, kaiming." in text
+    found["networks"]["dsprites-trained-kaiming"]["seeds"] = 10
+    assert "planned seeds" not in rounds_text(found)
 
 
 def test_pairs_are_disjoint_and_their_distances_those_of_the_metrics(
