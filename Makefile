@@ -35,24 +35,45 @@ help:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "repshape needs Python 3.11 or newer: set PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "Making an environment in $(VENV)"
 	$(PYTHON) -m venv $(VENV)
+
+# The native code alone, without what it needs in Python.
+$(VENV)/.compiled: $(BUILD_INPUTS) | $(BIN)/python
+	@echo "Compiling the native code: about a minute on two cores"
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@echo "Compiled the native code"
+	@touch $@
+
+# The packages of an extra. The import compiles the ones that every command needs, and lists the fonts of matplotlib.
+$(VENV)/.packages-%: pyproject.toml packaging/requirements.py | $(BIN)/python
+	@echo "Installing packages"
+	$(BIN)/python packaging/requirements.py $(filter-out user,$*) > $(VENV)/packages-$*.txt
+	$(BIN)/python -m pip install --quiet --requirement $(VENV)/packages-$*.txt
+	@$(BIN)/python -c 'import jinja2, matplotlib.pyplot, pandas, rich.progress, scipy.stats, sklearn.manifold, typer, zarr'
+	@echo "Installed packages"
+	@touch $@
+
+# The compiler runs while pip downloads and unpacks.
+BESIDE := @$(MAKE) --no-print-directory -j2 $(VENV)/.compiled
 
 # What a user needs.
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BESIDE) $(VENV)/.packages-user
 	@touch $@
 
 # What the quick tests need, which includes the above.
 $(VENV)/.installed-test: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BESIDE) $(VENV)/.packages-test
 	@touch $(VENV)/.installed $@
 
 # What a developer needs, which includes the above.
 $(VENV)/.installed-dev: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BESIDE) $(VENV)/.packages-dev
 	@touch $(VENV)/.installed $(VENV)/.installed-test $@
 
 demo: $(VENV)/.installed
+	@echo "Running the demo"
 	$(BIN)/repshape demo --out demo-output
 
 # Byte for byte the same for the same versions of matplotlib and of its fonts.

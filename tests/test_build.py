@@ -132,6 +132,27 @@ def test_lowest_versions_are_those_of_the_settings(tmp_path: Path) -> None:
         lowest(settings)
 
 
+def test_packages_of_an_extra_are_those_that_pip_would_install() -> None:
+    """Make installs them apart from the package, and must not leave one out."""
+    from packaging.requirements import Requirement
+
+    listed = runpy.run_path(str(ROOT / "packaging" / "requirements.py"))["requirements"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert listed(settings, []) == settings["dependencies"]
+
+    def expected(extra: str) -> set[str]:
+        found = set()
+        for one in map(Requirement, settings["optional-dependencies"][extra]):
+            own = one.name == settings["name"]
+            found |= set().union(*map(expected, one.extras)) if own else {one.name.lower()}
+        return found
+
+    for extra in settings["optional-dependencies"]:
+        names = {Requirement(one).name.lower() for one in listed(settings, [extra])}
+        always = {Requirement(one).name.lower() for one in settings["dependencies"]}
+        assert names == always | expected(extra)
+
+
 def test_lowest_versions_of_the_project() -> None:
     """Every dependency that users get has a lower bound."""
     lowest = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"](ROOT / "pyproject.toml")

@@ -59,3 +59,27 @@ def test_every_tested_python_is_declared_and_gets_a_wheel() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     tested = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"]
     assert declared == wheels == tested
+
+
+def steps(job: str) -> str:
+    """Return the commands of a job of the workflow that every change runs."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    return "\n".join(step.get("run", "") for step in workflow["jobs"][job]["steps"])
+
+
+def test_the_jobs_of_a_change_leave_out_nothing_of_the_local_run() -> None:
+    """Each runs a part of `.ci/run`; together they must run all targets that it makes."""
+    local = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    made = {
+        name
+        for line in re.findall(r"^(?:  )?(?:beside \w+ )?make (.*)$", local, re.MULTILINE)
+        for name in line.split()
+        if re.fullmatch(r"[a-z-]+", name)  # neither a file nor a setting
+    }
+    assert {"native-test", "tidy", "lint", "demo", "test"} <= made
+    jobs = "\n".join(map(steps, ("lint", "docs", "native", "browser", "demo", "tests")))
+    run = {name for line in re.findall(r"make (.*)$", jobs, re.MULTILINE) for name in line.split()}
+    assert made <= run
+    assert "docs" in run  # which the tests of the local run build
+    assert "PYTEST_OPTIONS=tests/browser" in steps("browser")
+    assert "PYTEST_OPTIONS=--ignore=tests/browser" in steps("tests")
