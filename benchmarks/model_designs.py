@@ -98,11 +98,11 @@ class Cell:
     design : Design
     brains : int
     over : str
-        With "both", the conditions are drawn anew in every simulation.
+        With "both", the conditions are drawn again in every simulation.
     related : bool
         Whether brains have a population in common.
     every : int
-        There are so many times fewer simulations than of other cells.
+        Factor by which simulations are fewer than those of other cells.
     """
 
     design: Design

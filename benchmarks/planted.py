@@ -7,8 +7,8 @@ the planted transform, climbed to its optimum, and for every tenth pair also 100
 missed if its distance exceeds the reference by more than 0.1 % and by more than 1e-6 of the norms.
 Distances come from `rs.pairwise`. The set "choose" is for developing the search; "final" has other
 seeds and is measured once. Results are appended to benchmarks/results/planted_SET.jsonl, one line
-for each pair, and a repeated command continues there. The table and the missed pairs are saved in
-benchmarks/results/planted_SET.json.
+for each pair, and a repeated command continues there; pairs of another build are measured again.
+The table and the missed pairs are saved in benchmarks/results/planted_SET.json.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import repshape as rs
 from benchmarks.planted_pairs import FAMILIES, Planted, make_pair
-from benchmarks.stamps import write
+from benchmarks.stamps import sources, write
 from repshape.errors import SearchWarning
 from repshape.groups import Transform
 from repshape.metrics.base import warm_start
@@ -79,13 +79,18 @@ def measure(family: str, case: int, seed: int) -> dict[str, Any]:
         begin = time.process_time()
         D = rs.pairwise([pair.x, pair.y], pair.metric, workers=1, progress=False)
         seconds = time.process_time() - begin
-    row = {"family": family, "case": case, **pair.settings}
+    row = {"family": family, "case": case, "build": build(), **pair.settings}
     row |= verdict(pair, float(np.asarray(D)[0, 1]), restarts=case % EVERY == 0)
     return row | {
         "warned": bool(caught),
         "agreement": float(D.agreement[0, 1]),
         "seconds": seconds,
     }
+
+
+def build() -> str:
+    """Return the hash of the code that is measured."""
+    return sources()["search"]
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -145,7 +150,7 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only show what is finished")
     options = parser.parse_args()
     path = options.out or RESULTS / f"planted_{options.set}.jsonl"
-    rows = read(path)
+    rows = [row for row in read(path) if row.get("build") == build()]
     done = {(row["family"], row["case"]) for row in rows}
     with threadpool_limits(1), path.open("a") as file:
         for family in () if options.table else options.only:

@@ -85,8 +85,15 @@ def _plain_python(text: str) -> str:
 
 @cache
 def sources() -> dict[str, str]:
-    """Return a hash of the code of each subject."""
+    """Return a hash of the code of each subject, as it was when first asked for."""
+    loaded_commit()  # of the same moment: files may change while a long run measures
     return {subject: _hash_of(paths) for subject, paths in SUBJECTS.items()}
+
+
+@cache
+def loaded_commit() -> str:
+    """Return the commit of the code whose hashes `sources` returns."""
+    return commit()
 
 
 def _hash_of(paths: tuple[str, ...]) -> str:
@@ -142,7 +149,7 @@ def stamp() -> Stamp:
     """Return the stamp of what is measured now."""
     return {
         "version": rs.__version__,
-        "commit": commit(),
+        "commit": loaded_commit(),
         "sources": sources(),
         "processor": processor(),
         "cores": os.cpu_count(),

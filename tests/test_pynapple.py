@@ -94,7 +94,7 @@ def test_a_group_with_epochs(nap: Any) -> None:
 
 def test_epochs_show_their_durations(nap: Any) -> None:
     group = nap.TsGroup({k: nap.Ts(times) for k, times in spikes().items()})
-    with pytest.raises(InputError, match=r"50 trials last 0.5 s .*window=\(0, 0.5\)\)$"):
+    with pytest.raises(InputError, match=r"(?m)50 trials last 0.5 s .*window=\(0, 0.5\)\)$"):
         rs.Trials.from_spikes(group, epochs(nap), "image")
     with pytest.raises(InputError, match=r"no column named 'imge'. Did you mean 'image'"):
         rs.Trials.from_spikes(group, epochs(nap), "imge", WINDOW)
@@ -121,7 +121,7 @@ def test_an_event_triggered_tensor() -> None:
     assert tensor.shape == (2, 50, 5)
     found = rs.Trials.from_labels(tensor.sum(axis=2).T, IMAGES)
     assert found.fingerprint == wanted.fingerprint
-    with pytest.raises(InputError, match=r"call Trials.from_labels\(X.sum\(axis=2\).T, y\)$"):
+    with pytest.raises(InputError, match=r"(?m)call Trials.from_labels\(X.sum\(axis=2\).T, y\)$"):
         rs.Trials.from_labels(tensor, IMAGES)
 
 

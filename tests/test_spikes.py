@@ -93,11 +93,13 @@ class TestNoDefaultWindow:
         self, onsets: Any, facts: str, window: str
     ) -> None:
         call = f"call Trials.from_spikes(spike_times, onsets, labels, window={window})"
-        with pytest.raises(InputError, match=re.escape(f"{facts} For example, {call}") + "$"):
+        with pytest.raises(
+            InputError, match="(?m)" + re.escape(f"{facts} For example, {call}") + "$"
+        ):
             rs.Trials.from_spikes(spikes(), onsets, LABELS)
 
     def test_a_single_trial_has_no_times_to_show(self) -> None:
-        with pytest.raises(InputError, match=r"window=\(start, stop\)\)$"):
+        with pytest.raises(InputError, match=r"(?m)window=\(start, stop\)\)$"):
             rs.Trials.from_spikes(spikes(), [0.0], ["a"])
 
 

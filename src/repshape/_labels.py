@@ -191,6 +191,7 @@ def find_label(label: Any, known: Sequence[str], noun: str) -> int:
     Traceback (most recent call last):
         ...
     repshape.errors.InputError: There is no condition named 'dgo'. Did you mean 'dog'?
+    See "Troubleshooting" in the documentation.
     """
     text = label_text(label)
     if text in known:

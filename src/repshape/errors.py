@@ -37,7 +37,19 @@ SEE = 'See "Troubleshooting" in the documentation.'
 
 
 class RepshapeError(Exception):
-    """Base class of every error that repshape raises on purpose."""
+    """Base class of every error that repshape raises on purpose.
+
+    Tracebacks show the page that explains it below the message.
+
+    Examples
+    --------
+    >>> InputError("The 'k' parameter must be an integer.").__notes__
+    ['See "Troubleshooting" in the documentation.']
+    """
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.add_note(SEE)
 
 
 class InputError(RepshapeError, ValueError):
@@ -148,6 +160,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
         ...
     repshape.errors.InputError: The 'n_init' parameter of embed must be an integer of at least 1. \
 Got 0 instead.
+    See "Troubleshooting" in the documentation.
     """
     for name, rule in rules.items():
         rule(name, values[name], owner=owner)
@@ -171,6 +184,7 @@ def check_real(
         ...
     repshape.errors.InputError: The 'alpha' parameter of GaussianShapeMetric must be a float \
 in [0, 2]. Got 3 instead.
+    See "Troubleshooting" in the documentation.
     """
     left = "[" if closed in ("both", "left") else "("
     right = "]" if closed in ("both", "right") else ")"

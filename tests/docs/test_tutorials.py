@@ -6,12 +6,14 @@ Tests of code blocks check that the pages print what they show, so that it is en
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import repshape as rs
-from docs.blocks import DOCS
+from docs.blocks import DOCS, find_blocks
 
 
 def page(name: str) -> str:
@@ -52,6 +54,26 @@ def test_layers_match_by_depth_and_the_noise_is_that_of_the_simulation() -> None
     truth = np.sqrt(2 * 8 * (0.4 - 0.2) ** 2)  # alpha = 0: twice the squared Bures distance
     assert low < truth < high
     assert f"= {truth:.2f}$" in text
+
+
+def test_layers_can_be_followed_with_a_pytorch_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Steps 2 to 5 run unchanged on what step 6 collects: the same weights, more dropout."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    steps = dict(re.findall(r"^## (\d)\..*?\n(.*?)(?=^## )", page("layers"), re.M | re.S))
+    imports = "import warnings\nimport numpy as np\nimport repshape as rs"
+    names: dict[str, Any] = {}
+    for code in (
+        imports,
+        *(one.code for k in "62345" for one in find_blocks(steps[k]) if one.language == "python"),
+    ):
+        exec(code, names)
+    assert "4 of 4 layers of the first network were nearest" in capsys.readouterr().out
+    for layer in names["first"]:
+        noise = [network[layer].var(axis=1).sum() for network in (names["first"], names["second"])]
+        assert noise[0] < noise[1]
 
 
 @pytest.mark.parametrize(("kind", "strength"), [("beta = 1", 1.0), ("beta = 10", 10.0)])

@@ -141,7 +141,7 @@ def test_a_selection_of_a_cohort(cohort: Cohort, expected: DistanceMatrix, tmp_p
     assert D.labels == tuple(reversed(expected.labels[3:6]))
 
 
-def test_a_cluster_keeps_nothing_of_a_store_that_was_made_anew(
+def test_a_cluster_keeps_nothing_of_a_store_that_was_made_again(
     cohort: Cohort, tmp_path: Path
 ) -> None:
     """Nor of a cohort that was."""

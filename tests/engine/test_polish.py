@@ -65,7 +65,7 @@ def test_no_triangle_stays_violated_and_no_distance_grows(
     assert (D.lower_bounds <= D.values).all()
 
 
-def test_a_bad_start_is_mended() -> None:
+def test_a_bad_start_is_improved() -> None:
     networks = noisy_copies(12, (4,), seed=1)
     single = GaussianShapeMetric(alpha=0.0, n_starts=1)
     raw, D = (pairwise(networks, single, polish=polish) for polish in (False, True))

@@ -147,7 +147,7 @@ def spoil(draw: Draw, values: Array) -> Array:
         values[draw.whole(0, values.shape[0] - 1), draw.whole(0, values.shape[1] - 1)] = np.nan
     else:
         values.flat[draw.whole(0, values.size - 1)] = float(how) if "w" not in how else np.nan
-    draw.note(f"spoilt by {how}")
+    draw.note(f"damaged by {how}")
     return values
 
 

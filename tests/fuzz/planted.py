@@ -7,6 +7,7 @@ twin, a bound that is not above the best distance known, and the same bits in bo
 may miss the best alignment, so that misses are counted, by family, with those that raised no
 warning. The reference is the planted transform, climbed to its optimum, and for every 20th pair
 also 100 restarts. Finished pairs are appended to a file, from which a repeated command continues.
+With --until, no pair is begun after that time of the day.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -158,6 +160,12 @@ def save(rows: Sequence[dict[str, Any]], seed: int) -> None:
     write(PAGE, "planted", table)
 
 
+def clock(text: str) -> datetime:
+    """Return a time of today."""
+    hours, minutes = text.split(":")
+    return datetime.now(UTC).replace(hour=int(hours), minute=int(minutes), second=0)
+
+
 def main() -> int:
     """Run the cases that are asked for; return 1 if a hard check failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.planted", description=__doc__)
@@ -165,6 +173,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=Path, help="file to write, one line a pair; continued")
     parser.add_argument("--save", action="store_true", help="write the table to docs/trust.md")
+    parser.add_argument("--until", type=clock, help="when to stop today: HH:MM in UTC")
     options = parser.parse_args()
     path = options.rows or Path(f"planted-{options.seed}.jsonl")
     rows = read(path)
@@ -173,6 +182,8 @@ def main() -> int:
     done = {row["case"] for row in rows}
     with threadpool_limits(1), path.open("a", encoding="utf-8") as file:
         for number in range(options.cases):
+            if options.until is not None and datetime.now(UTC) > options.until:
+                break
             if number not in done:
                 rows.append(run(options.seed, number))
                 file.write(json.dumps(rows[-1]) + "\n")

@@ -203,7 +203,7 @@ def test_unequal_and_few_trials_are_said() -> None:
     assert found.networks["trials_per_dimension"].tolist() == pytest.approx(
         [4 / 3] * 2 + [16 / 3] * 2
     )
-    assert "2 of 4 networks have fewer than 2 trials per dimension." in str(found)
+    assert "2 of 4 networks have fewer than 2 trials per dimension: at worst 4" in str(found)
     assert "median p 4, q 16" in str(found)
     assert 0 < found.floor_share < 1.5
 

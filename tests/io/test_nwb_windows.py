@@ -34,7 +34,7 @@ def edited(allen: Allen, tmp_path: Path) -> Callable[[Callable[[h5py.File], None
 def test_without_a_window_the_error_shows_durations_and_the_call(allen: Allen) -> None:
     words = "The 12 presentations last 2 s and begin 3 s apart. For example, call read_nwb("
     call = f"'{allen[0]}', 'drifting_gratings', 'orientation', area='VISp', window=(0, 2))"
-    with pytest.raises(InputError, match=re.escape(words + call) + "$"):
+    with pytest.raises(InputError, match="(?m)" + re.escape(words + call) + "$"):
         rs.io.read_nwb(allen[0], *DRIFTING, area="VISp")
     with rs.io.open_nwb(allen[0]) as recording, pytest.raises(InputError, match="last 2 s"):
         recording.count_spikes(*DRIFTING)

@@ -132,12 +132,12 @@ def test_damaged_points_are_one_sentence(suffix: str, labels: list[str], tmp_pat
 def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("network,area,area\na,V1,V2\n")
     with pytest.raises(
-        InputError, match=r"^In .*t\.csv: The table has two columns named 'area'\.$"
+        InputError, match=r"(?m)^In .*t\.csv: The table has two columns named 'area'\.$"
     ):
         read_metadata(tmp_path / "t.csv", ["a"])
     (tmp_path / "t.csv").write_text("name,file,area,area\na,a.npy,V1,V2\n")
     with pytest.raises(
-        InputError, match=r"^In .*t\.csv: The table has two columns named 'area'\.$"
+        InputError, match=r"(?m)^In .*t\.csv: The table has two columns named 'area'\.$"
     ):
         import_cohort([tmp_path / "t.csv"], tmp_path / "cohort")
     (tmp_path / "t.csv").write_text("network,area,,\na,V1,,\n")  # empty columns of a spreadsheet

@@ -34,7 +34,7 @@ def distance(metric: Any, x: Any, y: Any) -> list[warnings.WarningMessage]:
 class TestOnePair:
     def test_it_is_said_once_with_the_numbers(self) -> None:
         (found,) = distance(rs.GaussianShapeMetric(), FEW, ENOUGH)
-        assert "The network 'x' has 7 trials for 4 dimensions." in str(found.message)
+        assert "The network 'x' has 7 trials for 4 dimensions, which need 8." in str(found.message)
         assert "repshape.inference.floor" in str(found.message)
         assert found.filename == __file__
         (found,) = distance(rs.GaussianShapeMetric(), FEW[:, :5], FEW)

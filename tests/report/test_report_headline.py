@@ -74,7 +74,7 @@ class TestGroups:
         spread = replace(found.evidence, test=replace(test, dispersion_p_value=0.01))
         assert "but they differ in spread" in headline(found, spread)
         gain = replace(found.evidence, test_without_gain=replace(test, p_value=0.5))
-        assert "but differences in overall gain could explain it" in headline(found, gain)
+        assert "but differences in overall response strength could" in headline(found, gain)
         both = replace(found.evidence, test_without_gain=test)
         assert "but" not in headline(found, both)
 

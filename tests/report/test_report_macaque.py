@@ -44,9 +44,8 @@ def test_the_sentences_are_what_the_library_computes() -> None:
     p, without = (found.tests[name].p_value for name in ("distances", "angles"))
     assert f"p = {p:.2g}" in first
     assert (f"p = {without:.2g}" in first) or (p > 0.05 and without > 0.05)
-    assert (
-        f"overall gain account for {100 * found.gain_share:.0f} % of the squared distances" in first
-    )
+    share = f"{100 * found.gain_share:.0f} % of the squared distances"
+    assert f"overall response strength account for {share}" in first
     squared = found.networks["floor"].to_numpy() ** 2
     floors = np.sqrt(np.add.outer(squared, squared) / 2)[np.triu_indices(len(D), 1)]
     ratio = np.median(floors) / np.median(D.condensed())

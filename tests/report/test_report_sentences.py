@@ -31,7 +31,7 @@ class TestSentences:
     def test_gain_alone_is_said(self) -> None:
         first, second, _ = studied(gain_cohort([1] * 5 + [2] * 5)).sentences
         assert first.startswith("Groups by 'gain' differ (p = 0.0")
-        assert "but perhaps only in overall gain" in first
+        assert "but perhaps only in overall response strength" in first
         assert re.search(r"the difference is not significant \(p = 0\.\d+\)", first)
         found = re.match(r"The noise floor is (\d+) % of the median distance", second)
         assert found is not None

@@ -23,8 +23,9 @@ from repshape.report.write import write_report
 
 # The networks that are compared live: of these many seeds, at the lowest and highest strength.
 LIVE_SEEDS = 2
-# Pairs of each matrix that the page can draw: each takes twenty milliseconds to align again.
-MAX_PAIRS = 300
+# Pairs of each matrix that the page can draw, of which some 150 are nearest neighbours. Each takes
+# thirty milliseconds to align again.
+MAX_PAIRS = 200
 TITLE = "Autoencoders trained on sprites with six objectives"
 
 

@@ -21,8 +21,8 @@ from repshape.errors import (
     check_integer,
 )
 from repshape.inference.columns import read_networks, text_column
-from repshape.inference.explanations import AUTO, Draws, Grouped, explain
-from repshape.inference.factors import LEVEL, Factor, warn_of_sizes
+from repshape.inference.explanations import AUTO, Draws, Grouped, drawn_words, explain
+from repshape.inference.factors import LEVEL, Factor, strength, warn_of_sizes
 from repshape.inference.floor import split_distances
 from repshape.inference.groups import GroupTest, evidence_words
 from repshape.inference.permutations import N_PERMUTATIONS
@@ -65,12 +65,15 @@ class Confounds:
         Fraction of the mean squared distance that noise alone produces; NaN without trials.
     tests : dict of str to GroupTest
         Tests of the groups on ``"distances"``, ``"angles"`` and ``"norms"``, and on ``"matched"``
-        distances if there are any; empty without labels.
+        distances if sizes were matched; empty without labels.
     factors : tuple of Factor
         What the groups differ in besides their distances, each with the p-value of the groups once
         it is matched or removed: numbers of neurons and trials, norm, and overlap.
     matched : DistanceMatrix or None
-        Distances between networks of the same size, if sizes were matched.
+        Distances between networks of the same size, if sizes were matched;
+        ``matched.description["match"]`` says what was drawn.
+    strength : str
+        What norms measure: ``"response strength"``, or ``"noise strength"`` at alpha = 0.
     """
 
     angles: DistanceMatrix
@@ -83,6 +86,7 @@ class Confounds:
     tests: dict[str, GroupTest] = field(default_factory=dict)
     factors: tuple[Factor, ...] = ()
     matched: DistanceMatrix | None = None
+    strength: str = "response strength"
 
     def __str__(self) -> str:
         return "\n".join(self.words())
@@ -90,7 +94,7 @@ class Confounds:
     def words(self) -> list[str]:
         """Return the result in sentences."""
         lines = [
-            "Differences of overall response strength (norm) account for "
+            f"Differences of overall {self.strength} (norm) account for "
             f"{_percent(self.gain_share)} of the squared distances."
         ]
         if self.tests:
@@ -107,21 +111,39 @@ class Confounds:
             lines.append(
                 f"Noise alone gives {_percent(self.floor_share)} of the mean squared distance."
             )
-        lines += [words for words in (self._few_trials(), self._unstable()) if words]
+        lines += [self._few_trials(), self._unstable(), self._matched_words()]
+        lines = [words for words in lines if words]
         return lines + [one.words(self._differ) for one in self.factors]
 
     @property
     def _differ(self) -> bool:
         return bool(self.tests) and self.tests["distances"].p_value <= LEVEL
 
+    def _matched_words(self) -> str:
+        """Say what was matched on request, unless a factor says so with its outcome."""
+        if self.matched is None or self._told_by_a_factor:
+            return ""
+        drawn = drawn_words(self.matched)
+        if "matched" not in self.tests:
+            middle = float(np.median(self.matched.condensed()))
+            return f"{drawn}, the median distance is {middle:.3g}; no groups were tested."
+        found = evidence_words(self.tests["matched"].p_value)
+        return f"{drawn}, do groups differ in distance? {found}."
+
+    @property
+    def _told_by_a_factor(self) -> bool:
+        return any(one.name in SIZES and one.repeated_p_value is not None for one in self.factors)
+
     def _few_trials(self) -> str:
         ratio = self.networks["trials_per_dimension"]
         few = int((ratio < TRIALS_PER_DIMENSION).sum())
         if not few:
             return ""
+        worst = self.networks.iloc[int(np.nanargmin(ratio))]
         return (
             f"{few} of {len(ratio)} networks have fewer than {TRIALS_PER_DIMENSION} trials per "
-            "dimension."
+            f"dimension: at worst {worst['trials']:.0f} trials for {worst['dimensions']:.0f} "
+            f"dimensions, which need {TRIALS_PER_DIMENSION * worst['dimensions']:.0f}."
         )
 
     def _unstable(self) -> str:
@@ -256,6 +278,7 @@ def confounds(
         tests={} if grouped is None else {name: grouped.test(D) for name, D in sides.items()},
         factors=factors,
         matched=matched,
+        strength=strength(chosen.alpha),
         **_gain_shares(gains.values[upper] ** 2, squared, groups_of),
     )
     found._warn(stacklevel=2)
@@ -331,7 +354,16 @@ def decompose(D: DistanceMatrix, norms: FloatArray) -> tuple[DistanceMatrix, Dis
         )
     angles = np.sqrt(np.maximum(rest, 0.0) / products)
     plain = {"lower_bounds": None, "converged": None}
-    return D.replace(values=gains, **plain), D.replace(values=angles, **plain)
+    return _part(D, gains, "Difference of norms", plain), _part(
+        D, angles, "Distance at norm 1", plain
+    )
+
+
+def _part(
+    D: DistanceMatrix, values: FloatArray, title: str, plain: dict[str, None]
+) -> DistanceMatrix:
+    """Return a part of the distances under its own title, so that captions do not call it D."""
+    return D.replace(values=values, description={**D.description, "metric": title}, **plain)
 
 
 def _network_table(

@@ -19,6 +19,7 @@ from repshape.inference.factors import (
     Factor,
     find_factors,
     name_call,
+    name_gain,
     without,
 )
 from repshape.inference.groups import GroupTest, compare_groups
@@ -122,6 +123,7 @@ def explain(
     if "angles" not in sides:
         del columns["gain"]
     factors = () if grouped is None else grouped.factors(columns)
+    factors = name_gain(factors, getattr(metric, "alpha", None))
     by, D = draws.wanted(factors), sides["distances"]
     matched, reason = None, ""
     if by:
@@ -164,7 +166,11 @@ def _settle(
     """Return a factor with the test of networks of the same size, if this size was matched."""
     if matched is None or factor.name not in by:
         return replace(factor, how=reason) if reason else _unsettled(factor, grouped)
+    return _repeated(factor, grouped.test(matched).p_value, drawn_words(matched))
+
+
+def drawn_words(matched: DistanceMatrix) -> str:
+    """Return how the networks of a matrix were given the same size."""
     about = matched.description["match"]
     times = f" ({about['n_draws']} draws)" if about["n_draws"] > 1 else ""
-    how = f"With {about['drawn']} drawn from each{times}"
-    return _repeated(factor, grouped.test(matched).p_value, how)
+    return f"With {about['drawn']} drawn from each{times}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,8 @@ class Factor:
         repeated.
     how : str
         How the factor was matched or removed, or else the call that does it.
+    noun : str
+        What it is called in sentences.
     """
 
     name: str
@@ -99,6 +102,10 @@ class Factor:
     p_value: float
     repeated_p_value: float | None = None
     how: str = ""
+    noun: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noun", self.noun or NOUNS[self.name])
 
     def words(self, differ: bool) -> str:
         """Return the result in sentences, given whether the groups differ in their distances.
@@ -109,7 +116,7 @@ class Factor:
 p = 0.31: it could explain the difference.
         """
         listed = ", ".join(f"{name} {value:.3g}" for name, value in self.medians.items())
-        start = f"Groups {'also ' * differ}differ in {NOUNS[self.name]} (median {listed})"
+        start = f"Groups {'also ' * differ}differ in {self.noun} (median {listed})"
         p = self.repeated_p_value
         if p is None:
             run = f": {self.how}" if self.how else ""
@@ -167,7 +174,27 @@ def size_factors(D: DistanceMatrix, design: Design) -> tuple[Factor, ...]:
     if D.sizes is None:
         return ()
     known = {name: column for name, column in COLUMNS.items() if column in D.sizes}
-    return find_factors({name: D.sizes[one].to_numpy() for name, one in known.items()}, design)
+    found = find_factors({name: D.sizes[one].to_numpy() for name, one in known.items()}, design)
+    return name_gain(found, (D.description.get("parameters") or {}).get("alpha"))
+
+
+def strength(alpha: Any) -> str:
+    """Return what the norm of a network measures: at alpha = 0, that of covariances alone.
+
+    >>> strength(0.0), strength(1.0), strength(None)
+    ('noise strength', 'response strength', 'response strength')
+    """
+    return f"{'noise' if isinstance(alpha, Real) and alpha == 0 else 'response'} strength"
+
+
+def name_gain(factors: Sequence[Factor], alpha: Any) -> tuple[Factor, ...]:
+    """Return the factors, with the noun of a gain that fits this alpha.
+
+    >>> name_gain([Factor("gain", {"A": 1.0, "B": 2.0}, 0.002)], 0.0)[0].noun
+    'their overall noise strength'
+    """
+    noun = f"their overall {strength(alpha)}"
+    return tuple(replace(one, noun=noun) if one.name == "gain" else one for one in factors)
 
 
 def name_call(factors: Sequence[Factor], labels: Any, blocks: Any) -> tuple[Factor, ...]:

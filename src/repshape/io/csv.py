@@ -70,6 +70,7 @@ def check_columns(names: Sequence[Any], what: str) -> None:
     Traceback (most recent call last):
         ...
     repshape.errors.InputError: mice.csv has two columns named 'area'.
+    See "Troubleshooting" in the documentation.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1 and name != ""]
     if repeated:

@@ -21,6 +21,7 @@ def check_suffix(path: PathLike, suffixes: Sequence[str]) -> str:
         ...
     repshape.errors.InputError: The name of the file must end in one of '.npz', '.csv'. \
 Got 'd.pkl' instead.
+    See "Troubleshooting" in the documentation.
     """
     suffix = Path(path).suffix
     if suffix not in suffixes:

@@ -321,6 +321,7 @@ def as_complete(D: DistanceMatrix | npt.ArrayLike) -> DistanceMatrix:
     Traceback (most recent call last):
         ...
     repshape.errors.InputError: The matrix is not complete: 1 of 1 pairs are not computed yet.
+    See "Troubleshooting" in the documentation.
     """
     matrix = D if isinstance(D, DistanceMatrix) else DistanceMatrix(D)
     if not matrix.complete:

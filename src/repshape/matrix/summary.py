@@ -130,7 +130,7 @@ def _noise(D: DistanceMatrix) -> list[str]:
         return [
             "There are no error bars: the distances include what noise alone produces. "
             "repshape.inference.matrix corrects for it, and repshape.inference.confounds shows how "
-            "much is noise and how much overall gain."
+            "much is noise and how much response strength."
         ]
     return [
         f"Corrected for noise ({bars.method}): {bars.n_above_zero} of {D.condensed().size} "

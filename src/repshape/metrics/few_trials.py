@@ -59,6 +59,7 @@ def warn_of_few_trials(
         return
     worst = min(found.values(), key=lambda few: few.n_trials / few.dimensions)
     numbers = f"{worst.n_trials} trials for {worst.dimensions} dimensions"
+    numbers += f", which need {TRIALS_PER_DIMENSION * worst.dimensions}"
     words = f"The network {worst.name!r} has {numbers}."
     if len(found) > 1:
         words = f"{len(found)} of {len(names)} networks have few trials: {worst.name!r} {numbers}."

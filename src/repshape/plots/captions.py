@@ -19,6 +19,8 @@ def matrix_words(matrix: DistanceMatrix) -> str:
     pairs = len(matrix) * (len(matrix) - 1) // 2
     words = f"{caption(matrix.description)}, {count(len(matrix), 'network')}, "
     words += f"{count(pairs, 'pair')}."
+    if about := matrix.description.get("match"):
+        words += f" {about['drawn']} drawn from each network ({count(about['n_draws'], 'draw')})."
     if matrix.n_missing:
         words += f" {count(matrix.n_missing, 'pair')} not computed yet (grey)."
     if matrix.n_unconverged:

@@ -11,7 +11,7 @@ import pandas as pd
 from repshape.errors import InputError
 from repshape.inference.confounds import decompose
 from repshape.inference.explanations import AUTO, Draws, Grouped, explain
-from repshape.inference.factors import Factor
+from repshape.inference.factors import Factor, strength
 from repshape.inference.groups import GroupTest
 from repshape.inference.matrices import mantel
 from repshape.inference.permutations import make_design
@@ -82,6 +82,8 @@ class Evidence:
         Tests of the groups on the distances, and on distances between networks of norm 1.
     factors : tuple of Factor
         What the groups differ in besides their distances.
+    strength : str
+        What norms measure.
     """
 
     facts: Facts | None
@@ -92,6 +94,7 @@ class Evidence:
     test: GroupTest | None = None
     test_without_gain: GroupTest | None = None
     factors: tuple[Factor, ...] = ()
+    strength: str = "response strength"
 
     @property
     def factor_names(self) -> tuple[str, ...]:
@@ -152,7 +155,8 @@ def weigh(source: Source, facts: Facts | None, grouping: Grouping | None, seed: 
     if facts is not None:
         gain = _exact_gain(source, split[0]) if split else _gain_by_norms(source, facts, seed)
         trial_counts = _trial_share(source, facts, seed)
-    found = Evidence(facts, floors, gain, trial_counts, grouping)
+    measures = strength(getattr(source.metric, "alpha", None))
+    found = Evidence(facts, floors, gain, trial_counts, grouping, strength=measures)
     if grouping is None:
         return found
     tested = _grouped(grouping, len(source.matrix), seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repshape.inference.factors import LEVEL, NOUNS
+from repshape.inference.factors import LEVEL
 from repshape.report.evidence import Evidence
 from repshape.report.noise import summarise_floors
 from repshape.report.quality import Quality, many, part_of, share_words
@@ -66,13 +66,13 @@ def _explanations(evidence: Evidence) -> str:
     """Say what else could explain the difference of the groups, if anything could."""
     assert evidence.test is not None
     unsettled = [
-        NOUNS[one.name]
+        one.noun
         for one in evidence.factors
         if one.repeated_p_value is None or one.repeated_p_value > LEVEL
     ]
     without = evidence.test_without_gain
     if without is not None and without.p_value > LEVEL and "gain" not in evidence.factor_names:
-        unsettled.append("overall gain")
+        unsettled.append(f"overall {evidence.strength}")
     if unsettled:
         return f"differences in {' and '.join(unsettled)} could explain it"
     if evidence.test.dispersion_p_value <= LEVEL:

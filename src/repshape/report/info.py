@@ -48,6 +48,7 @@ def info(path: str | os.PathLike[str]) -> Info:
     Traceback (most recent call last):
         ...
     repshape.errors.InputError: There is nothing at nowhere.
+    See "Troubleshooting" in the documentation.
     """
     place = Path(str(path).partition("#")[0])
     if not place.exists():

@@ -70,7 +70,7 @@ def noise_checks(source: Source, evidence: Evidence) -> list[Check]:
     if evidence.facts is not None and not np.isnan(evidence.facts.overlaps).all():
         checks.append(_components(evidence.facts))
     if evidence.gain is not None:
-        checks.append(_gain(evidence.gain))
+        checks.append(_gain(evidence.gain, evidence.strength))
     if evidence.test is not None:
         checks.append(_groups(evidence))
     return checks
@@ -176,17 +176,17 @@ def _trial_counts(share: Share, facts: Facts) -> Check:
     return topic, "bad" if share.value >= COUNTS_MATTER else "note", words
 
 
-def _gain(share: Share) -> Check:
-    topic = "Response norm"
+def _gain(share: Share, strength: str) -> Check:
+    topic = f"{strength.split()[0].capitalize()} norm"
     verdict = "bad" if share.value >= MOST else "note" if share.value >= SOME else "good"
     if share.p_value is None:
         words = (
-            "Differences of overall response strength (norm) account for "
+            f"Differences of overall {strength} (norm) account for "
             f"{share_words(share.value)} of the squared distances."
         )
         return topic, verdict, words
     words = (
-        "Differences of overall response strength (norm) explain "
+        f"Differences of overall {strength} (norm) explain "
         f"{share_words(share.value)} of the differences between squared distances (Mantel test, "
         f"p = {share.p_value:.2g})."
     )

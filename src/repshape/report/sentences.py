@@ -8,7 +8,7 @@ import numpy.typing as npt
 from repshape._arrays import count
 from repshape._doubt import PROVEN
 from repshape.errors import TRIALS_PER_DIMENSION
-from repshape.inference.factors import LEVEL, NOUNS, Factor
+from repshape.inference.factors import LEVEL, Factor
 from repshape.inference.groups import GroupTest, holm
 from repshape.inference.subspaces import STABLE_OVERLAP
 from repshape.matrix.sizes import SIZES
@@ -61,10 +61,13 @@ def _differences(source: Source, quality: Quality, evidence: Evidence) -> str:
         return f"{words}."
     share = share_words(evidence.gain.value)
     if evidence.gain.p_value is None:
-        return f"{words}; differences of overall gain account for {share} of the squared distances."
+        return (
+            f"{words}; differences of overall {evidence.strength} account for {share} of the "
+            "squared distances."
+        )
     return (
-        f"{words}; overall gain explains {share} of the differences between squared distances (p = "
-        f"{evidence.gain.p_value:.2g})."
+        f"{words}; overall {evidence.strength} explains {share} of the differences between squared "
+        f"distances (p = {evidence.gain.p_value:.2g})."
     )
 
 
@@ -90,7 +93,8 @@ def _group_words(evidence: Evidence) -> str:
         words += f", also {SCALED} ({q})"
     elif without is not None:
         words += (
-            f", but perhaps only in overall gain: {SCALED}, the difference is not significant ({q})"
+            f", but perhaps only in overall {evidence.strength}: {SCALED}, the difference is not "
+            f"significant ({q})"
         )
     if test.dispersion_p_value <= LEVEL:
         words += "; they differ in spread, which may be part of the difference"
@@ -110,7 +114,7 @@ def p_words(test: GroupTest) -> str:
 def _factor_words(factor: Factor) -> str:
     """Say in a clause what else groups differ in, and whether it could explain the difference."""
     listed = ", ".join(f"{name} {value:.3g}" for name, value in factor.medians.items())
-    words = f"; they also differ in {NOUNS[factor.name]} (median {listed})"
+    words = f"; they also differ in {factor.noun} (median {listed})"
     p = factor.repeated_p_value
     if p is None:
         return f"{words}, which alone can make them differ"
