@@ -297,7 +297,7 @@ def read_trials(responses: Any) -> Labelled:
         if part.neurons != parts[0].neurons:
             raise InputError(
                 "Every condition must have the same neurons in the same order. "
-                f"Those of condition {m} are labelled otherwise than those of condition 0."
+                f"Those of condition {m} are not labelled like those of condition 0."
             )
     neurons = parts[0].neurons if parts else None
     return Labelled([part.array for part in parts], None, neurons)

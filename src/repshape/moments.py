@@ -163,8 +163,8 @@ def _warn_of_single_trials(trials: Trials) -> None:
         where = name_condition(int(single[0]), trials.conditions)
         words = (
             f"{single.size} of {count(trials.n_conditions, 'condition')} have a single trial, the "
-            f"first is {where}. They count as if they were without noise. Leave them out with "
-            "network.select(conditions), or pass an array (conditions, neurons) if there is none."
+            f"first is {where}. They are treated as noiseless. Leave them out with "
+            "network.select(conditions), or pass an array (conditions, neurons) of means alone."
         )
         warnings.warn(words, OneTrialWarning, stacklevel=3)  # the caller of estimate_moments
 

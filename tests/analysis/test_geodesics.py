@@ -227,7 +227,7 @@ def test_a_trajectory_reads_a_column():
         (lambda x: tangent_pca([x, x]).stretch(np.eye(3)), "must have shape", InputError),
         (lambda x: trajectory([x, x], [1.0, 1.0]), "at least 2 different values", InputError),
         (lambda x: trajectory([x, x], [1.0]), "an entry for each of 2 networks", InputError),
-        (lambda x: trajectory([x, x], "scale"), "which is no column", InputError),
+        (lambda x: trajectory([x, x], "scale"), "which is not a column", InputError),
         (
             lambda x: trajectory([x, x], [1, 2], blocks=[0]),
             "an entry for each of 2 networks",

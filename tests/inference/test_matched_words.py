@@ -72,6 +72,14 @@ def test_captions_name_parts_and_draws() -> None:
     assert "4 neurons drawn from each network (2 draws)." in matrix_words(found.matched)
 
 
+def test_captions_name_the_preprocessing() -> None:
+    from repshape.plots.captions import matrix_words
+
+    metric = rs.GaussianShapeMetric(preprocess=rs.Preprocess(scale=True), n_starts=1)
+    words = matrix_words(rs.pairwise(make(), metric))
+    assert words.endswith("Each network was centred, scaled to total variance 1.")
+
+
 def test_few_trials_are_counted_by_pairwise_and_confounds() -> None:
     networks = make(n_trials=7)
     with pytest.warns(FewTrialsWarning, match=r"7 trials for 5 dimensions, which need 10\."):

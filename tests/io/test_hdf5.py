@@ -102,7 +102,7 @@ def test_links_inside_the_file_are_followed(tmp_path: Path) -> None:
     assert read_network(f"{tmp_path / 'a.h5'}#data/mouse/trials").n_neurons == 3
     with pytest.raises(InputError, match="has no array or group 'gone'"):
         read_network(f"{tmp_path / 'a.h5'}#gone")
-    with pytest.raises(InputError, match="has a circle of links"):
+    with pytest.raises(InputError, match="has circular links"):
         read_network(f"{tmp_path / 'a.h5'}#circle")
 
 

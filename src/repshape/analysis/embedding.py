@@ -306,7 +306,7 @@ def collapse_words(points: FloatArray) -> str:
     >>> collapse_words(np.zeros((3, 2)))
     'All networks coincide.'
     >>> collapse_words(np.array([[0.0, 0.0], [1.0, 0.001], [2.0, 0.0]]))
-    'The networks lie on a line: the second axis shows next to nothing.'
+    'The networks lie on a line: the second axis shows almost nothing.'
     >>> collapse_words(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]))
     ''
     """
@@ -317,9 +317,9 @@ def collapse_words(points: FloatArray) -> str:
     if not apart.any():
         return "All networks coincide."
     if np.median(apart) < COLLAPSED * apart.max():
-        return "Few networks are so far away that the others seem to coincide."
+        return "A few networks are so far away that the others seem to coincide."
     if widths.min() < COLLAPSED * widths.max():
-        return "The networks lie on a line: the second axis shows next to nothing."
+        return "The networks lie on a line: the second axis shows almost nothing."
     return ""
 
 

@@ -153,7 +153,7 @@ def _read_values(
         if frame is None or values not in frame:
             raise InputError(
                 f"The 'values' parameter must be {count} numbers, or a column of the metadata of "
-                f"the networks. Got {values!r}, which is no column."
+                f"the networks. Got {values!r}, which is not a column."
             )
         values = frame[values].to_numpy()
     numbers = float_array(np.asarray(in_order(values, names, count, "values")), "values")

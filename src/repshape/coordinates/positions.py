@@ -172,7 +172,7 @@ def check_order(
     raise InputError(
         f"The causal mode regresses each time step on {used}, {columns} numbers, and needs more "
         f"than {columns + 1} trials. Got {network.n_trials[m]} at {where}. {advice}, reduce the "
-        "number of neurons by preprocess, or use a 'covariance' that shrinks."
+        "number of neurons by preprocess, or use a shrinkage estimator as 'covariance'."
     )
 
 

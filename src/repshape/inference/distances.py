@@ -141,18 +141,10 @@ def distance(
 
     Notes
     -----
-    In simulations (100 per setting, 40 with *), 90 % intervals of halves covered the truth in the
-    following fractions, and lay wholly above it, nominally 5 %, in the fractions in brackets.
-    After PCA to five components: 0.85 [0.00] with 20 neurons and 40 trials, 0.96 [0.03] with 48
-    and 40, 0.98* [0.00] with 48 and 10, and 0.89 [0.05] with 48 neurons, 20 trials and
-    well-separated components. Without PCA, with 12 neurons and 10 trials: 0.92 [0.02]. At a true
-    distance of 0, after PCA: 1.00* [0.00], 0.98 [0.02] and 0.90 [0.06]. They do not hold where
-    distances are underestimated by more than their error: by a third of the squared distance in
-    the first setting, and more if real distances are smaller than the noise of half of the trials.
-
-    Intervals of the jackknife covered 0.98* [0.03] with well-separated components, but 0.68 to
-    0.85 [up to 0.15] with others, and 0.08* [0.93] without PCA at fewer than one trial per
-    dimension. Those of the bootstrap were not measured in these settings.
+    Intervals by halves are too low where distances are underestimated by more than their error.
+    Those of the jackknife do not hold with fewer than two trials per dimension, or if principal
+    components are not well separated. "Do the error bars hold?" in the documentation shows how
+    often intervals covered the truth in simulations.
 
     The calibrated estimate and halves use as many trials of each network as the one with fewer
     has, condition by condition.

@@ -129,10 +129,8 @@ def equality(
     Trials must be independent: slow drift, or noise shared between simultaneously recorded
     networks, makes the test invalid.
 
-    In simulations of one network recorded twice (17 settings with 200 to 400 simulations each,
-    5600 in all: PCA and none, Poisson and Gaussian responses, equal and unequal trials), p was at
-    most 0.05 in 4.7 % of cases, and in 1 to 7.5 % in each setting. After PCA the test has little
-    power for differences of covariances alone (alpha = 0) with 10 trials: 6 % in one setting.
+    After PCA, the test has little power for differences of covariances alone (alpha = 0) if there
+    are few trials.
 
     Examples
     --------

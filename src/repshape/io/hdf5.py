@@ -82,7 +82,7 @@ class Hdf5Group:
         if isinstance(node, h5py.Group):
             return Hdf5Group(node, self._file)
         if not isinstance(node, h5py.Dataset):
-            raise InputError(f"{self._file} holds {node.name!r}, which is no array or group.")
+            raise InputError(f"{self._file} holds {node.name!r}, neither an array nor a group.")
         if node.is_virtual or node.id.get_create_plist().get_external_count():
             raise self._outside(str(node.name))
         return node
@@ -100,7 +100,7 @@ class Hdf5Group:
             kind = node.id.links.get_info(name).type
             if kind == h5py.h5l.TYPE_SOFT:
                 if n_links >= MOST_SOFT_LINKS:
-                    raise InputError(f"{self._file} has a circle of links at {place!r}.")
+                    raise InputError(f"{self._file} has circular links at {place!r}.")
                 target = node.id.links.get_val(name).decode("utf-8", "surrogateescape")
                 rest = "/".join([target, *parts[k + 1 :]])
                 return Hdf5Group(node, self._file)._find(rest, n_links + 1)

@@ -198,7 +198,7 @@ def import_nwb(
         the area and the window, unless a manifest has a column of that name.
     """
     if condition is None and not allen:
-        raise InputError("The 'condition' parameter must name the columns that tell conditions.")
+        raise InputError("The 'condition' parameter must name the columns of the conditions.")
     rows = _all_rows(sources, name_column, file_column)
     target = Destination.checked(out, [name for name, _, _ in rows], add=add, replace=replace)
 

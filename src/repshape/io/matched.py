@@ -126,7 +126,7 @@ class Matching:
         check_integer("random_state", random_state, 0)
         if store is not None:
             raise InputError(
-                "The 'match' parameter averages over draws, of which a store keeps nothing. To "
+                "The 'match' parameter averages over draws, which a store does not keep. To "
                 "store one draw, pass repshape.draw_matched(networks, ...) without 'match'."
             )
         return cls(by, n_draws, random_state)

@@ -80,7 +80,7 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         over permutations.
     covariance : str or CovarianceEstimator
         How to estimate covariances from trials. With fewer trials than neurons, the logarithms
-        need an estimator that shrinks, such as "ledoit-wolf".
+        need a shrinkage estimator, such as "ledoit-wolf".
     n_starts : "auto" or int
         Number of starting points of the search; 1 starts only from the alignment of the means.
         "auto" adds starts until enough of them agree on the best optimum, 24 to 96 in all.

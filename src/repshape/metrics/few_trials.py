@@ -19,10 +19,10 @@ from repshape.moments import PLAIN_ESTIMATORS
 from repshape.responses import Trials
 
 REMEDY = (
-    f"With fewer than {TRIALS_PER_DIMENSION} trials per dimension, noise alone makes a large part "
+    f"With fewer than {TRIALS_PER_DIMENSION} trials per dimension, noise alone is a large part "
     "of a distance: repshape.inference.floor measures it, and repshape.inference.distance corrects "
-    "for it. More trials reduce it, and so do fewer dimensions (preprocess) and a covariance that "
-    "shrinks."
+    "for it. More trials reduce it, and so do fewer dimensions (preprocess) and a shrinkage "
+    "estimator of the covariance."
 )
 
 

@@ -13,6 +13,7 @@ from repshape._version import package_version
 from repshape.io.cohort import Cohort
 from repshape.io.json import json_text
 from repshape.metrics.base import ShapeMetric
+from repshape.plots.captions import preprocess_steps
 from repshape.preprocess import Preprocess
 from repshape.report.data import NEIGHBOURS, page_data
 from repshape.report.info import count_windows
@@ -20,7 +21,6 @@ from repshape.report.predictions import prediction_rows, unpredicted_words
 from repshape.report.quality import FULL, MOST_COLUMNS, PERMUTATIONS, many, part_of
 from repshape.report.sources import Inputs
 from repshape.report.study import Studied
-from repshape.responses.transforms import transform_name
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
@@ -205,17 +205,7 @@ def what_was_measured(
 def _preprocess_words(preprocess: Preprocess | None) -> str:
     if preprocess is None:
         return "None: the responses are compared as they are."
-    steps = []
-    if preprocess.transform is not None:
-        steps.append(f"transformed by {transform_name(preprocess.transform)}")
-    if preprocess.center:
-        steps.append("centred")
-    if preprocess.n_components is not None:
-        steps.append(f"reduced to {preprocess.n_components} principal components")
-    if preprocess.whitening:
-        steps.append(f"whitened by {preprocess.whitening:g}")
-    if preprocess.scale:
-        steps.append("scaled to total variance 1")
+    steps = preprocess_steps(preprocess)
     return f"Each network was {', '.join(steps)}." if steps else "None."
 
 
