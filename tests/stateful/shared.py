@@ -1,10 +1,12 @@
-"""Two processes that share one cohort and one store: they add, replace, remove, compute and read.
+"""Processes that share one cohort and one store: they add, replace, remove, compute and read.
 
-A world goes on over many rounds. In each round two processes do one thing each, in an order of
-operations on files that a seed determines, and some are killed. Afterwards the cohort must be what
-one order of the two gives, the store must have lost nothing that was finished, and every distance
-must be that of the networks that the store names. A process may be refused only because of what the
-other one does, or if it would be refused alone, and then it is told so in one sentence.
+A world goes on over many rounds. In each round two processes, sometimes three, do one thing each,
+in an order of operations on files that a seed determines, and some are killed. Afterwards the
+cohort must be what one order of them gives, the store must have lost nothing that was finished, and
+every distance must be that of the networks that the store names. What a process reads meanwhile
+must be the cohort of a moment, and the distances of one version of each network. A process may be
+refused only because another one was faster, or if it would be refused alone, and then it is told so
+in one sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import permutations, product
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -33,53 +35,39 @@ from .inputs import (
     NAMES,
     TIMELESS,
     VERSIONS,
-    Choice,
     alone,
     by_fingerprint,
     network,
     space_of,
 )
+from .orders import Change, Contents, Step, lost, possible_contents, refusals_are_due
 from .writers import MEMORY, interleave
 
-Contents = dict[str, Choice]
 Pairs = dict[frozenset[str], float]  # distances by the fingerprints of both networks
 ROUNDING, LOOSE = 1e-12, 1e-6  # of a value, and of the optimum at which a search stops
 # What a process does, and how often.
-KINDS = {"add": 0.15, "replace": 0.15, "remove": 0.1, "compute": 0.3, "shard": 0.1, "read": 0.2}
-CHANGES = ("add", "replace", "remove")
-FEWEST = 4  # networks of a cohort from which both processes may remove one
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one process does in a round, and before which operation on files it is killed."""
-
-    kind: str
-    name: str = ""
-    version: int = 0
-    wait: float = 0.0
-    shard: str | None = None
-    kill: int | None = None
-
-    def applies(self, cohort: Contents) -> bool:
-        """Return whether a change of the cohort is possible."""
-        return (self.name in cohort) == (self.kind != "add")
-
-    def after(self, cohort: Contents) -> Contents:
-        """Return the cohort after the change."""
-        if self.kind not in CHANGES:
-            return cohort
-        others = {name: one for name, one in cohort.items() if name != self.name}
-        if self.kind == "remove":
-            return others
-        return {**cohort, self.name: (self.name, self.version)}
+KINDS = {
+    "add": 0.12,
+    "replace": 0.13,
+    "remove": 0.08,
+    "import": 0.08,
+    "twice": 0.09,
+    "compute": 0.28,
+    "shard": 0.08,
+    "read": 0.14,
+}
+FEWEST = 4  # networks of a cohort from which all processes may remove one
+THREE, KILLED = 0.2, 0.35  # shares of rounds of three processes, and of processes to be killed
+# Operations on files before one of which a process is killed; most need fewer.
+LONGEST = {"compute": 500, "shard": 250, "twice": 250}
+LONG = 130
 
 
 class World:
-    """A cohort and a store on disk, and what two processes do to them."""
+    """A cohort and a store on disk, and what processes do to them."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng([seed, 2])
+        self.rng = np.random.default_rng([seed, 3])
         self.seed = seed
         self.metric = str(self.rng.choice([*TIMELESS, *["polished"] * len(TIMELESS)]))
         self.root = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
@@ -99,29 +87,57 @@ class World:
         kind = str(self.rng.choice(list(KINDS), p=list(KINDS.values())))
         if kind == "remove" and len(cohort) < FEWEST:
             kind = "compute"
-        fitting = [name for name in NAMES if (name in cohort) == (kind != "add")]
-        any_name = not fitting or (kind != "remove" and self.rng.random() < 0.2)
+        changes = (self.change(kind, cohort),) if kind in ("add", "replace", "remove") else ()
+        if kind == "import":
+            changes = (self.several(cohort),)
+        if kind == "twice":
+            changes = self.two(cohort)
         return Step(
             kind,
-            name=str(self.rng.choice(NAMES if any_name else fitting)),
-            version=int(self.rng.integers(VERSIONS)),
+            changes,
             wait=float(self.rng.choice([0.0, 30.0])),
             shard=str(self.rng.choice(["1/2", "2/2"])) if kind == "shard" else None,
-            kill=int(self.rng.integers(1, 150)) if self.rng.random() < 0.35 else None,
+            kill=self.moment(kind) if self.rng.random() < KILLED else None,
         )
 
-    def act(self, step: Step) -> None:
+    def moment(self, kind: str) -> int:
+        """Return before which operation on files a process is killed."""
+        return int(self.rng.integers(1, LONGEST.get(kind, LONG)))
+
+    def change(self, kind: str, cohort: Contents) -> Change:
+        """Return a change of one network; one in five may be impossible."""
+        fitting = [name for name in NAMES if (name in cohort) == (kind != "add")]
+        any_name = not fitting or (kind != "remove" and self.rng.random() < 0.2)
+        name = str(self.rng.choice(NAMES if any_name else fitting))
+        replaced = (name,) if kind == "replace" else ()
+        return Change(kind, (name,), int(self.rng.integers(VERSIONS)), replaced)
+
+    def several(self, cohort: Contents) -> Change:
+        """Return an import of some networks, which replaces those that the cohort has."""
+        count = int(self.rng.integers(1, 4))
+        names = tuple(str(one) for one in self.rng.choice(NAMES, count, replace=False))
+        replaced = tuple(name for name in names if name in cohort)
+        return Change("import", names, int(self.rng.integers(VERSIONS)), replaced)
+
+    def two(self, cohort: Contents) -> tuple[Change, ...]:
+        """Return two changes of one network."""
+        first = self.change("replace" if self.rng.random() < 0.6 else "add", cohort)
+        name, version = first.names[0], int(self.rng.integers(VERSIONS))
+        if first.kind == "replace" and self.rng.random() < 0.7:
+            return Change("remove", (name,), 0), Change("add", (name,), version)
+        return first, Change("replace", (name,), version, (name,))
+
+    def act(self, step: Step, possible: list[Contents]) -> None:
         """Do one thing; called in a process of its own."""
         if step.kind == "read":
-            self.read()
+            assert contents(self.path) in possible
+            self.read(possible)
         elif step.kind in ("compute", "shard"):
-            self.compute(step.wait, step.shard)
-        elif step.kind == "remove":
-            Cohort.open(self.path).remove(step.name)
+            D = self.compute(step.wait, step.shard)
+            assert D.complete or step.shard is not None
+            self.check_matrix(D, possible)
         else:
-            cohort = Cohort.open(self.path)
-            change = cohort.add if step.kind == "add" else cohort.replace
-            change(step.name, network((step.name, step.version)), version=step.version)
+            step.act(self.path)
 
     def compute(self, wait: float = 0.0, shard: str | None = None) -> DistanceMatrix:
         """Compute and polish what the cohort has, and drop what it has no longer."""
@@ -139,45 +155,78 @@ class World:
             **permission(self.store, held),
         )
 
-    def read(self) -> None:
-        """Read all that there is; each distance is one that these networks have had."""
-        contents(self.path)
-        if not self.store.exists():
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it is not complete
-            D = DistanceMatrix.load(self.store)
-        space = space_of(Store(self.store).identity)
-        for i, j in zip(*np.triu_indices(len(D), 1), strict=True):
-            value = D.values[i, j]
-            possible = ever(self.metric, space, D.labels[i], D.labels[j])
-            best = min(ever(BEST, space, D.labels[i], D.labels[j]))
-            assert np.isnan(value) or self.is_one_of(value, possible, best), (i, j, value)
+    def read(self, possible: list[Contents]) -> None:
+        """Read all distances that there are."""
+        if self.store.exists():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it is not complete
+                self.check_matrix(DistanceMatrix.load(self.store), possible)
 
-    def is_one_of(self, value: float, possible: tuple[float, ...], best: float) -> bool:
-        """Return whether a distance is possible; the polish may shorten it, if longer than best."""
-        if self.metric == "polished":
-            return bool(best * (1 - LOOSE) <= value <= max(possible) + ROUNDING)
-        return value in possible
+    def check_matrix(self, D: DistanceMatrix, possible: list[Contents]) -> None:
+        """Raise unless all distances are those of one version of each network.
+
+        It is a version that the cohort has now, or that the store had before.
+        """
+        space = D.description["parameters"].get("pad_to") if self.metric != "function" else None
+        stored = self.stored
+        versions = [
+            sorted({one[name] for one in [*possible, stored] if name in one}) for name in D.labels
+        ]
+        places = [
+            (i, j, D.values[i, j])
+            for i, j in zip(*np.triu_indices(len(D), 1), strict=True)
+            if not np.isnan(D.values[i, j])
+        ]
+        prints = [[network(one).fingerprint for one in some] for some in versions]
+        assert any(
+            all(self.is_right(value, space, (one[i], one[j])) for i, j, value in places)
+            for one in product(*prints)
+        ), (D.labels, D.values, versions)
+
+    def is_right(self, value: float, space: int | None, pair: Iterable[str]) -> bool:
+        """Return whether a distance is that of two networks.
+
+        A polish may shorten it, but not below the best of many starts.
+        """
+        own = alone(self.metric, space, *sorted(pair))
+        if value == own or self.metric != "polished":
+            return value == own
+        best = alone(BEST, space, *sorted(pair))
+        return bool(best * (1 - LOOSE) <= value <= own + ROUNDING)
 
     def round(self) -> None:
-        """Let two processes do one thing each, and check what they leave."""
+        """Let processes do one thing each, and check what they leave."""
         before, known = contents(self.path), self.pairs()
-        steps = self.draw(before), self.draw(before)
+        self.stored = self.named()
+        steps = [self.draw(before) for _ in range(3 if self.rng.random() < THREE else 2)]
         bursts = self.rng.geometric(float(self.rng.choice([0.5, 0.05, 0.01])), size=4000)
+        possible = list(possible_contents(before, steps, [None] * len(steps)))
         with mock.patch.object(lease, "PAUSE", 0.005):
             outcomes = interleave(
-                [lambda one=one: self.act(one) for one in steps],
+                [partial(self.act, one, possible) for one in steps],
                 [one.kill for one in steps],
                 tuple(bursts.tolist()),
             )
         for step, outcome in zip(steps, outcomes, strict=True):
             tally[f"{step.kind} {outcome.end}"] += 1
-        tally["steps"] += 2
+        losers = lost(before, steps, outcomes)
+        for k in losers:
+            tally[f"{steps[k].kind} lost"] += 1
+        tally["steps"] += len(steps)
+        tally["rounds of three"] += len(steps) == 3
         where = (self.seed, steps, outcomes)
-        assert contents(self.path) in list(possible_contents(before, steps, outcomes)), where
+        after = contents(self.path)
+        assert after in list(possible_contents(before, steps, outcomes)), (where, before, after)
         assert refusals_are_due(before, steps, outcomes), where
         self.check_store(known, where)
+        kept = {name: one for name, one in before.items() if name not in touched(steps)}
+        self.check_kept(known, kept, where)
+        self.check_done(steps, outcomes, kept, where)
+
+    def named(self) -> Contents:
+        """Return the networks that the store names."""
+        found = Store(self.store).identity.networks if self.store.exists() else {}
+        return {name: by_fingerprint()[one] for name, one in found.items()}
 
     def pairs(self) -> Pairs:
         """Return the finished distances of the store, by fingerprints."""
@@ -203,9 +252,31 @@ class World:
                 assert pair in found, (where, pair)
                 assert found[pair] == value or self.metric == "polished", (where, pair)
         for pair, value in found.items():
-            own = alone(self.metric, space_of(identity), *sorted(pair))
-            best = alone(BEST, space_of(identity), *sorted(pair))
-            assert self.is_one_of(value, (own,), best), (where, pair, value, own, best)
+            assert self.is_right(value, space_of(identity), pair), (where, pair, value)
+
+    def check_kept(self, known: Pairs, kept: Contents, where: Any) -> None:
+        """Raise if a finished distance is lost of networks that no process has changed."""
+        prints = {network(one).fingerprint for one in kept.values()}
+        gone = [pair for pair in known if pair <= prints and pair not in self.pairs()]
+        assert not gone, (where, gone)
+
+    def check_done(
+        self, steps: Sequence[Step], outcomes: Sequence[Outcome], kept: Contents, where: Any
+    ) -> None:
+        """Raise if what a process has computed, and reported as done, is not in the store."""
+        ends = [outcome.end == "done" for outcome in outcomes]
+        done = [step for step, end in zip(steps, ends, strict=True) if end]
+        shards = {step.shard for step in done if step.kind == "shard"}
+        whole = any(step.kind == "compute" for step in done)
+        if not whole and len(shards) < 2:
+            return
+        found, prints = self.pairs(), {network(one).fingerprint for one in kept.values()}
+        pairs = {frozenset((one, other)) for one in prints for other in prints if one != other}
+        assert pairs <= found.keys(), (where, pairs - found.keys())
+        if whole and not touched(steps):
+            D = DistanceMatrix.load(self.store)  # warns if it is not complete
+            assert triangle_violations(D, tol=LOOSE).count == 0 or self.metric in TIMELESS, where
+        tally["finished stores"] += 1
 
     def finish(self) -> None:
         """Compute the rest undisturbed: the result is that of a store from scratch."""
@@ -221,57 +292,24 @@ class World:
             assert triangle_violations(D, tol=LOOSE).count == 0, self.seed
 
 
+def touched(steps: Sequence[Step]) -> set[str]:
+    """Return the names of networks that processes add, replace or remove."""
+    return {name for step in steps for name in step.touched}
+
+
 def contents(path: Path) -> Contents:
     """Return what a cohort holds, from its responses."""
     cohort, found = Cohort.open(path), {}
     for record, one in zip(cohort.records, cohort, strict=True):
         assert one.fingerprint == record.fingerprint
         found[record.name] = by_fingerprint()[one.fingerprint]
+        assert found[record.name][0] == record.name
         assert record.metadata == {"version": found[record.name][1]}
     return found
 
 
-def ever(metric: str, space: int | None, first: str, second: str) -> tuple[float, ...]:
-    """Return the distances between all versions of two networks."""
-    prints = [[network((name, v)).fingerprint for v in range(VERSIONS)] for name in (first, second)]
-    return tuple(alone(metric, space, *sorted(pair)) for pair in product(*prints))
-
-
-def possible_contents(
-    before: Contents, steps: tuple[Step, Step], outcomes: tuple[Outcome, Outcome]
-) -> Iterator[Contents]:
-    """Yield the cohorts that one order of two changes gives; a killed one has happened, or not."""
-    changes = [
-        (step, outcome.end)
-        for step, outcome in zip(steps, outcomes, strict=True)
-        if step.kind in CHANGES and outcome.end != "refused"
-    ]
-    for order in permutations(changes):
-        for happened in product((True, False), repeat=len(order)):
-            cohort, legal = before, True
-            for (step, end), did in zip(order, happened, strict=True):
-                if did:
-                    legal &= step.applies(cohort)
-                    cohort = step.after(cohort)
-                else:
-                    legal &= end == "killed"
-            if legal:
-                yield cohort
-
-
-def refusals_are_due(
-    before: Contents, steps: tuple[Step, Step], outcomes: tuple[Outcome, Outcome]
-) -> bool:
-    """Return whether a process was refused only as it would be alone, or as the other one won."""
-    refused = [outcome.end == "refused" for outcome in outcomes]
-    alone = [step.kind in CHANGES and not step.applies(before) for step in steps]
-    lost = [was and not would for was, would in zip(refused, alone, strict=True)]
-    against_reader = any(lost[k] and steps[1 - k].kind == "read" for k in range(2))
-    return not against_reader and not (lost[0] and lost[1])
-
-
 def run_world(seed: int, rounds: int) -> None:
-    """Let two processes share a world for some rounds."""
+    """Let processes share a world for some rounds."""
     with World(seed) as world:
         for _ in range(rounds):
             world.round()

@@ -22,11 +22,12 @@ from repshape._labels import (
     shared_labels,
 )
 from repshape.errors import InputError, InputTypeError, StorageError, check_integer
+from repshape.io.changes import discard_network
 from repshape.io.network_arrays import (
+    add_network,
     load_network,
     replace_network,
     save_network,
-    save_network_whole,
     stored_checksum,
 )
 from repshape.io.records import (
@@ -35,8 +36,6 @@ from repshape.io.records import (
     already_there,
     check_header,
     check_new,
-    discard_earlier,
-    discard_network,
     new_record,
     read_records,
 )
@@ -189,7 +188,7 @@ class Cohort(Sequence[Network]):
         **metadata : number, str, bool or None
             Its row of the table.
         """
-        self._add(name, responses, metadata, save_network_whole)
+        self._add(name, responses, metadata, partial(add_network, self._keys()))
 
     def replace(self, name: str, responses: NetworkLike, /, **metadata: Any) -> None:
         """Give a network other responses, all of it or nothing; it keeps its place.
@@ -218,9 +217,8 @@ class Cohort(Sequence[Network]):
         network = as_any_network(responses, f"network {name!r}")
         record = new_record(self._records, name, network, metadata)
         old = self._records[index]
-        self._records[index] = self._keep(network, record, partial(replace_network, old))
-        if self.path is not None:
-            discard_earlier(self.path, old)
+        write = partial(replace_network, old, self._keys())
+        self._records[index] = self._keep(network, record, write)
 
     def remove(self, name: str) -> None:
         """Remove a network.
@@ -258,6 +256,10 @@ class Cohort(Sequence[Network]):
         network = as_any_network(responses, f"network {name!r}")
         record = new_record(self._records, name, network, metadata)
         self._records.append(self._keep(network, record, write))
+
+    def _keys(self) -> frozenset[str]:
+        """Return the folders of its networks, with which new ones are compared."""
+        return frozenset(record.key for record in self._records)
 
     def _keep(
         self, network: Network, record: Record, write: Callable[[Path, Network, Record], Record]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from repshape._labels import find_label, list_labels, shared_labels
 from repshape.errors import InputError, InputTypeError, check_boolean
+from repshape.io.changes import joining
 from repshape.io.cohort import Cohort, save_networks
 from repshape.io.network_arrays import save_network
 from repshape.io.records import BATCH, Record, check_new, discard_earlier, install_batch, new_record
-from repshape.io.writing import open_output_folder, writable
+from repshape.io.writing import open_output_folder
 from repshape.responses import NetworkLike
 from repshape.responses.positions import as_any_network
 
@@ -105,18 +107,21 @@ def _add_networks(
     records = {record.name: record for record in cohort.records}
     written: dict[str, Record] = {}
     batch = cohort.path / f"{BATCH}{uuid.uuid4().hex}"
-    with open_output_folder(batch) as folder:
+    path, known = cohort.path, frozenset(record.key for record in cohort.records)
+
+    @contextmanager
+    def deciding() -> Iterator[None]:
+        with joining(path, written.values(), known):
+            yield
+            install_batch(batch)
+            for name in replace:
+                discard_earlier(path, written[name])
+
+    with open_output_folder(batch, deciding()) as folder:
         for name, responses, metadata in networks:
             network = as_any_network(responses, f"network {name!r}")
             record = new_record(list(records.values()), name, network, metadata)
             records[name] = written[name] = save_network(folder / record.key, network, record)
-        for name, record in written.items():
-            if (cohort.path / record.key).exists():  # another process was faster
-                raise _already_there(cohort, name)
-    with writable(cohort.path):
-        install_batch(batch)
-    for name in replace:
-        discard_earlier(cohort.path, written[name])
     return Cohort.open(path)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from operator import attrgetter
 from pathlib import Path
 
 from repshape.errors import StorageError
@@ -36,10 +37,13 @@ def refuse_links(path: Path, root: Path) -> None:
 
 def list_folder(folder: Path) -> list[Path]:
     """Return what is in a folder, or raise one sentence if there is a link among it."""
-    found = sorted(folder.iterdir())
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=attrgetter("name"))
     for one in found:
-        refuse_links(one, folder)
-    return found
+        junction = getattr(one, "is_junction", None)  # from Python 3.12 on
+        if one.is_symlink() or (junction and junction()):
+            refuse_links(Path(one), folder)
+    return [folder / one.name for one in found]
 
 
 def remove_folder(folder: Path, root: Path, *, ignore_errors: bool = False) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -16,8 +17,9 @@ import zarr
 
 from repshape._arrays import frozen
 from repshape.errors import InputError, StorageError
+from repshape.io.changes import joining
 from repshape.io.links import list_folder
-from repshape.io.records import Network, Record
+from repshape.io.records import Network, Record, discard_earlier
 from repshape.io.swaps import taking_the_place_of
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import add_array, create_group, read_array, readable
@@ -80,11 +82,16 @@ def stored_checksum(folder: Path) -> str:
                 ending = handle.read().hex()
             found.update(f"{file.relative_to(folder).as_posix()} {size} {ending}\n".encode())
     except FileNotFoundError as error:
-        raise StorageError(
-            f"{folder} disappeared while it was read: another process replaced or removed this "
-            "network. Open the cohort again."
-        ) from error
+        raise _disappeared(folder) from error
     return found.hexdigest()
+
+
+def _disappeared(folder: Path) -> StorageError:
+    """Return the error that the folder of a network was there, and is no longer."""
+    return StorageError(
+        f"{folder} disappeared while it was read: another process replaced or removed this "
+        "network. Open the cohort again."
+    )
 
 
 def _array_files(folder: Path) -> Iterator[Path]:
@@ -103,8 +110,13 @@ def load_network(folder: Path, record: Record) -> Network:
     when it is read.
     """
     whole = record.checksum == stored_checksum(folder)
-    with readable(folder):
-        network = _read_network(folder, record)
+    try:
+        with readable(folder):
+            network = _read_network(folder, record)
+    except StorageError as error:
+        if not folder.exists():
+            raise _disappeared(folder) from error
+        raise
     if not whole and network.fingerprint != record.fingerprint:
         raise StorageError(
             f"The responses of network {record.name!r} in {folder.parent} are not those that "
@@ -160,10 +172,15 @@ def _read_halves(folder: Path, record: Record) -> tuple[Gaussians, Gaussians]:
     return first, second
 
 
-def save_network_whole(folder: Path, network: Network, record: Record) -> Record:
+def save_network_whole(
+    folder: Path,
+    network: Network,
+    record: Record,
+    deciding: AbstractContextManager[None] | None = None,
+) -> Record:
     """Write one network into a folder that takes its name once it is complete."""
     try:
-        with writable(folder.parent), atomic_folder(folder) as temporary:
+        with writable(folder.parent), atomic_folder(folder, deciding) as temporary:
             return save_network(temporary, network, record)
     except StorageError as error:
         if isinstance(error.__cause__, FileExistsError):
@@ -173,7 +190,25 @@ def save_network_whole(folder: Path, network: Network, record: Record) -> Record
         raise
 
 
-def replace_network(old: Record, folder: Path, network: Network, record: Record) -> Record:
+def add_network(known: Collection[str], folder: Path, network: Network, record: Record) -> Record:
+    """Write one network that joins a cohort, unless another process was faster.
+
+    ``known`` are the folders of the networks with which it was compared.
+    """
+    return save_network_whole(folder, network, record, joining(folder.parent, [record], known))
+
+
+def replace_network(
+    old: Record, known: Collection[str], folder: Path, network: Network, record: Record
+) -> Record:
     """Write one network that takes the place of another one, unless another process was faster."""
-    with taking_the_place_of(folder.with_name(old.key), old.name) as swap:
+    path = folder.parent
+
+    @contextmanager
+    def deciding() -> Iterator[None]:
+        with joining(path, [record], known):
+            yield
+            discard_earlier(path, old)
+
+    with taking_the_place_of(path / old.key, old.name, deciding()) as swap:
         return save_network_whole(swap / record.key, network, record)

@@ -20,8 +20,8 @@ from repshape._compact import compact_repr
 from repshape._labels import find_difference, list_labels
 from repshape.errors import InputError, InputTypeError, StorageError
 from repshape.io.links import list_folder
-from repshape.io.swaps import SWAP, move_away, settle_swap
-from repshape.io.writing import TEMPORARY_SUFFIX, writable
+from repshape.io.swaps import OLD, SWAP, settle_swap
+from repshape.io.writing import TAKEN, TEMPORARY_SUFFIX, writable
 from repshape.io.zarr import (
     read_attributes,
     readable,
@@ -51,6 +51,10 @@ BATCH = ".batch-"
 # A temporary folder that nobody touched for a day belongs to a process that was killed.
 STALE_SECONDS = 86400.0
 OTHER_NAME = "choose another name for the cohort"
+BEING_REPLACED = (
+    "Another process is replacing a network, or was killed meanwhile. Try again in a moment, or "
+    "open the cohort where it can be written."
+)
 
 
 @compact_repr
@@ -173,8 +177,18 @@ def install_batch(batch: Path) -> None:
     with suppress(FileNotFoundError):
         for folder in list_folder(batch):
             with suppress(FileNotFoundError):
-                folder.rename(batch.parent / folder.name)
+                _install(folder, batch.parent / folder.name)
         batch.rmdir()
+
+
+def _install(folder: Path, target: Path) -> None:
+    """Move a network to its place, unless there is one, as may happen where there are no locks."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno not in TAKEN:
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def network_folders(path: Path) -> list[Path]:
@@ -186,29 +200,45 @@ def network_folders(path: Path) -> list[Path]:
     found = _settled(path)
     for folder in found:
         temporary = folder.name.startswith(".") and folder.name.endswith(TEMPORARY_SUFFIX)
-        with suppress(FileNotFoundError):  # another process has finished it
+        with suppress(OSError):  # another process has finished it, or only reading is allowed
             if temporary and time.time() - folder.stat().st_mtime > STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+                _forget(folder)
     return [folder for folder in found if not folder.name.startswith(".")]
 
 
+def _forget(folder: Path) -> None:
+    """Delete what a killed process has left; one that was only suspended cannot use it any more."""
+    moved = folder.rename(hidden(folder.parent))
+    if folder.name.startswith(SWAP) and (moved / OLD).exists():  # it woke up just before
+        moved.rename(folder)
+    else:
+        shutil.rmtree(moved, ignore_errors=True)
+
+
 def _settled(path: Path) -> list[Path]:
-    """Return the folders of a cohort after what was to be installed has been."""
+    """Return the folders of a cohort after what was to be installed has been.
+
+    A large folder is listed in parts, between which a network may move from one part to another.
+    So the last two lists must agree.
+    """
     settled: set[str] = set()
+    before: list[str] | None = None
     while True:
         found, again = list_folder(path), False
         for one in found:
             if one.name.startswith((BATCH, SWAP)) and one.name not in settled and _settle(one):
                 settled.add(one.name)
                 again = True
-        if not again:
+        names = [one.name for one in found if not one.name.startswith(".")]
+        if not again and names == before:
             return [one for one in found if one.is_dir()]
+        before = names
 
 
 def _settle(folder: Path) -> bool:
     """Install a batch or a swap; return whether the cohort must be listed again."""
     if folder.name.startswith(SWAP):
-        with writable(folder.parent, "Another process was killed while it replaced a network."):
+        with writable(folder.parent, BEING_REPLACED):
             return settle_swap(folder)
     with suppress(OSError):  # where nothing can be written, the batch is not there yet
         install_batch(folder)
@@ -224,12 +254,23 @@ def read_record(folder: Path) -> Record:
         return record
 
 
+def _read_all(path: Path) -> list[Record]:
+    while True:
+        folders = network_folders(path)
+        try:
+            return [read_record(folder) for folder in folders]
+        except StorageError:
+            if all(folder.exists() for folder in folders):
+                raise
+            # Another process has replaced or removed one of them since they were listed.
+
+
 def read_records(path: Path) -> list[Record]:
     """Read the records of all networks of a cohort, in their order.
 
     Of a network that was being replaced when its process was killed, the latest revision counts.
     """
-    found = sorted(map(read_record, network_folders(path)), key=lambda record: record.revision)
+    found = sorted(_read_all(path), key=lambda record: record.revision)
     latest = {record.name: record for record in found}
     return sorted(latest.values(), key=lambda record: (record.order, record.name))
 
@@ -239,19 +280,10 @@ def discard_earlier(path: Path, record: Record) -> None:
     for revision in range(record.revision):
         folder = path / replace(record, revision=revision).key
         with writable(path), suppress(FileNotFoundError):
-            shutil.rmtree(folder.rename(_hidden(path)), ignore_errors=True)
+            shutil.rmtree(folder.rename(hidden(path)), ignore_errors=True)
 
 
-def discard_network(path: Path, record: Record) -> None:
-    """Delete a network, or raise if another process has replaced or removed it."""
-    list_folder(path)  # refuses links before anything is changed
-    discard_earlier(path, record)
-    hidden = _hidden(path)
-    move_away(path / record.key, hidden, record.name)
-    shutil.rmtree(hidden, ignore_errors=True)
-
-
-def _hidden(path: Path) -> Path:
+def hidden(path: Path) -> Path:
     """Return a name for what is deleted: in one step, and what follows may be interrupted."""
     return path / f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
 
@@ -271,15 +303,17 @@ def new_record(
         made = Record.of(name, network, dict(metadata) or old.metadata, old.order)
         record = replace(made, revision=old.revision + 1)
     others = [one for one in records if one is not old]
+    check_joins(others, record)
     if others:
-        _check_joins(others, record)
         _warn_of_doubts(others, record, network)
     warn_if_silent(getattr(network, "flat", network), f"network {name!r}")
     return record
 
 
-def _check_joins(others: Sequence[Record], record: Record) -> None:
-    """Raise unless a network has the conditions of the others, and names if they have."""
+def check_joins(others: Sequence[Record], record: Record) -> None:
+    """Raise unless a network has the conditions of the others, if any, and names if they have."""
+    if not others:
+        return
     check_same_conditions(others[0], record)
     named = next((one for one in others if one.conditions is not None), None)
     if named is None:

@@ -11,21 +11,24 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from repshape.errors import StorageError
 from repshape.io.links import list_folder
-from repshape.io.writing import TEMPORARY_SUFFIX, writable
+from repshape.io.writing import TAKEN, TEMPORARY_SUFFIX, writable
 
 SWAP = ".swap-"
 OLD = ".old"  # begins as no folder of a network does
 
 
 @contextmanager
-def taking_the_place_of(old: Path, name: str) -> Iterator[Path]:
+def taking_the_place_of(
+    old: Path, name: str, deciding: AbstractContextManager[None]
+) -> Iterator[Path]:
     """Yield a folder for the network that replaces another one, and then swap them.
 
+    ``deciding`` is entered for the swap itself; see `repshape.io.changes`.
     Raises StorageError if another process has replaced or removed the old one meanwhile.
     """
     list_folder(old.parent)  # refuses links before anything is changed
@@ -34,13 +37,14 @@ def taking_the_place_of(old: Path, name: str) -> Iterator[Path]:
         with writable(old.parent):
             swap.mkdir()
         yield swap
-        move_away(old, swap / OLD, name)
+        with deciding:
+            move_away(old, swap / OLD, name)
+            with writable(old.parent):
+                settle_swap(swap)
     except BaseException:
         if not (swap / OLD).exists():  # an interrupt may come right after the decision
             shutil.rmtree(swap, ignore_errors=True)
         raise
-    with writable(old.parent):
-        settle_swap(swap)
 
 
 def move_away(folder: Path, target: Path, name: str) -> None:
@@ -49,10 +53,15 @@ def move_away(folder: Path, target: Path, name: str) -> None:
         try:
             folder.rename(target)
         except FileNotFoundError:
-            raise StorageError(
-                f"Network {name!r} of {folder.parent} has been replaced or removed by another "
-                "process meanwhile. Open the cohort again."
-            ) from None
+            raise changed_meanwhile(folder.parent, name) from None
+
+
+def changed_meanwhile(path: Path, name: str) -> StorageError:
+    """Return the error that a network of a cohort is not what it was."""
+    return StorageError(
+        f"Network {name!r} of {path} has been replaced or removed by another process meanwhile. "
+        "Open the cohort again."
+    )
 
 
 def settle_swap(swap: Path) -> bool:
@@ -68,7 +77,17 @@ def settle_swap(swap: Path) -> bool:
         return not found  # it is finished, or only begun
     for one in found:
         if not one.name.startswith("."):
-            with suppress(FileNotFoundError):
-                one.rename(swap.parent / one.name)
+            _move_in(one, swap.parent / one.name)
     shutil.rmtree(swap, ignore_errors=True)
     return True
+
+
+def _move_in(network: Path, target: Path) -> None:
+    try:
+        network.rename(target)
+    except FileNotFoundError:  # another process has moved it
+        pass
+    except OSError as error:
+        # Where there are no locks, an import of the same network may have been faster.
+        if error.errno not in TAKEN:
+            raise

@@ -8,7 +8,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -37,9 +37,11 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_output_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def open_output_folder(
+    path: str | os.PathLike[str], deciding: AbstractContextManager[None] | None = None
+) -> Iterator[Path]:
     """Yield a folder that takes its name once it is complete, or raise one clear sentence."""
-    with writable(Path(path)), atomic_folder(path) as folder:
+    with writable(Path(path)), atomic_folder(path, deciding) as folder:
         yield folder
 
 
@@ -78,8 +80,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_folder(
+    path: str | os.PathLike[str], deciding: AbstractContextManager[None] | None = None
+) -> Iterator[Path]:
     """Yield a temporary folder beside ``path`` that takes its name only once it is complete.
+
+    ``deciding`` is entered while it takes its name, if other processes must not interfere.
 
     Raises
     ------
@@ -92,7 +98,8 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.mkdir(parents=True)
         yield temporary
         _sync_tree(temporary)
-        _rename(temporary, target)
+        with deciding or nullcontext():
+            _rename(temporary, target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

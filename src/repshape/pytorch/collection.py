@@ -12,6 +12,7 @@ from repshape._arrays import FloatArray, Labels
 from repshape._labels import list_labels
 from repshape._parallel import progress_bar
 from repshape.errors import InputError, RepshapeWarning, warn_user
+from repshape.io.changes import joining
 from repshape.io.cohort import Cohort
 from repshape.io.records import Record, check_same_conditions, plain
 from repshape.io.writing import open_output_folder
@@ -191,11 +192,13 @@ class Collection:
         """Write trials as they come; each network appears once it is complete."""
         assert cohort.path is not None
         root = cohort.path
+        known = frozenset(record.key for record in cohort.records)
         order = 1 + max((record.order for record in cohort.records), default=-1)
         with ExitStack() as stack:
 
             def make(layer: Layer, shape: Shape) -> DiskSink:
-                folder = open_output_folder(root / records[layer.name].key)
+                record = records[layer.name]
+                folder = open_output_folder(root / record.key, joining(root, [record], known))
                 return DiskSink(layer.name, shape, stack.enter_context(folder))
 
             sinks = self._run(layers, make, checks)
