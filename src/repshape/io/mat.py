@@ -69,6 +69,7 @@ def _read_older(file: Path, limit: Expansion) -> dict[str, Any]:
         check_sizes(handle, limit)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # they tell of numbers that were not read as written
+        warnings.simplefilter("ignore", DeprecationWarning)  # of SciPy's own defaults
         loaded = loadmat(str(file))
     return {
         name: _plain(value, file, name, limit)

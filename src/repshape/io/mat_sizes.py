@@ -26,11 +26,15 @@ INT8, INT32, UINT32, ARRAY, COMPRESSED, UTF8 = 1, 5, 6, 14, 15, 16  # types of e
 NUMBERS = (1, 2, 3, 4, 5, 6, 7, 9, 12, 13)
 CHARACTERS = (1, 2, 4, 16, 17, 18)
 CELL, STRUCT, OBJECT, CHAR, SPARSE = 1, 2, 3, 4, 5  # classes of arrays; numbers are 6 to 15
-FUNCTION = 16
+FUNCTION, OPAQUE = 16, 17
 ITEM_BYTES = {CHAR: 4, SPARSE: 8, 6: 8, 7: 4, 8: 1, 9: 1, 10: 2, 11: 2, 12: 4, 13: 4, 14: 8, 15: 8}
 COMPLEX = 0x800  # a flag of an array
 MOST_DIMENSIONS = 32
 DEEPEST = 16  # cells and structs inside one another
+ONLY_MATLAB = (
+    "A MATLAB file must hold numbers, and text as cellstr(...), not objects that only MATLAB can "
+    "read."
+)
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,8 @@ def _walk(reader: _Reader, limit: Expansion, depth: int) -> None:
         raise ValueError("cells are nested too deeply")
     limit.take_object()
     flags, place = reader.integers(0, UINT32)
+    if flags and flags[0] & 0xFF == OPAQUE:
+        raise InputError(ONLY_MATLAB)
     dimensions, place = reader.integers(place, INT32)
     _, place = reader.element(place, (INT8, UTF8))  # the name
     kind, parts = flags[0] & 0xFF, 2 if flags[0] & COMPLEX else 1
@@ -124,10 +130,7 @@ def _walk(reader: _Reader, limit: Expansion, depth: int) -> None:
         content, place = reader.element(place, (ARRAY,))
         _walk(_Reader(content, reader.order), limit, depth + 1)
     else:
-        raise InputError(
-            "A MATLAB file must hold numbers, and text as cellstr(...), not objects that only "
-            "MATLAB can read."
-        )
+        raise InputError(ONLY_MATLAB)
     if place < len(reader.content):  # SciPy would read on here
         raise ValueError("an array is followed by something else")
 
