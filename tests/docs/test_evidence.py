@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -191,6 +192,41 @@ def test_an_interrupted_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch
     evidence.run(one)
     assert one.path.read_text() == '{"begun": 1}'  # was continued, and is complete now
     assert evidence.state(one) != "unfinished"
+
+
+def test_a_failure_does_not_stop_the_other_results(tmp_path: Path, monkeypatch: Any) -> None:
+    """Repeating the command measures only what is left."""
+    monkeypatch.setattr(evidence, "RESULTS", tmp_path)
+    monkeypatch.setattr(evidence, "ASIDE", tmp_path / "aside")
+    monkeypatch.delenv("UNKNOWN_DATA", raising=False)
+    entries = (
+        Evidence("broken", ("broken",), ()),
+        Evidence("foreign", ("foreign",), (), needs=("UNKNOWN_DATA",)),
+        Evidence("by_hand", (), ()),
+        Evidence("x", ("x",), ()),
+    )
+    monkeypatch.setattr(evidence, "EVIDENCE", entries)
+    measured = []
+
+    def measure(command: list[str], **_: Any) -> None:
+        name = command[-1].removeprefix("benchmarks.")
+        measured.append(name)
+        if name == "broken":
+            raise subprocess.CalledProcessError(3, command)
+        stamps.write(tmp_path / f"{name}.json", {"rows": [1]})
+
+    monkeypatch.setattr(evidence.subprocess, "run", measure)
+    for expected in (["broken", "x"], ["broken"]):
+        with pytest.raises(SystemExit) as left:
+            evidence.run_older()
+        assert measured == expected
+        measured.clear()
+    assert str(left.value).splitlines() == [
+        "Not measured:",
+        "broken failed with exit code 3.",
+        "foreign needs UNKNOWN_DATA.",
+        "by_hand has no command of its own.",
+    ]
 
 
 def test_a_missing_table_is_named() -> None:
