@@ -8,6 +8,8 @@ BUILD_INPUTS := pyproject.toml CMakeLists.txt $(shell find cpp -type f -not -pat
 
 # What pip installs is compiled on its first import, and most of it is never imported.
 export PIP_COMPILE := 0
+# Without this, each process would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo gallery test quick nightly coverage lint tidy docs docs-version dist bench evidence evidence-check native-test thread-test sanitize clean
@@ -123,9 +125,10 @@ docs-version: $(VENV)/.installed-dev
 	$(BIN)/mike deploy --update-aliases "$$($(BIN)/repshape --version | grep -o '[0-9]*\.[0-9]*' | head -n 1)" latest
 	$(BIN)/mike set-default latest
 
-# Takes some minutes: the lowest and the newest dependencies are installed from scratch.
+# Takes some minutes: the lowest and the newest dependencies are installed from scratch. With LATER="python3.12 python3.13",
+# it also builds the wheel of the stable ABI and tests it with each of these.
 dist:
-	PYTHON="$(PYTHON)" .ci/dist
+	PYTHON="$(PYTHON)" LATER="$(LATER)" .ci/dist
 
 # NETREP_PATH=/path/to/netrep adds the public reference code as a rival, REPSHAPE_DATA=/path the
 # recordings. All of it takes about half an hour; each line can be run alone.

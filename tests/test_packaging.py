@@ -61,6 +61,17 @@ def test_every_tested_python_is_declared_and_gets_a_wheel() -> None:
     assert declared == wheels == tested
 
 
+def test_one_wheel_serves_every_python_from_3_12() -> None:
+    """scikit-build-core names the wheel after the stable ABI, and CMake must build it for that."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["scikit-build"]["wheel"]["py-api"] == "cp312"
+    cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert re.search(r"find_package\(Python .*\$\{SKBUILD_SABI_COMPONENT\}\)", cmake)
+    assert re.search(r"nanobind_add_module\(_core .*STABLE_ABI", cmake)
+    workflow = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
+    assert "abi3audit --strict dist/*-cp312-abi3-*.whl" in workflow
+
+
 def steps(job: str) -> str:
     """Return the commands of a job of the workflow that every change runs."""
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
