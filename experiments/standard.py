@@ -21,10 +21,11 @@ from experiments.common.files import write_whole
 from experiments.common.pages import table_text
 from experiments.common.results import RESULTS
 from experiments.common.rounds import CONFIRMATION
-from experiments.common.summary import Round, counts, study_rows
+from experiments.common.summary import GroupsOf, Round, counts, study_rows
 from experiments.common.verdicts import Claim, Criterion
 from experiments.patch_gaussian import claims as patch_gaussian
 from experiments.vae import claims as vae
+from experiments.vae.decide import groups_of_claim
 
 PAGE = Path("experiments") / "standard.md"
 VERDICTS = Path("experiments") / "verdicts.md"
@@ -53,7 +54,8 @@ mice.
 
 *What decided it* is about the last round that was measured. *Units needed*: how many seeds, pairs,
 animals or draws would decide a claim that is inconclusive, if estimate and spread stayed as they
-are; "not known" where more units would not help, or the number or its interval is not known.
+are; "not known" where more units would not help, or the number or its interval is not known. Where
+a confirmation has fewer seeds than planned, their number stands beside the verdict.
 
 The table is made from stored results by `python -m experiments.standard`.
 
@@ -119,17 +121,22 @@ def page_text() -> str:
     return "".join(parts).rstrip() + "\n"
 
 
-def stored_rounds(docs: Path) -> dict[str, tuple[tuple[Claim, ...], list[Round]]]:
-    """Return the claims of every study and cohort, with the rounds that are stored."""
+def stored_rounds(
+    docs: Path, results: Path | None = None
+) -> dict[str, tuple[tuple[Claim, ...], list[Round]]]:
+    """Return the claims of every study and cohort, with the rounds that are stored.
+
+    Results of the network studies are read from ``results``, by default where the studies are.
+    """
     root = Path(__file__).parent
     found: dict[str, tuple[tuple[Claim, ...], list[Round]]] = {}
-    for title, module, name in (
-        ("Variational autoencoders", vae, "vae"),
-        ("Patch-Gaussian", patch_gaussian, "patch_gaussian"),
+    for title, module, name, groups in (
+        ("Variational autoencoders", vae, "vae", groups_of_claim),
+        ("Patch-Gaussian", patch_gaussian, "patch_gaussian", None),
     ):
-        folder = root / name / "results"
-        both = [_stored(folder / RESULTS), _stored(folder / CONFIRMATION / RESULTS)]
-        found[title] = module.CLAIMS, both
+        folder = (results or root) / name / "results"
+        paths = folder / RESULTS, folder / CONFIRMATION / RESULTS
+        found[title] = module.CLAIMS, [_stored(path, groups) for path in paths]
     for source, words in ((Source.SIMULATED, "simulated"), (Source.MACAQUE, "macaque")):
         claims = [c for c in brain.CLAIMS if c.name not in NOT_APPLICABLE.get(source, ())]
         stored = _stored(docs / "images" / f"brain-{source}" / RESULTS)
@@ -137,13 +144,14 @@ def stored_rounds(docs: Path) -> dict[str, tuple[tuple[Claim, ...], list[Round]]
     return found
 
 
-def _stored(path: Path) -> Round:
-    return Round.of(json.loads(path.read_text(encoding="utf-8")) if path.exists() else None)
+def _stored(path: Path, groups: GroupsOf | None = None) -> Round:
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return Round.of(found, groups)
 
 
-def verdicts_text(docs: Path) -> str:
-    """Return the page of all verdicts, in Markdown."""
-    stored = stored_rounds(docs)
+def verdicts_text(docs: Path, results: Path | None = None) -> str:
+    """Return the page of all verdicts, in Markdown; ``results`` as in `stored_rounds`."""
+    stored = stored_rounds(docs, results)
     rows = [
         row
         for title, (claims, rounds) in stored.items()

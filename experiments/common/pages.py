@@ -34,6 +34,19 @@ def versions_text(results: Mapping[str, Any]) -> str:
     return f"Distances were measured with repshape {found['repshape']}{commit}."
 
 
+def pilot_versions_text(results: Mapping[str, Any]) -> str:
+    """Say what measured the pilot, beside what measured the confirmation.
+
+    >>> pilot_versions_text({"versions": {"repshape": "0.2.0"}})
+    'The pilot was measured with repshape 0.2.0, before results recorded a commit.'
+    """
+    found = results["versions"]
+    commit = (
+        f"commit `{found[COMMIT]}`" if found.get(COMMIT) else "before results recorded a commit"
+    )
+    return f"The pilot was measured with repshape {found['repshape']}, {commit}."
+
+
 SOME_SEEDS = """!!! note "Some seeds only"
     {groups}. The command was told to compare only these; all of their networks are finished. The
     other seeds are not part of any number of the confirmation."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.common.summary import Round, decided
+from experiments.common.summary import GroupsOf, Round, decided
 from experiments.common.verdicts import Verdict
 
 ROUNDS = ("pilot", "confirmation")
@@ -79,7 +79,9 @@ def finding(name: str, rounds: Sequence[Round]) -> str:
     words = f"{verdict_words(claim['verdict'])}"
     if len(known) > 1:
         before = rounds[known[0]].claims[name]["verdict"]
-        words += f" in the {ROUNDS[known[-1]]} ({ROUNDS[known[0]]}: {before})"
+        seeds = rounds[known[-1]].seeds.get(name)
+        with_seeds = f", with {seeds}" if seeds else ""
+        words += f" in the {ROUNDS[known[-1]]}{with_seeds} ({ROUNDS[known[0]]}: {before})"
     source = f" *({claim['source']})*" if claim.get("source") else ""
     count, _, rest = why.units.partition(" ")
     which = " decide these numbers in part" if rest else " decide"
@@ -96,6 +98,11 @@ def verdict_words(verdict: str) -> str:
     return f"This is {verdict}" if verdict == Verdict.OPEN else f"It {verdict}"
 
 
-def claims_of(results: Mapping[str, Any], confirmation: Mapping[str, Any] | None) -> list[Round]:
-    """Return the rounds of some results."""
-    return [Round.of(results), *([] if confirmation is None else [Round.of(confirmation)])]
+def claims_of(
+    results: Mapping[str, Any],
+    confirmation: Mapping[str, Any] | None,
+    groups: GroupsOf | None = None,
+) -> list[Round]:
+    """Return the rounds of some results; ``groups`` as in `Round.of`."""
+    later = [] if confirmation is None else [Round.of(confirmation, groups)]
+    return [Round.of(results, groups), *later]

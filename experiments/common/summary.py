@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,24 +100,66 @@ def _most(needed: Sequence[int | None]) -> str:
     return f"{max(known)}" if len(known) == len(needed) else f"{max(known)} for some"
 
 
+# Returns the groups of networks that a claim is about, by the name of the claim.
+GroupsOf = Callable[[str], Collection[str]]
+
+
 class Round(NamedTuple):
-    """The claims of one round of a study, by name; empty if it has not been measured."""
+    """The claims of one round of a study, by name; empty if it has not been measured.
+
+    Attributes
+    ----------
+    claims : mapping
+    seeds : mapping of str to str
+        "4 of 6 seeds" for each claim about networks of which not all planned seeds were measured.
+    """
 
     claims: Mapping[str, Mapping[str, Any]]
+    seeds: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, results: Mapping[str, Any] | None) -> Round:
-        """Return the claims of some results of which any number was measured."""
+    def of(cls, results: Mapping[str, Any] | None, groups: GroupsOf | None = None) -> Round:
+        """Return the claims of some results of which any number was measured.
+
+        ``groups`` is needed where a study has several groups of networks.
+        """
         claims = results["claims"] if results else ()
-        return cls({one["name"]: one for one in claims if is_measured(one)})
+        found = {one["name"]: one for one in claims if is_measured(one)}
+        networks = (results or {}).get("networks", {})
+        seeds = {name: seeds_words(networks, groups(name) if groups else ()) for name in found}
+        return cls(found, {name: words for name, words in seeds.items() if words})
 
     def after(self, earlier: Round) -> Round:
         """Return the claims of two rounds, of an earlier one where this has none."""
-        return Round({**earlier.claims, **self.claims})
+        kept = {name: one for name, one in earlier.seeds.items() if name not in self.claims}
+        return Round({**earlier.claims, **self.claims}, {**kept, **self.seeds})
 
     def verdict(self, name: str) -> str:
-        """Return the verdict on a claim, or a dash."""
-        return str(self.claims[name]["verdict"]) if name in self.claims else "-"
+        """Return the verdict on a claim, with its seeds if some are missing, or a dash."""
+        if name not in self.claims:
+            return "-"
+        seeds = f" ({self.seeds[name]})" if name in self.seeds else ""
+        return f"{self.claims[name]['verdict']}{seeds}"
+
+
+def seeds_words(networks: Mapping[str, Any], groups: Collection[str]) -> str:
+    """Return how many of the planned seeds were measured; empty if all were.
+
+    Of several groups, the one with the smallest share counts. A study with one group has its
+    numbers in ``networks`` itself.
+
+    >>> seeds_words({"seeds": 4, "seeds_planned": 6}, ())
+    '4 of 6 seeds'
+    >>> both = {"a": {"seeds": 5, "seeds_planned": 10}, "b": {"seeds": 4, "seeds_planned": 4}}
+    >>> seeds_words(both, ["a", "b"]), seeds_words(both, ["b"])
+    ('5 of 10 seeds', '')
+    """
+    chosen = [networks[name] for name in groups if name in networks] if groups else [networks]
+    some = [one for one in chosen if 0 < one.get("seeds", 0) < one.get("seeds_planned", 0)]
+    if not some:
+        return ""
+    fewest = min(some, key=lambda one: float(one["seeds"] / one["seeds_planned"]))
+    return f"{fewest['seeds']} of {fewest['seeds_planned']} seeds"
 
 
 def study_rows(title: str, names: Sequence[str], rounds: Sequence[Round]) -> list[list[str]]:

@@ -29,7 +29,7 @@ def draw_accuracy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     """Draw the accuracy by noise, a line for each cell."""
     sample = read_sample(arrays, NETWORKS)
     sigmas = _levels(sample, "sigma")
-    figure = Figure(figsize=(WIDTH, 2.2), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2.4), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(sigmas), sharey=True))
     noises = [CLEAN, *(f"{tau:g}" for tau in taus_of(sample))]
     for axis, sigma in zip(axes, sigmas, strict=True):
@@ -37,7 +37,7 @@ def draw_accuracy(results: Mapping[str, Any], arrays: Arrays) -> Figure:
         axis.set_title(f"{panels.SIGMA} = {sigma:g}", fontsize=SMALL_SIZE, pad=3)
         axis.set_xlabel("noise at test")
     axes[0].set_ylabel("accuracy")
-    axes[0].legend(loc="lower left", ncols=2)
+    _legend_below(figure, axes[0])
     return figure
 
 
@@ -87,10 +87,10 @@ def draw_neighbors(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     return figure
 
 
-def _legend_below(figure: Figure, axis: Axes) -> None:
+def _legend_below(figure: Figure, axis: Axes, name: str | None = None) -> None:
     """Explain the lines of a panel below all panels, where it covers none of them."""
     handles, words = axis.get_legend_handles_labels()
-    figure.legend(handles, words, loc="outside lower center", ncols=len(words))
+    figure.legend(handles, words, loc="outside lower center", ncols=len(words), title=name)
 
 
 def _with_intervals(
@@ -139,7 +139,7 @@ def draw_to_none(results: Mapping[str, Any], arrays: Arrays) -> Figure:
     sample = read_sample(arrays, NETWORKS)
     table, taus = results["numbers"]["to_none"], results["settings"]["taus"]
     chosen = [taus[0], taus[len(taus) // 2], taus[-1]]
-    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 5.0), layout="constrained")
     axes = figure.subplots(len(ALPHAS), len(chosen), sharex=True, squeeze=False)
     widths = _levels(sample, "width")
     for row, alpha in zip(axes, ALPHAS, strict=True):
@@ -153,8 +153,8 @@ def draw_to_none(results: Mapping[str, Any], arrays: Arrays) -> Figure:
             axis.axhline(1, color=INK, linewidth=0.5)
             axis.set_title(panels.panel_title(alpha, tau), fontsize=SMALL_SIZE, pad=3)
             tidy(axis)
-        row[0].set_ylabel("distance / none to none")
+        row[0].set_ylabel("distance /\nnone to none")
     for axis in axes[-1]:
         axis.set_xlabel("W")
-    axes[0][0].legend(title=panels.SIGMA)
+    _legend_below(figure, axes[0][0], panels.SIGMA)
     return figure

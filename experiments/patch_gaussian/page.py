@@ -20,6 +20,7 @@ from experiments.common.pages import (
     criterion_words,
     differences_text,
     figure_texts,
+    pilot_versions_text,
     seeds_text,
     table_text,
     versions_text,
@@ -76,7 +77,7 @@ def page_text(
     tiny = results["scale"] == TINY
     shown = results if confirmation is None else confirmation
     numbers = shown["numbers"]
-    reading = READING.format(rounds=rounds_text(confirmation))
+    reading = READING.format(rounds=rounds_text(results, confirmation))
     parts = [INTRODUCTION]
     if tiny:
         parts += [NOT_YET, reading, "## Claims\n", criteria_table(CLAIMS)]
@@ -95,18 +96,29 @@ def page_text(
         parts += sections_text(SECTIONS, claims_of(results, confirmation), figures, more)
         parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts += [wide_text(wide), reference_text(shown)]
-    size = results["measure"]
-    own = {k: (a, b.format(**size)) for k, (a, b) in DIFFERENCES.items()}
+    size = shown["measure"]
+    words = size | network_words(shown["networks"], shown["settings"])
+    own = {k: (a, b.format(**words)) for k, (a, b) in DIFFERENCES.items()}
     parts += [differences_text(own, CHOSEN), cost_text(cost), RUNNING]
     return "\n".join(part for part in parts if part)
 
 
-def rounds_text(confirmation: Mapping[str, Any] | None) -> str:
+def network_words(networks: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many networks there are, and of what."""
+    return {
+        "networks": networks["measured"],
+        "seeds": networks["seeds"],
+        "n_widths": len(settings["widths"]),
+        "n_sigmas": len(settings["sigmas"]),
+    }
+
+
+def rounds_text(results: Mapping[str, Any], confirmation: Mapping[str, Any] | None) -> str:
     """Say which rounds have been measured, and whether seeds of the confirmation are left out."""
     if confirmation is None:
         return PILOT_ONLY
     networks = confirmation["networks"]
-    words = BOTH_ROUNDS.format(seeds=networks["seeds"])
+    words = BOTH_ROUNDS.format(seeds=networks["seeds"], pilot=pilot_versions_text(results))
     return "\n\n".join(part for part in (words, seeds_text({"": networks})) if part)
 
 
@@ -249,6 +261,7 @@ def reference_text(results: Mapping[str, Any]) -> str:
         pairs=count * (count - 1) // 2,
         images=size["n_images"],
         passes=size["n_passes"],
+        centred=", raw and centred" if size.get("centred", True) else "",
         netrep=netrep,
     )
 

@@ -74,8 +74,8 @@ results at hand, so that the pilot cannot confirm them."""
 BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 2), at hand. The
 confirmation has {seeds} fresh seeds, and its verdict is the one that counts. It was measured at the
 taus and alphas that the claims use: all taus at alpha 0, 1 and 2, halves of the passes at three
-taus, and no centred networks. Figures and tables below are those of the confirmation, unless they
-say otherwise."""
+taus, and no centred networks. {pilot} Figures and tables below are those of the confirmation,
+unless they say otherwise."""
 
 MANIPULATION = """Before any distance: the networks must show what the augmentation is for, a gain
 under noise at a small cost on clean images. *Robust* cells have W of at least half the side of the
@@ -147,7 +147,7 @@ CAPTIONS = {
 DIFFERENCES = {
     "networks": (
         "339: 16 W x 7 sigma x 3 seeds, 3 without",
-        "48: 5 W x 3 sigma x 3 seeds, 3 without",
+        "{networks}: {n_widths} W x {n_sigmas} sigma x {seeds} seeds, {seeds} without",
     ),
     "images": ("32 x 32 pixels", "16 x 16 pixels, by area averaging"),
     "architecture": ("ResNet-18, width 64", "ResNet-8, width 16; 100 units in both"),
@@ -184,8 +184,8 @@ Rank correlation between the distances of both widths, over networks of differen
 REFERENCE_TEXT = """## Time, and the reference code
 
 All matrices took {hours:.1f} hours of wall time ({pairs} pairs, {images} images, {passes} passes,
-a layer of 100 units; alpha = 0, 1 and 2, raw and centred, at six taus, and from halves of the
-passes at three). So that they take no longer, every pair is searched from one start, with a
+a layer of 100 units; alpha = 0, 1 and 2{centred}, at six taus, and from halves of the passes at
+three). So that they take no longer, every pair is searched from one start, with a
 tolerance of 3e-5 (1e-4 for halves), and matrices are not polished (`measure.py` has the trial that
 decided it). Compared with the whole search, on {n_pairs} pairs of each matrix, distances are too
 large by

@@ -19,6 +19,7 @@ from repshape.plots.style import SMALL_SIZE
 ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
 TAU = "\N{GREEK SMALL LETTER TAU}"
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+REACH = 1.12  # half the side of an embedding, relative to its farthest point
 PALEST = 0.6  # share of white in the colour of the smallest sigma
 
 
@@ -87,5 +88,5 @@ def embeddings(
     rgb = colours(sample)
     for axis, (alpha, tau) in zip(np.ravel(axes), panels, strict=True):
         points = arrays[f"points/{matrix_name(alpha, tau)}"]
-        plane(axis, points, rgb, 1.05 * (float(np.abs(points).max()) or 1.0))
+        plane(axis, points, rgb, REACH * (float(np.abs(points).max()) or 1.0))
         axis.set_title(panel_title(alpha, tau), fontsize=SMALL_SIZE, pad=3)

@@ -155,6 +155,16 @@ RULES: dict[str, Callable[[Criterion], Rule]] = {
 }
 
 
+def groups_of_claim(name: str) -> set[str]:
+    """Return the groups of networks that a claim is about.
+
+    >>> groups_of_claim("clusters")
+    {'dsprites-trained-kaiming'}
+    """
+    claim = next(one for one in CLAIMS if one.name == name)
+    return {RULES[name](criterion).group for criterion in claim.criteria}
+
+
 def decide_all(samples: Mapping[str, Sample], permutations: int) -> list[dict[str, Any]]:
     """Return every claim with its numbers and verdict, ready for JSON.
 
@@ -182,7 +192,7 @@ def _without_failed(sample: Sample) -> Sample:
 def _decide_twice(
     claim: Claim, samples: Mapping[str, Sample], reduced: Mapping[str, Sample], permutations: int
 ) -> dict[str, Any]:
-    used = {RULES[claim.name](criterion).group for criterion in claim.criteria}
+    used = groups_of_claim(claim.name)
     criteria = decide(claim, samples, permutations)
     verdict = combine(Verdict(one["verdict"]) for one in criteria)
     note = ""

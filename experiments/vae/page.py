@@ -18,6 +18,7 @@ from experiments.common.pages import (
     criteria_table,
     differences_text,
     figure_texts,
+    pilot_versions_text,
     seeds_text,
     table_text,
     versions_text,
@@ -28,8 +29,10 @@ from experiments.common.rounds import CONFIRMATION
 from experiments.common.sections import claims_of, sections_text
 from experiments.common.summary import Round
 from experiments.vae.analysis import MATRICES
-from experiments.vae.claims import CLAIMS
+from experiments.vae.claims import CLAIMS, ENERGY
+from experiments.vae.cohorts import SPRITES
 from experiments.vae.cost import COST
+from experiments.vae.decide import groups_of_claim
 from experiments.vae.draw import FIGURES
 from experiments.vae.page_text import (
     ARCHITECTURE,
@@ -44,6 +47,9 @@ from experiments.vae.page_text import (
     NO_OTHERS,
     NO_SCORES,
     NOT_YET,
+    OF_CONFIRMATION,
+    OF_PILOT,
+    PAIRED,
     PART_OF_CONFIRMATION,
     PARTIAL,
     PILOT_ONLY,
@@ -57,7 +63,7 @@ from experiments.vae.page_text import (
     TIMES,
 )
 from experiments.vae.scores import NAMES
-from experiments.vae.settings import CHOSEN
+from experiments.vae.settings import CHOSEN, UNTRAINED
 from experiments.vae.supplements import OTHERS
 
 PAGE = Path("experiments") / "vae.md"
@@ -82,9 +88,9 @@ def page_text(
     """
     tiny = results["scale"] == TINY
     shown = confirmation if confirmation is not None and is_whole(confirmation) else results
-    rounds = claims_of(results, confirmation)
+    rounds = claims_of(results, confirmation, groups_of_claim)
     parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown, rounds)]
-    parts.append(READING.format(rounds=rounds_text(confirmation)))
+    parts.append(READING.format(rounds=rounds_text(results, confirmation)))
     if tiny:
         parts += ["## Claims\n", criteria_table(CLAIMS)]
     else:
@@ -94,24 +100,72 @@ def page_text(
             PREDICTIONS: protocols_text(numbers),
             ENERGIES: sweep_text(numbers.get("sweep", {})),
         }
-        figures = figure_texts(FIGURES, shown, CAPTIONS, IMAGES)
+        figures = figure_texts(FIGURES, shown, captions_of(shown), IMAGES)
         parts += sections_text(SECTIONS, rounds, figures, more)
         later = confirmation["claims"] if confirmation else ()
         parts += ["## All numbers\n", claims_table(results["claims"], later)]
         parts.append(training_text(numbers.get("training", [])))
         parts.append(full_scores_text(numbers.get("full_scores", {})))
-    parts += [differences_text(DIFFERENCES, CHOSEN), cost_text(cost)]
+    words = network_words(shown)
+    own = {name: (a, b.format(**words)) for name, (a, b) in DIFFERENCES.items()}
+    parts += [differences_text(own, CHOSEN), cost_text(cost)]
     parts.append(RUNNING.format(times="" if tiny else times_text(shown)))
     return "\n".join(part for part in parts if part)
 
 
-def rounds_text(confirmation: Results | None) -> str:
+def captions_of(results: Results) -> dict[str, str]:
+    """Return the captions of the figures, in the words of the round that they show."""
+    added = OF_CONFIRMATION if results.get("round") == CONFIRMATION else OF_PILOT
+    found = {name: words + added.get(name, "") for name, words in CAPTIONS.items()}
+    return found | {"samples": samples_caption(results)}
+
+
+def samples_caption(results: Results) -> str:
+    """Return the caption of the figure about numbers of samples; empty if there is none."""
+    sweep, size = results["numbers"].get("sweep"), results["measure"]
+    if not sweep:
+        return ""
+    count = len(results["numbers"]["training"]) * size["sweep_seeds"]
+    used = sweep.get(f"{ENERGY}-{size['n_trials']}", {})
+    difference = used.get("relative difference to most")
+    return CAPTIONS["samples"].format(
+        networks=count,
+        seeds=size["sweep_seeds"],
+        images=size["sweep_images"],
+        used=size["n_trials"],
+        most=max(size["sweep_trials"]),
+        difference="not known" if difference is None else f"{difference:.1%}",
+        one=1 / count,
+    )
+
+
+def network_words(results: Results) -> dict[str, Any]:
+    """Return how many networks of each kind there are, for the table of differences."""
+    networks = results["networks"]
+    counts = {name: one["measured"] for name, one in networks.items()}
+    untrained = {n: one for n, one in networks.items() if UNTRAINED in n and one["measured"]}
+    found = {
+        dataset: sum(n for name, n in counts.items() if name.startswith(f"{dataset}-trained"))
+        for dataset in ("mnist", "cifar10")
+    }
+    return {
+        **found,
+        "sprites": counts.get(SPRITES.name, 0),
+        "seeds": networks.get(SPRITES.name, {}).get("seeds", 0),
+        "untrained": max((one["measured"] for one in untrained.values()), default=0),
+        "ways": len({name.rpartition("-")[2] for name in untrained}),
+        "paired": PAIRED if results["measure"].get("untrained_pairs") else "",
+    }
+
+
+def rounds_text(results: Results, confirmation: Results | None) -> str:
     """Say what of the confirmation has been measured."""
     if confirmation is None:
         return PILOT_ONLY
     some = seeds_text(confirmation["networks"])
     if is_whole(confirmation):
-        return "\n\n".join(part for part in (BOTH_ROUNDS, some) if part)
+        words = BOTH_ROUNDS.format(pilot=pilot_versions_text(results))
+        return "\n\n".join(part for part in (words, some) if part)
     measured = [
         f"{group.replace('-', ', ')} ({one['measured']})"
         for group, one in confirmation["networks"].items()
@@ -126,12 +180,15 @@ def measured_text(results: Results, rounds: Sequence[Round]) -> str:
     claims = rounds[-1].after(rounds[0]).claims.values()
     networks = results["networks"]
     measured = sum(one["measured"] for one in networks.values())
+    untrained = sum(one["measured"] for name, one in networks.items() if UNTRAINED in name)
+    others = f", and {untrained} that were not trained" if untrained else ""
     planned = sum(one["planned"] for one in networks.values())
     failed = sum(one["failed"] for one in networks.values())
     groups = [f"{one['failed']} of {name}" for name, one in networks.items() if one["failed"]]
     which = f" ({', '.join(groups)})" if groups else ""
     lines = [
-        f"{measured} networks are compared here, of which {failed} failed to train{which}. "
+        f"{measured - untrained} trained networks are compared here, of which {failed} failed to "
+        f"train{which}{others}. "
         f"{versions_text(results)} {count_verdicts(claims)}",
         "",
     ]
@@ -229,7 +286,8 @@ def training_text(rows: Iterable[Mapping[str, Any]]) -> str:
         "## Training",
         "",
         "Means over seeds, on held-out images. *Explained* is the share of the gap between the "
-        "mean image's loss and the lowest possible loss. Looked at by eye (seed 6), "
+        "mean image's loss and the lowest possible loss. Networks of the pilot were looked at by "
+        "eye. On sprites (seed 6), "
         "reconstructions have the position and size of a sprite and mostly the orientation of an "
         "ellipse; squares and hearts come out round. On MNIST (seed 0), digits can be read up to "
         "beta = 4 and most of them at 8; at 16 all look like the mean image. On CIFAR-10 (seed 0), "

@@ -8,10 +8,10 @@ INTRODUCTION = """# Variational autoencoders: a small replication
 Duong et al. (2023) compare 1800 variational autoencoders (VAEs) that Locatello et al. (2019)
 trained on dSprites, and 350 more on MNIST and CIFAR-10 (section 3.3, Figure 4, Supplementary
 Figures 7 to 9). They ask what distances between such networks tell of how they were trained, and
-whether covariances tell more than means. This is a small replication: 180 networks on sprites that
-we render ourselves, 32 x 32 pixels, with the same six objectives at three strengths and ten seeds
-each, and 40 networks each on MNIST and CIFAR-10. Nothing on this page is about the networks of the
-paper, which we do not have.
+whether covariances tell more than means. This is a small replication in two rounds: networks on
+sprites that we render ourselves, 32 x 32 pixels, with the same six objectives at three strengths
+and up to ten seeds in each round, and up to 40 networks each on MNIST and CIFAR-10. Nothing on this
+page is about the networks of the paper, which we do not have.
 """
 
 RUNNING = """## Running it
@@ -81,8 +81,8 @@ claim whose verdict changes without them is inconclusive. {{rounds}}
 PILOT_ONLY = """The results on this page are those of the first round, the pilot (seeds 0 to 9).
 Claims were worded with its results at hand, so that it cannot confirm them."""
 BOTH_ROUNDS = """Claims were worded with the first round, the pilot (seeds 0 to 9), at hand. The
-confirmation has fresh seeds, and its verdict is the one that counts. Figures and tables below are
-those of the confirmation."""
+confirmation has fresh seeds, and its verdict is the one that counts. {pilot} Figures and tables
+below are those of the confirmation, unless they say otherwise."""
 
 PART_OF_CONFIRMATION = """Claims were worded with the first round, the pilot (seeds 0 to 9), at
 hand. The confirmation has fresh seeds, and its verdict is the one that counts. A group of its
@@ -182,27 +182,38 @@ CAPTIONS = {
     "supp8": "Distortion of the distances by embeddings in 1 to 20 dimensions: the median over "
     "pairs, the middle half, and the middle 80 %.",
     "supp9": "Distances between networks with different seeds on MNIST and CIFAR-10, before and "
-    "after training, for both ways of drawing the initial weights. On MNIST, networks with "
-    "beta = 16 failed to train by the criterion that was set beforehand: their reconstructions are "
-    "hardly better than the mean image. At alpha = 0, `measure` warns that the best alignment of "
-    "most pairs on CIFAR-10 (188 and 160 of 190 after training) was found by one start only, so "
-    "these distances may be too long. Shorter ones would raise the ratio of trained networks.",
+    "after training, by the way of drawing the initial weights (n: number of pairs).",
     "training": "Mean distances between networks with the same objective and strength but "
     "different seeds, at alpha = 2 relative to alpha = 0, while they are trained. Bars are 95 % "
     "intervals over seeds, where there are at least three; n is the number of networks, and each "
     "point is the mean over all of their pairs.",
     "samples": "Energy distances from fewer or more samples an image (the paper leaves this "
-    "question open), for the 54 networks of the first three seeds and 64 images; distances are not "
-    "repaired. Lines show Gaussian distances of the same networks and images, which need no "
-    "samples. The mean difference to 256 samples is about halved by every doubling, and is 1 % "
-    "with 64 samples. Accuracies rise until 32 samples. One network of 54 is 0.02 of an accuracy, "
-    "and there are no intervals here, so small differences between scores say nothing.",
+    "question open), for the {networks} networks of the first {seeds} seeds and {images} images; "
+    "distances are not repaired. Lines show Gaussian distances of the same networks and images, "
+    "which need no samples. With {used} samples, as many as in all other figures, the mean "
+    "difference to {most} samples is {difference}. One network of {networks} is {one:.2f} of an "
+    "accuracy, and there are no intervals here, so small differences between scores say nothing.",
 }
+# What is added to a caption when the figure is that of the pilot, or of the confirmation.
+OF_PILOT = {
+    "supp9": " On MNIST, networks with beta = 16 failed to train by the criterion that was set "
+    "beforehand: their reconstructions are hardly better than the mean image. At alpha = 0, "
+    "`measure` warns that the best alignment of most pairs on CIFAR-10 (188 and 160 of 190 after "
+    "training) was found by one start only, so these distances may be too long. Shorter ones would "
+    "raise the ratio of trained networks.",
+    "training": " In the pilot, two or three networks were kept for each line, and none has an "
+    "interval.",
+}
+OF_CONFIRMATION = {
+    "fig4": " Untrained networks are compared in disjoint pairs.",
+    "supp9": " Untrained networks are compared in disjoint pairs.",
+}
+PAIRED = ", compared in disjoint pairs"
 
 DIFFERENCES = {
     "networks on sprites": (
         "1800, trained by Locatello et al. (2019)",
-        "180, trained by us: 3 of 6 strengths, 10 of 50 seeds",
+        "{sprites}, trained by us: 3 of 6 strengths, {seeds} of 50 seeds",
     ),
     "sprites": ("dSprites, 64 x 64, binary", "our own renderer of the same factors, 32 x 32"),
     "architecture": (
@@ -216,11 +227,11 @@ DIFFERENCES = {
     "initial weights": ("Glorot's", "Kaiming's, the same for all objectives of a seed"),
     "untrained networks": (
         "not described for dSprites",
-        "10 for each of two ways of drawing initial weights",
+        "{untrained} for each of {ways} ways of drawing initial weights{paired}",
     ),
     "networks on MNIST and CIFAR-10": (
         "350 each, up to 1000 epochs",
-        "40 each, 2000 steps, smaller networks",
+        "{mnist} and {cifar10}, 2000 steps, smaller networks",
     ),
     "images of a distance": ("2048 (3500 for MNIST and CIFAR-10)", "256, never trained on"),
     "boosted trees (scores B, C, D, G)": (

@@ -148,3 +148,22 @@ def test_every_claim_has_a_row(study: str) -> None:
     text = verdicts_text(DOCS)
     for one in stored_rounds(DOCS)[study][0]:
         assert f"| {study} | {one.name} | " in text
+
+
+def test_a_verdict_from_some_of_the_seeds_says_so() -> None:
+    """Of several groups of networks, only those that the claim is about count."""
+    sure = claim("holds", row("a", "holds", (1.0, 2.0))) | {"sentence": "It grows."}
+    pilot = Round.of({"claims": [sure], "networks": {"seeds": 3}})
+    networks = {"seeds": 4, "seeds_planned": 6}
+    later = Round.of({"claims": [sure], "networks": networks})
+    (found,) = study_rows("study", ["gain"], [pilot, later])
+    assert found[2:4] == ["holds", "holds (4 of 6 seeds)"]
+    assert "**It holds in the confirmation, with 4 of 6 seeds (pilot: holds)**" in finding(
+        "gain", [pilot, later]
+    )
+    both = {"claims": [sure], "networks": {"some": networks, "all": {"seeds": 2}}}
+    for group, words in (("some", "holds (4 of 6 seeds)"), ("all", "holds")):
+        assert Round.of(both, lambda name, group=group: [group]).verdict("gain") == words
+    assert later.after(pilot).seeds == {"gain": "4 of 6 seeds"}
+    assert pilot.after(later).seeds == {}
+    assert counts({"study": later}) == [["study", "1", "1", "0", "0", "0%"]]

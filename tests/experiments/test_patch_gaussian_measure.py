@@ -190,7 +190,7 @@ def test_the_confirmation_is_measured_when_its_chosen_seeds_are_finished(
     counts = count_networks(some.study, some)
     assert counts["planned"] == counts["measured"] == len(study.plans()) // 2
     assert (counts["seeds"], counts["seeds_planned"]) == (1, 2)
-    text = rounds_text({"networks": counts})
+    text = rounds_text({"versions": {"repshape": "0.2.0"}}, {"networks": counts})
     assert "confirmation has 1 fresh seeds" in text
     assert "1 of 2 planned seeds." in text
 

@@ -99,7 +99,7 @@ def test_incomplete_studies_are_called_incomplete(
     text = page_text(results | {"scale": "small", "networks": networks}, cost)
     assert "Training took 2.0 hours of a core" in text
     assert "20 networks are not finished yet" in text
-    assert "180 networks are compared here, of which 1 failed" in text
+    assert "180 trained networks are compared here, of which 1 failed" in text
 
 
 def test_criteria_without_numbers_say_so() -> None:

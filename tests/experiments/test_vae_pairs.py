@@ -98,10 +98,10 @@ def test_the_confirmation_is_measured_group_by_group_when_all_seeds_are_there(
 def test_a_page_says_that_seeds_were_left_out() -> None:
     found = deepcopy(read_results(RESULTS_FOLDER)[0])
     found["networks"]["dsprites-trained-kaiming"] |= {"seeds": 8, "seeds_planned": 10}
-    text = rounds_text(found)
+    text = rounds_text(found, found)
     assert "8 of 10 planned seeds of dsprites, trained, kaiming." in text
     found["networks"]["dsprites-trained-kaiming"]["seeds"] = 10
-    assert "planned seeds" not in rounds_text(found)
+    assert "planned seeds" not in rounds_text(found, found)
 
 
 def test_pairs_are_disjoint_and_their_distances_those_of_the_metrics(
