@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.common.pages import versions_text
 from experiments.toy.run import RESULTS, all_claims, read_results
 from repshape.demo.findings import Check, number_words
 from repshape.io.writing import open_output
@@ -35,11 +36,12 @@ were known.
 python -m experiments.toy all --scale paper --out toy-output
 ```
 
-makes all figures in about {minutes}. The step `measure` stores the results, and `figures` draws
-them from what is stored; `all` does both. `--only fig2` selects one figure, and `--scale small` is
-a smaller grid. `python -m experiments.toy.page toy-output` wrote this page from such a run
+makes all figures in about {minutes} of processor time. The step `measure` stores the results, and
+`figures` draws them from what is stored; `all` does both. `--only fig2` selects one figure, and
+`--scale small` is a smaller grid. `python -m experiments.toy.page toy-output` wrote this page from
+such a run
 (seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials per condition
-where trials are drawn. **{held} of {count} claims hold.**
+where trials are drawn. {versions} **{held} of {count} claims hold.**
 """
 
 
@@ -58,6 +60,7 @@ def page_text(results: Mapping[str, Any]) -> str:
             networks=settings["n_correlations"] * settings["n_scales"],
             conditions=settings["n_conditions"],
             trials=settings["n_trials"],
+            versions=versions_text(results),
             held=sum(claim["holds"] for claim in claims),
             count=len(claims),
         )

@@ -6,7 +6,6 @@ A run can be stopped at any time: every file is written completely or not at all
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import repshape as rs
+from experiments.common.results import analysis_versions
 from experiments.toy import figure1, figure2, supplement1, supplement2, supplement3, supplement4
 from experiments.toy.data import CHOSEN, Settings, ToyData
 from experiments.toy.result import Arrays, FigureResult
@@ -47,7 +47,7 @@ FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 200, "metadata": {"Software": None}},
     "pdf": {"dpi": 300, "metadata": {"CreationDate": None}},
 }
-PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
+PACKAGES = ("pandas", "matplotlib")
 
 
 def measure(
@@ -83,13 +83,13 @@ def measure(
     results = header(settings)
     for name in names:
         on_step(name)
-        start = time.perf_counter()
+        start = time.process_time()
         found = FIGURES[name].measure(data)
         arrays: dict[str, Any] = dict(found.arrays)
         with open_output(out / f"{name}.npz") as handle:
             np.savez_compressed(handle, **arrays)
         results["figures"][name] = found.summary()
-        results["seconds"][name] = round(time.perf_counter() - start, 2)
+        results["seconds"][name] = round(time.process_time() - start, 2)
         with open_output(out / RESULTS) as handle:
             handle.write((json.dumps(results, indent=2, allow_nan=False) + "\n").encode())
     return results
@@ -133,10 +133,9 @@ def read_results(out: Path) -> dict[str, Any]:
 
 def header(settings: Settings) -> dict[str, Any]:
     """Return the part of the results that is known before anything is measured."""
-    versions = {"repshape": rs.__version__, "python": platform.python_version()}
     return {
         "settings": asdict(settings) | {"fewer_trials": list(settings.fewer_trials)},
-        "versions": versions | {name: version(name) for name in PACKAGES},
+        "versions": analysis_versions() | {name: version(name) for name in PACKAGES},
         "chosen": dict(CHOSEN),
         "figures": {},
         "seconds": {},

@@ -112,23 +112,30 @@ from experiments.vae.settings import *
 
 if __name__ == "__main__":
     study = Study(Path(sys.argv[1]), {{"dsprites": {settings!r}}}, {scores!r}, {measure!r})
-    for record in train_all(study, 2, lambda done, total: None):
+    for record in train_all(study, int(sys.argv[2]), lambda done, total: None):
         print(record["name"], flush=True)
 """
 
 
-@pytest.mark.nightly  # the other study with networks has such a test that always runs
-def test_a_run_that_is_killed_twice_continues_with_the_same_bits(
-    finished: Study, tmp_path: Path
+@pytest.mark.parametrize(
+    ("workers", "kills"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.nightly)]
+)
+def test_a_run_that_is_killed_continues_with_the_same_bits(
+    workers: int, kills: int, finished: Study, tmp_path: Path
 ) -> None:
+    """Records, weights and latents are those of a run that nobody stopped."""
     script = tmp_path / "train.py"
     target = study(tmp_path / "out")
     script.write_text(SCRIPT.format(settings=SPRITES, scores=target.scores, measure=MEASURE))
-    for _ in range(2):
-        train_until_killed([sys.executable, str(script), str(target.out)])
+    for _ in range(kills):
+        train_until_killed([sys.executable, str(script), str(target.out), str(workers)])
     assert list(target.records())
     expected = {record["name"]: without_times(record) for record in finished.records()}
     assert finish(target) == expected
+    for plan in target.plans():
+        for name in (run.LATENTS, files.WEIGHTS):
+            own, other = (one.folder(plan) / name for one in (target, finished))
+            assert own.read_bytes() == other.read_bytes()
 
 
 def train_until_killed(command: list[str]) -> None:
