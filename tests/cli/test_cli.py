@@ -39,6 +39,7 @@ def trained() -> VaeDemo:
 def _quick(small: Demo, trained: VaeDemo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repshape.demo, "run_demo", lambda **_: small)
     monkeypatch.setattr(repshape.demo, "run_vae_demo", lambda **_: trained)
+    monkeypatch.setattr("repshape.demo.vaes.MAX_PAIRS", 5)  # to draw; each is aligned again
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
