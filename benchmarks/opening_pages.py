@@ -12,6 +12,7 @@ from benchmarks.stamps import load
 from repshape.plots import PALETTE
 
 Data = dict[str, Any]
+IMAGE_CLASSES = ("natural", "synthetic")
 
 
 # Speed and accuracy
@@ -345,6 +346,45 @@ def draw_repaired(axes: Any, data: Data) -> None:
     axes.legend(**LEGEND)
 
 
+# Layers and macaque V1
+
+
+def macaque() -> Data:
+    saved = load("macaque_models")
+    first = "none-seed0: "
+    found: Data = {
+        name: {
+            key.removeprefix(first): row[:3]  # distance and 90 % interval
+            for key, row in saved[name]["models"].items()
+            if key.startswith(first) or key == "pixels"
+        }
+        for name in IMAGE_CLASSES
+    }
+    return found | {key: saved["natural"][key] for key in ("monkeys", "smallest_p_value")}
+
+
+def say_macaque(data: Data) -> str:
+    nearest = [min(data[name], key=lambda key: data[name][key][0]) for name in IMAGE_CLASSES]
+    limit = number(data["smallest_p_value"])
+    return (
+        f"Nearest to V1 is {nearest[0]} for natural and {nearest[1]} for synthetic images, but "
+        f"{data['monkeys']} monkeys cannot show that layers differ: no p-value can be below "
+        f"{limit}."
+    )
+
+
+def draw_macaque(axes: Any, data: Data) -> None:
+    names = list(data["natural"])
+    for step, (name, colour) in enumerate(zip(IMAGE_CLASSES, PALETTE, strict=False)):
+        rows = np.array([data[name][one] for one in names])
+        below, above = rows[:, 0] - rows[:, 1], rows[:, 2] - rows[:, 0]
+        x = np.arange(len(names)) + 0.15 * (2 * step - 1)
+        axes.errorbar(x, rows[:, 0], [below, above], fmt="o", color=colour, label=name)
+    axes.set_xticks(range(len(names)), [one.replace(" ", "\n") for one in names])
+    axes.set_ylabel("distance from V1")
+    axes.legend(frameon=False, loc="upper center", ncol=2)
+
+
 OPENINGS = {
     one.page: one
     for one in (
@@ -427,6 +467,14 @@ OPENINGS = {
             "Processor time of a repair against the number of networks for four kinds of "
             "distances, both axes logarithmic",
             draw_repaired,
+        ),
+        Opening(
+            "evidence/macaque-models.md",
+            macaque,
+            say_macaque,
+            "Distance of each layer and of the pixels from V1, with 90 % intervals over monkeys, "
+            "for natural and synthetic images",
+            draw_macaque,
         ),
     )
 }

@@ -23,7 +23,7 @@ CORES = 2  # of the machines that the pages speak of
 
 @dataclass(frozen=True)
 class Fact:
-    """What pages say, the file that it follows from, and what nobody may type by hand."""
+    """What pages say, the file that it follows from, and what pages must not type by hand."""
 
     text: str
     source: str

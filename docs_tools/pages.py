@@ -22,7 +22,9 @@ from repshape._version import package_version
 COMMANDS = "<!-- commands -->"
 EXAMPLES = "<!-- examples -->"
 WIDTH = 90
-FOLDED = "evidence/"  # pages whose long tables are closed at first
+# Pages whose long tables are closed at first, and those among them that are tables above all.
+FOLDED = ("evidence/", "experiments/")
+TABLES = ("evidence/index.md", "experiments/standard.md", "experiments/verdicts.md")
 # Readers come to the page of formulas for the source code, so it is unfolded there.
 OPEN_SOURCES = "reference/formulas.md"
 CLOSED, OPEN = '<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>'
@@ -67,7 +69,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     for mark, make in made.items():
         if mark in markdown:
             markdown = markdown.replace(mark, make())
-    if page.file.src_uri.startswith(FOLDED):
+    if page.file.src_uri.startswith(FOLDED) and page.file.src_uri not in TABLES:
         markdown = folded(markdown)
     return with_metrics(fill(markdown))
 

@@ -27,7 +27,7 @@ class Ascent {
     curvature_ = curvature;
     next_curvature_ = iterations_ + (curvature ? curvature->cost() : 0);
   }
-  void mark_converged() { converged_ = true; }  // whatever the gradient: too little would be gained
+  void mark_converged() { converged_ = true; }  // regardless of the gradient: further steps would gain too little
   void set_tolerance(double tolerance) { settings_.tolerance = tolerance, converged_ = stuck_ = false; }
   void add_iterations(int more) { iterations_ += more; }  // those that produced the start
 
@@ -108,8 +108,8 @@ class Ascent {
     return true;
   }
 
-  // Single precision can do no more once the gradient is too small for it to resolve, or neither decreases nor leads
-  // on.
+  // Single precision has reached its limit once it cannot resolve the gradient, or the gradient stops decreasing
+  // without progress.
   bool finished(bool single) {
     const double length = norm(r_);
     converged_ = length <= settings_.tolerance * settings_.scale;

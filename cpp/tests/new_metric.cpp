@@ -1,4 +1,4 @@
-// A new ground metric, from nothing: the mean of |x_m - T y_m| over conditions, between points without noise. The page
+// A new ground metric, from scratch: the mean of |x_m - T y_m| over conditions, between points without noise. The page
 // "The core in ten minutes" explains it step by step.
 #include "search/solve.h"
 #include "tests.h"

@@ -360,20 +360,13 @@ def full_scores_text(found: Mapping[str, Any]) -> str:
 
 def cost_text(cost: Mapping[str, Any]) -> str:
     """Return how long the paper's networks would take."""
-    rows = [
-        f"| {matrix_words(name)} | {seconds:.3g} | {cost['core_hours'][name]:.0f} |"
-        for name, seconds in cost["seconds_per_pair"].items()
-    ]
-    table = "\n".join(["| matrix | seconds a pair | core hours |", "|---|---|---|", *rows])
-    total = sum(cost["core_hours"].values())
     return COST_TEXT.format(
-        table=table,
         job=job_text(cost.get("job", {})),
         images=cost["images"],
         trials=cost["trials"],
         pairs=f"{cost['pairs']:,}".replace(",", " "),
-        total=f"{total:.0f}",
-        days=f"{total / 100:.0f}",
+        energy_seconds=cost["seconds_per_pair"]["energy"],
+        energy_hours=cost["core_hours"]["energy"],
     )
 
 

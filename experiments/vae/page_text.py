@@ -259,15 +259,11 @@ plain objective and without scores,
 
 COST_TEXT = """## The paper's 1800 networks
 
-1800 networks have {pairs} pairs. On one core of a machine that was shared with other jobs, a pair
-of trained networks with {images} images ({trials} samples an image for energy distances) took
-
-{table}
-
-of processor time, {total} core hours in all, or {days} hours on 100 cores
-(`python -m experiments.vae.cost vae-output`, six pairs each). A later search is priced under [What
-large jobs cost](../evidence/scale.md#the-papers-two-largest-jobs): {{{{ vae_hours }}}} for
-each alpha below 2.
+1800 networks have {pairs} pairs, which take {{{{ vae_hours }}}} for each alpha below 2 ([What large
+jobs cost](../evidence/scale.md#the-papers-two-largest-jobs)). An energy distance between trained
+networks with {images} images and {trials} samples an image took {energy_seconds:.2g} s of processor
+time (`python -m experiments.vae.cost vae-output`, six pairs): {energy_hours:.0f} core hours for all
+of them.
 
 {job}Trained networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the

@@ -9,7 +9,7 @@
 //   3. L-BFGS in the singular frame of the gradient, in which alternation's model is diagonal: its step in the plane
 //      (i, j) is R_ij / (s_i + s_j). Steps are retracted by Newton-Schulz iterations, and accepted by slopes where
 //      values are rounding;
-//   4. whatever single precision leaves, in double precision (search/solve.cpp).
+//   4. refinement in double precision (search/solve.cpp).
 // Transforms are transposed, as in layer_objective.h.
 #pragma once
 #include "common/orthogonal.h"
@@ -55,8 +55,8 @@ class LayerAscent {
     rank_ = significant(spectrum(g_));
   }
 
-  // Ascends until the distance hardly changes any more, `limit` gradients have been evaluated, or nothing as high as
-  // `floor` is to be expected. Returns whether it was the first.
+  // Ascends until the distance hardly changes, `limit` gradients have been evaluated, or no value as high as `floor`
+  // can be expected. Returns whether it was the first.
   bool run(int limit, double floor) {
     alternate_with_momentum(limit);
     floor_ = floor;  // the gains of momentum are too uneven to give up by

@@ -152,7 +152,7 @@ class WideAscent {
 
   // Chosen by hand, not measured.
   static constexpr double kLongestStep = 10;  // radians, over all planes of all conditions
-  static constexpr double kBoost = 4;         // times as long a step, for each in a row of which nothing was learnt
+  static constexpr double kBoost = 4;         // factor of the step length for each consecutive step that taught nothing
   static constexpr double kWeakest = 1e-10;   // curvatures below this share of the largest are replaced by it
   static constexpr double kRounding = sizeof(T) == sizeof(double) ? ascent::kDoubleSlack : 2e-7;  // of the objective
   static constexpr double kCut = 0.3;  // of a step that failed

@@ -54,7 +54,7 @@ class UnequalTrialsWarning(UnequalSizesWarning):
 
 
 class UnequalGainWarning(UnequalSizesWarning):
-    """Groups of networks differ in overall response strength, which may be all that differs."""
+    """Groups of networks differ in overall response strength, and perhaps in nothing else."""
 
 
 class UnequalComponentsWarning(UnequalSizesWarning):
