@@ -32,6 +32,7 @@ from experiments.vae.analysis import MATRICES
 from experiments.vae.claims import CLAIMS, ENERGY
 from experiments.vae.cohorts import SPRITES
 from experiments.vae.cost import COST
+from experiments.vae.data import ORIGINAL
 from experiments.vae.decide import groups_of_claim
 from experiments.vae.draw import FIGURES
 from experiments.vae.page_text import (
@@ -109,7 +110,7 @@ def page_text(
     words = network_words(shown)
     own = {name: (a, b.format(**words)) for name, (a, b) in DIFFERENCES.items()}
     parts += [differences_text(own, CHOSEN), cost_text(cost)]
-    parts.append(RUNNING.format(times="" if tiny else times_text(shown)))
+    parts.append(RUNNING.format(times="" if tiny else times_text(shown), original=ORIGINAL))
     return "\n".join(part for part in parts if part)
 
 

@@ -23,6 +23,10 @@ python -m experiments.vae all --scale small --images DIR --out vae-output
 trains, scores, measures and draws. An interrupted run resumes when you repeat the command, and each
 step can be run alone: `train`, `score`, `measure` and `figures`. `--images` names the folder of
 MNIST and CIFAR-10. Training needs PyTorch; the other steps, apart from `score`, do not.
+`--sprites` names the original file of dSprites, `{original}`; without
+the option, it is used if it is in that folder. At the paper's scale, sprites are rendered only with
+`--sprites rendered`, and without the file the command stops. The record of a network says which
+sprites it was trained on.
 `--scale paper` has the sizes of the paper, and `--round confirmation` the networks of fresh seeds,
 which `python -m experiments.confirm` trains, keeps and measures as far as they are missing. The
 results of a study are two files, `results.json` and `arrays.npz`; those of this page are in

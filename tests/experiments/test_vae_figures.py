@@ -13,6 +13,7 @@ from experiments.common.results import read_results
 from experiments.vae.__main__ import app
 from experiments.vae.claims import CLAIMS
 from experiments.vae.cost import COST
+from experiments.vae.data import ORIGINAL
 from experiments.vae.draw import FIGURES
 from experiments.vae.page import IMAGES, RESULTS_FOLDER, page_text
 from stored_support import draw_quickly, forbid_distances
@@ -84,6 +85,7 @@ def test_results_of_other_scales_are_shown(results: dict[str, Any], cost: dict[s
     assert "Not measured yet" not in text
     assert f"**Of {len(CLAIMS)} claims, " in text
     assert '!!! note "Without' not in text
+    assert f"`{ORIGINAL}`" in text
     assert "| energy, 256 samples |" in text
     assert "## Scores at the paper's sizes" in text
     for name in DRAWN:
