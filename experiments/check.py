@@ -2,17 +2,19 @@
 
 python -m experiments.check [--docs docs]
 
-Nothing is trained or measured. Texts must be equal. Figures must be equal up to few pixels if they
-were drawn with the same version of matplotlib; other versions place text differently, so that only
-the sizes are compared.
+Nothing is trained or measured. Texts must be equal, and numbers up to rounding errors. Figures must
+be equal up to few pixels if they were drawn with the same version of matplotlib; other versions
+place text differently, so that only the sizes are compared.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -27,6 +29,7 @@ from experiments.vae import page as vae
 
 LARGEST_SHARE = 1e-3  # of the pixels of a figure that may differ
 VISIBLE = 0.1  # difference of a pixel, of 1
+ROUNDING = 1e-9  # sums of the same numbers differ by less between processors
 SIZE_TOLERANCE = 0.02  # between versions of matplotlib
 
 Writer = Callable[[Path], list[Path]]  # writes a page and its figures into a documentation
@@ -68,8 +71,28 @@ def differences(write: Writer, docs: Path) -> Iterator[str]:
             elif path.suffix == ".png":
                 if not same_figure(path, own):
                     yield f"{own} is not what the stored results give"
+            elif path.suffix == ".json":
+                if not same_numbers(*(json.loads(one.read_text()) for one in (path, own))):
+                    yield f"{own} is not what the stored results give"
             elif path.read_bytes() != own.read_bytes():
                 yield f"{own} is not what the stored results give"
+
+
+def same_numbers(first: Any, second: Any) -> bool:
+    """Return whether two JSON values are equal, numbers up to rounding errors.
+
+    >>> same_numbers({"a": [0.1 + 0.2, "b"]}, {"a": [0.3, "b"]}), same_numbers([1.0], [1.001])
+    (True, False)
+    """
+    if isinstance(first, dict) and isinstance(second, dict):
+        if first.keys() != second.keys():
+            return False
+        return all(same_numbers(value, second[key]) for key, value in first.items())
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same_numbers, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return isclose(first, second, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return type(first) is type(second) and bool(first == second)
 
 
 def same_figure(first: Path, second: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.check import differences, same_figure, writers
+from experiments.check import differences, same_figure, same_numbers, writers
 from matplotlib.image import imsave
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,6 +36,20 @@ def test_a_changed_figure_or_text_is_found(tmp_path: Path) -> None:
     assert [line.split("/")[-1] for line in found] == [
         f"{name} is not what the stored results give" for name in ("page.md", "figure.png")
     ]
+
+
+def test_numbers_may_differ_by_rounding_errors_only() -> None:
+    stored = {"a": [0.1 + 0.2, None, "b"], "n": 3, "holds": True}
+    assert same_numbers(stored, {"a": [0.3, None, "b"], "n": 3, "holds": True})
+    for other in (
+        {"a": [0.3, None, "b"], "n": 3},
+        {"a": [0.3, None, "c"], "n": 3, "holds": True},
+        {"a": [0.3, None], "n": 3, "holds": True},
+        {"a": [0.3001, None, "b"], "n": 3, "holds": True},
+        {"a": [0.3, None, "b"], "n": 4, "holds": True},
+        {"a": [0.3, None, "b"], "n": 3, "holds": 1},
+    ):
+        assert not same_numbers(stored, other)
 
 
 def test_few_pixels_may_differ_and_only_sizes_count_between_versions(tmp_path: Path) -> None:
