@@ -52,7 +52,7 @@ def neighbor_table(sample: Sample) -> dict[str, dict[str, Any]]:
 
 
 def chances(sample: Sample) -> dict[str, float]:
-    """Return the accuracy of a guess for each target that is a class."""
+    """Return chance for each target that is a class."""
     cells = sample.metadata.groupby("objective")["cell"].nunique()
     return {
         "objective and every strength": 1 / int(cells.sum()),

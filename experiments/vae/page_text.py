@@ -177,8 +177,8 @@ CAPTIONS = {
     "and seed; the strip on the left shows their colours. B: distances between networks with "
     "different seeds, before and after training, on a logarithmic axis (boxes: middle half; lines: "
     "5 to 95 %; n: number of pairs). C-F: "
-    "predictions from nearest neighbours. Lines are 95 % intervals, and dotted lines the accuracy "
-    "of a guess. For C, networks with the same objective and strength are not among the "
+    "predictions from nearest neighbours. Lines are 95 % intervals, and dotted lines chance. "
+    "For C, networks with the same objective and strength are not among the "
     "neighbours; for D to F, those with the same seed are not.",
     "supp7": "Energy distances (q = 1) beside the Gaussian ones. A, B: as in Figure 4 A, but the "
     "embeddings are also scaled to match the first. C: energy and Gaussian distances of all pairs, "

@@ -153,12 +153,12 @@ def seed_accuracy(sample: Sample, matrix: str) -> float:
 
 
 def seed_excess(sample: Sample, matrix: str) -> float:
-    """Return the accuracy of the seed, minus that of a guess."""
+    """Return the accuracy of the seed, minus chance."""
     return seed_accuracy(sample, matrix) - seed_chance(sample)
 
 
 def seed_chance(sample: Sample) -> float:
-    """Return the accuracy of a guess of the seed."""
+    """Return the accuracy that is due to chance for the seed."""
     return 1 / len(sample.whole.seeds)
 
 
