@@ -218,10 +218,12 @@ class World:
         after = contents(self.path)
         assert after in list(possible_contents(before, steps, outcomes)), (where, before, after)
         assert refusals_are_due(before, steps, outcomes), where
-        self.check_store(known, where)
+        found = self.check_store(known, where)
         kept = {name: one for name, one in before.items() if name not in touched(steps)}
-        self.check_kept(known, kept, where)
-        self.check_done(steps, outcomes, kept, where)
+        prints = {network(one).fingerprint for one in kept.values()}
+        gone = [pair for pair in known if pair <= prints and pair not in found]
+        assert not gone, (where, gone)  # of networks that no process has changed
+        self.check_done(steps, outcomes, prints, found, where)
 
     def named(self) -> Contents:
         """Return the networks that the store names."""
@@ -240,11 +242,11 @@ class World:
         every = {frozenset((prints[i], prints[j])): float(D.values[i, j]) for i, j in places}
         return {pair: value for pair, value in every.items() if not np.isnan(value)}
 
-    def check_store(self, known: Pairs, where: Any) -> None:
-        """Raise if a finished pair is lost, or a distance is not that of its networks."""
+    def check_store(self, known: Pairs, where: Any) -> Pairs:
+        """Return the finished pairs, or raise if one is lost or not that of its networks."""
         if not self.store.exists():
             assert not known, where
-            return
+            return {}
         found, identity = self.pairs(), Store(self.store).identity
         stored = set(identity.networks.values())
         for pair, value in known.items():
@@ -253,15 +255,15 @@ class World:
                 assert found[pair] == value or self.metric == "polished", (where, pair)
         for pair, value in found.items():
             assert self.is_right(value, space_of(identity), pair), (where, pair, value)
-
-    def check_kept(self, known: Pairs, kept: Contents, where: Any) -> None:
-        """Raise if a finished distance is lost of networks that no process has changed."""
-        prints = {network(one).fingerprint for one in kept.values()}
-        gone = [pair for pair in known if pair <= prints and pair not in self.pairs()]
-        assert not gone, (where, gone)
+        return found
 
     def check_done(
-        self, steps: Sequence[Step], outcomes: Sequence[Outcome], kept: Contents, where: Any
+        self,
+        steps: Sequence[Step],
+        outcomes: Sequence[Outcome],
+        prints: set[str],
+        found: Pairs,
+        where: Any,
     ) -> None:
         """Raise if what a process has computed, and reported as done, is not in the store."""
         ends = [outcome.end == "done" for outcome in outcomes]
@@ -270,7 +272,6 @@ class World:
         whole = any(step.kind == "compute" for step in done)
         if not whole and len(shards) < 2:
             return
-        found, prints = self.pairs(), {network(one).fingerprint for one in kept.values()}
         pairs = {frozenset((one, other)) for one in prints for other in prints if one != other}
         assert pairs <= found.keys(), (where, pairs - found.keys())
         if whole and not touched(steps):
