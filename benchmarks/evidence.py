@@ -97,8 +97,14 @@ EVIDENCE = (
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("confounds_first", (), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
-    Evidence("fuzz_planted", (), ("trust.md",)),  # python -m tests.fuzz.planted --save
-    # python -m tests.stateful --shared 2000 --save
+    # The commands of these three are in benchmarks/hostile.py.
+    Evidence(
+        "fuzz_cases",
+        (),
+        ("trust.md",),
+        ("search", "matrices", "analysis", "inference", "baselines"),
+    ),
+    Evidence("fuzz_planted", (), ("trust.md",)),
     Evidence("two_writers", (), ("trust.md",), ("search", "matrices", "files")),
     Evidence("nwb", ("nwb",), (), ("files",)),
     Evidence("models_final", ("models",), ("evidence/models.md",), ("search", "inference")),
@@ -194,12 +200,9 @@ def _processes() -> dict[str, str]:
 
 
 def _trust() -> dict[str, str]:
-    from benchmarks import two_writers
+    from benchmarks import hostile
 
-    made = {"planted": load("fuzz_planted")["table"]}
-    if two_writers.RESULT.exists():
-        made["two writers"] = two_writers.worlds_table(load("two_writers")["counts"])
-    return joined(made)
+    return joined(hostile.tables())
 
 
 def joined(tables: dict[str, list[str]]) -> dict[str, str]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.markers import markdown
-from benchmarks.stamps import RESULTS, ROOT
+from benchmarks.stamps import RESULTS
 
 RESULT = RESULTS / "two_writers.json"
-PAGE = ROOT / "docs" / "trust.md"
 ENDS = ("done", "killed", "refused", "lost")
 KINDS = {
     "add": "add a network to the cohort",

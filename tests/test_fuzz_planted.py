@@ -77,7 +77,8 @@ def test_a_wrong_alignment_fails_and_a_missed_one_is_counted(
     assert row["failed"].startswith("the distance is not its twin's")
     assert row["missed"]
     assert not row["warned"]
-    assert "1 of 1" in planted.counted([row])[2]
+    (every, *_) = planted.cells([row])
+    assert (every["cell"], every["missed"], every["silent"]) == ("all", 1, 1)
 
 
 def test_an_alignment_outside_the_group_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,20 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the package
+
+from benchmarks import evidence, stamps
+
 from .guard import limit_memory
 from .runner import SUBJECTS, Outcome, Tally, run_case, run_range
 
 # Cases between two states of the tally on disk; each chunk runs in a process of its own.
 CHUNK = 1000
 CONTEXT = multiprocessing.get_context("fork")
+RESULT = stamps.RESULTS / "fuzz_cases.json"
+KEPT = ("seed", "cases", "failed", "cpu_seconds", "functions", "failures")  # of a tally
+# The code that the cases try.
+SUBJECTS_TRIED = ("search", "matrices", "analysis", "inference", "baselines")
 
 
 def identity() -> str:
@@ -39,6 +47,11 @@ def identity() -> str:
 VERSION = identity()  # of the code that runs, even if its files change meanwhile
 
 
+def build() -> dict[str, str]:
+    """Return the hashes of the code that the cases try."""
+    return {name: stamps.sources()[name] for name in SUBJECTS_TRIED}
+
+
 def load(path: Path | None, seed: int, function: str | None) -> tuple[Tally, int, float]:
     """Return the tally so far, the next case, and the seconds of CPU time spent."""
     if path is None or not path.exists():
@@ -46,6 +59,8 @@ def load(path: Path | None, seed: int, function: str | None) -> tuple[Tally, int
     kept: dict[str, Any] = json.loads(path.read_text())
     if (kept["seed"], kept["function"], kept["fuzzer"]) != (seed, function, VERSION):
         sys.exit(f"{path} belongs to another seed, function or version of the fuzzer.")
+    if kept["build"] != build():
+        sys.exit(f"{path} belongs to another build.")
     functions = {name: Counter(counts) for name, counts in kept["functions"].items()}
     tally = Tally(functions, Counter(kept["warnings"]), kept["failures"])
     return tally, int(kept["next"]), float(kept["cpu_seconds"])
@@ -59,6 +74,7 @@ def save(
         "seed": seed,
         "function": function,
         "fuzzer": VERSION,
+        "build": build(),
         "next": following,
         "cpu_seconds": round(seconds, 1),
         "cases": tally.n_cases,
@@ -129,7 +145,10 @@ def main() -> int:
     parser.add_argument("--function", choices=SUBJECTS, help="call this function alone")
     parser.add_argument("--only", type=int, help="run this case alone, and print what it does")
     parser.add_argument("--tally", type=Path, help="JSON file to write and to continue from")
+    parser.add_argument("--save", action="store_true", help="write the tally to docs/trust.md")
     options = parser.parse_args()
+    if options.save and (options.function or options.tally is None):
+        parser.error("--save needs the tally of all functions")
     console = Console()
     if options.only is not None:
         outcome = run_case(options.seed, options.only, function=options.function, describe=True)
@@ -150,6 +169,10 @@ def main() -> int:
                 save(options.tally, tally, options.seed, options.function, start, seconds)
             progress.update(task, completed=start, description=f"{tally.n_failed} failed")
     show(console, tally, seconds)
+    if options.save:
+        kept = json.loads(options.tally.read_text())
+        stamps.write(RESULT, {key: kept[key] for key in KEPT})
+        evidence.write("trust.md")
     return int(tally.n_failed > 0)
 
 

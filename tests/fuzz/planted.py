@@ -18,7 +18,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the package
 
-from benchmarks import stamps
-from benchmarks.markers import markdown, write
+from benchmarks import evidence, stamps
+from benchmarks.hostile import planted_table
 from benchmarks.planted import ROUNDING, norm, read, verdict
 from benchmarks.planted_pairs import ALPHAS, NOISE, Planted, integer, plant
 
@@ -41,7 +40,6 @@ from .metrics import Case, agrees_with_twin, normalised, symmetric
 from .networks import Net
 
 RESULT = stamps.RESULTS / "fuzz_planted.json"
-PAGE = stamps.ROOT / "docs" / "trust.md"
 # Families and the structure of their responses; None stands for any of the benchmark's.
 FAMILIES = {
     "near copies": None,
@@ -51,6 +49,8 @@ FAMILIES = {
     "unequal weights": None,
 }
 GROUPS = ("orthogonal", "rotation", "permutation")
+# What pairs are counted by, in words.
+SETTINGS = {"family": "{}", "group": "{}", "alpha": "alpha {:g}", "noise": "noise {:.0%}"}
 # How often both orders are compared, and 100 restarts are made: these take long.
 EVERY_ORDER, EVERY_RESTART = 10, 20
 
@@ -122,29 +122,29 @@ def check(number: int, pair: Planted, found: Any, best: float) -> None:
             symmetric(None, case, found)  # type: ignore[arg-type]  # it draws nothing
 
 
-def counted(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a Markdown table of what was missed, by family, noise and alpha."""
-    cells: dict[str, list[dict[str, Any]]] = {"all": list(rows)}
-    for row in rows:
-        names = (row["family"], f"noise {row['noise']:.0%}", f"alpha {row['alpha']:g}")
-        for name in chain(names, [row["group"]]):
-            cells.setdefault(name, []).append(row)
-    order = ["all", *FAMILIES, *GROUPS]
-    named = sorted(cells, key=lambda name: (order.index(name) if name in order else 99, name))
-    return markdown(
-        ["pairs of", "pairs", "missed, %", "of these without a warning", "worst, %", "warned, %"],
-        [[name, *shares(cells[name])] for name in named],
-    )
+def cells(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Count what was missed, by family, group, alpha and noise."""
+    named: dict[str, list[dict[str, Any]]] = {"all": list(rows)}
+    for key, words in SETTINGS.items():
+        for value in sorted({row[key] for row in rows}):
+            named[words.format(value)] = [row for row in rows if row[key] == value]
+    if many := [row for row in rows if "restarts" in row]:
+        named["compared with 100 restarts too"] = many
+    return [counted(name, some) for name, some in named.items()]
 
 
-def shares(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the cells of one line of the table."""
+def counted(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Count what was missed of some pairs."""
     missed = [row for row in rows if row["missed"]]
-    silent = sum(not row["warned"] for row in missed)
-    worst = max((row["excess_%"] for row in missed), default=0.0)
-    warned = 100 * np.mean([row["warned"] for row in rows])
-    numbers = [f"{100 * len(missed) / len(rows):.2f}", f"{silent} of {len(missed)}"]
-    return [str(len(rows)), *numbers, f"{worst:.2g}", f"{warned:.2f}"]
+    return {
+        "cell": name,
+        "pairs": len(rows),
+        "missed": len(missed),
+        "missed_%": 100 * len(missed) / len(rows),
+        "silent": sum(not row["warned"] for row in missed),
+        "worst_%": max((float(row["excess_%"]) for row in missed), default=0.0),
+        "warned_%": 100 * float(np.mean([row["warned"] for row in rows])),
+    }
 
 
 def build() -> str:
@@ -153,11 +153,11 @@ def build() -> str:
 
 
 def save(rows: Sequence[dict[str, Any]], seed: int) -> None:
-    """Keep the table with a stamp, and write it to the page."""
+    """Keep the counts with a stamp, and write them to the page."""
     failed = sum(bool(row["failed"]) for row in rows)
-    table = counted(rows)
-    stamps.write(RESULT, {"seed": seed, "pairs": len(rows), "failed": failed, "table": table})
-    write(PAGE, "planted", table)
+    kept = {"seed": seed, "pairs": len(rows), "failed": failed, "cells": cells(rows)}
+    stamps.write(RESULT, kept)
+    evidence.write("trust.md")
 
 
 def clock(text: str) -> datetime:
@@ -188,7 +188,7 @@ def main() -> int:
                 rows.append(run(options.seed, number))
                 file.write(json.dumps(rows[-1]) + "\n")
                 file.flush()
-    print("\n".join(counted(rows)))
+    print("\n".join(planted_table(cells(rows))))
     if options.save:
         save(rows, options.seed)
     wrong = [row for row in rows if row["failed"]]

@@ -15,9 +15,9 @@ from hypothesis.stateful import run_state_machine_as_test
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the package
 
-from benchmarks import markers, stamps
+from benchmarks import evidence, stamps
 from benchmarks.stamps import replace_text
-from benchmarks.two_writers import PAGE, RESULT, worlds_table
+from benchmarks.two_writers import RESULT
 
 from repshape.errors import FewTrialsWarning, SearchWarning
 
@@ -103,7 +103,7 @@ def save_worlds(first: int, total: dict[str, Any]) -> None:
     """Keep the counts with a stamp, and write them to the page."""
     counts = {key: total[key] for key in sorted(total.keys() - {"build"})}
     stamps.write(RESULT, {"seed": first, "counts": counts})
-    markers.write(PAGE, "two writers", worlds_table(counts))
+    evidence.write("trust.md")
 
 
 def run_round(number: int, *, shrink: bool = False) -> None:
