@@ -3,7 +3,9 @@
     python .ci/lowest.py > lowest.txt
     python -m pip install --constraint lowest.txt --editable '.[all]'
 
-Only what repshape and its extra `all` need; tools of the developers are not constrained.
+Only what repshape, its build and its extra `all` need; tools of the developers are not constrained.
+For the build, pip reads constraints from PIP_CONSTRAINT, and from version 25.3 on from
+PIP_BUILD_CONSTRAINT.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?P<extras>\[[^\]]*\])?\s*>=\s*(?P
 
 
 def lowest(settings: Path) -> list[str]:
-    """Return `name==version` for every run-time dependency, optional ones included."""
-    project = tomllib.loads(settings.read_text(encoding="utf-8"))["project"]
-    needed = list(project["dependencies"])
+    """Return `name==version` for all dependencies, of the build and optional ones included."""
+    everything = tomllib.loads(settings.read_text(encoding="utf-8"))
+    project = everything["project"]
+    needed = [*everything["build-system"]["requires"], *project["dependencies"]]
     extras = project["optional-dependencies"]
     for entry in extras["all"]:
         for name in re.findall(r"[a-z0-9-]+", entry.partition("[")[2]):

@@ -118,6 +118,8 @@ def test_make_names_tests_that_exist(target: str) -> None:
 def test_lowest_versions_are_those_of_the_settings(tmp_path: Path) -> None:
     settings = tmp_path / "pyproject.toml"
     settings.write_text(
+        "[build-system]\n"
+        "requires = ['nanobind>=2.4']\n"
         "[project]\n"
         "dependencies = ['numpy>=1.26', 'zarr[remote] >= 3.1.1']\n"
         "[project.optional-dependencies]\n"
@@ -126,7 +128,7 @@ def test_lowest_versions_are_those_of_the_settings(tmp_path: Path) -> None:
         "dev = ['mypy>=1.11']\n"
     )
     lowest = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"]
-    assert lowest(settings) == ["numpy==1.26", "zarr==3.1.1", "dask==2024.8"]
+    assert lowest(settings) == ["nanobind==2.4", "numpy==1.26", "zarr==3.1.1", "dask==2024.8"]
     settings.write_text(settings.read_text().replace("numpy>=1.26", "numpy"))
     with pytest.raises(SystemExit, match="no lower bound: numpy"):
         lowest(settings)
@@ -154,7 +156,7 @@ def test_packages_of_an_extra_are_those_that_pip_would_install() -> None:
 
 
 def test_lowest_versions_of_the_project() -> None:
-    """Every dependency that users get has a lower bound."""
+    """Every dependency that users get or build with has a lower bound."""
     lowest = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"](ROOT / "pyproject.toml")
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert len(lowest) > len(settings["project"]["dependencies"])
