@@ -20,6 +20,9 @@ REASONS = (
     "another process replaced or removed",
     "replaced or removed by another process",
     "another process added",
+    # If it began after the other one had finished.
+    "There is no network named",
+    "already has a network named",
     *TOLD,
 )
 
