@@ -352,3 +352,20 @@ def test_a_lock_does_not_stay_with_a_process_that_was_forked_meanwhile(
     assert Cohort.open(path).labels == ()
     for handle in shared:
         os.close(handle)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_network_that_is_removed_and_added_while_it_is_read_is_not_mistaken_for_the_old_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    cohort, other = Cohort.open(path), Cohort.open(path)
+
+    def act() -> None:
+        other.remove("a")
+        other.add("a", network(4.0))
+        if damaged:  # as it may look between two reads
+            shutil.rmtree(path / "a" / "trials")
+
+    before(monkeypatch, network_arrays, "_read_network", act)
+    with pytest.raises(StorageError, match=r"a disappeared while it was read.*Open the cohort"):
+        cohort["a"]

@@ -86,6 +86,15 @@ def stored_checksum(folder: Path) -> str:
     return found.hexdigest()
 
 
+def _state(folder: Path) -> tuple[int, int] | None:
+    """Return what changes when another process replaces a folder, even by one of the same name."""
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 def _disappeared(folder: Path) -> StorageError:
     """Return the error that the folder of a network was there, and is no longer."""
     return StorageError(
@@ -109,14 +118,17 @@ def load_network(folder: Path, record: Record) -> Network:
     Files that have not changed need no closer look: each chunk has a checksum, which is compared
     when it is read.
     """
+    before = _state(folder)
     whole = record.checksum == stored_checksum(folder)
     try:
         with readable(folder):
             network = _read_network(folder, record)
     except StorageError as error:
-        if not folder.exists():
+        if _state(folder) != before:
             raise _disappeared(folder) from error
         raise
+    if _state(folder) != before:  # what was read may be of another network
+        raise _disappeared(folder)
     if not whole and network.fingerprint != record.fingerprint:
         raise StorageError(
             f"The responses of network {record.name!r} in {folder.parent} are not those that "
