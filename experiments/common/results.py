@@ -57,15 +57,33 @@ def is_whole(results: Mapping[str, Any]) -> bool:
     return all(one["measured"] == one["planned"] for one in groups)
 
 
+def is_shown(later: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
+    """Return whether figures show the later round: a whole one, with no fewer seeds in any group.
+
+    >>> first = {"networks": {"a": {"planned": 20, "measured": 20, "seeds": 10}}}
+    >>> later = {"networks": {"a": {"planned": 8, "measured": 8, "seeds": 4}}}
+    >>> is_whole(later), is_shown(later, first), is_shown(first, later)
+    (True, False, True)
+    """
+    counts = _seeds(first)
+    return is_whole(later) and all(n >= counts.get(name, 0) for name, n in _seeds(later).items())
+
+
+def _seeds(results: Mapping[str, Any]) -> dict[str, int]:
+    networks = results["networks"]
+    groups = {"": networks} if "planned" in networks else networks
+    return {name: one["seeds"] for name, one in groups.items()}
+
+
 def read_round(folder: Path, name: str) -> tuple[dict[str, Any], Arrays] | None:
     """Return another round of a study, from a folder within that of the first, if it is there."""
     return read_results(folder / name) if (folder / name / RESULTS).exists() else None
 
 
 def read_shown(folder: Path) -> tuple[dict[str, Any], Arrays]:
-    """Return the round of a study that figures show: the confirmation once it is whole."""
-    later = read_round(folder, CONFIRMATION)
-    return later if later is not None and is_whole(later[0]) else read_results(folder)
+    """Return the round of a study that figures show (`is_shown`): the confirmation or the pilot."""
+    first, later = read_results(folder), read_round(folder, CONFIRMATION)
+    return later if later is not None and is_shown(later[0], first[0]) else first
 
 
 def read_results(folder: Path) -> tuple[dict[str, Any], Arrays]:

@@ -24,7 +24,7 @@ from experiments.common.pages import (
     versions_text,
     write_page,
 )
-from experiments.common.results import TINY, is_whole, read_results, read_round, read_shown
+from experiments.common.results import TINY, is_shown, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
 from experiments.common.sections import claims_of, sections_text
 from experiments.common.summary import Round
@@ -70,6 +70,9 @@ from experiments.vae.supplements import OTHERS
 PAGE = Path("experiments") / "vae.md"
 IMAGES = Path("images") / "vae"
 RESULTS_FOLDER = Path(__file__).with_name("results")
+# Numbers of samples and sizes of scores are compared in the pilot, and their settings.
+COMPARISONS = ("sweep", "full_scores")
+COMPARED = ("sweep_seeds", "sweep_images", "sweep_trials")
 ARCHITECTURES = "paper"  # folder of the untrained networks at the paper's scale
 
 
@@ -88,7 +91,8 @@ def page_text(
     networks at the paper's scale, as far as they are stored.
     """
     tiny = results["scale"] == TINY
-    shown = confirmation if confirmation is not None and is_whole(confirmation) else results
+    later = confirmation is not None and is_shown(confirmation, results)
+    shown = with_comparisons(confirmation if confirmation and later else results, results)
     rounds = claims_of(results, confirmation, groups_of_claim)
     parts = [INTRODUCTION, NOT_YET if tiny else measured_text(shown, rounds)]
     parts.append(READING.format(rounds=rounds_text(results, confirmation)))
@@ -97,14 +101,14 @@ def page_text(
     else:
         numbers = shown["numbers"]
         more = {
-            RATIOS: ratios_text(numbers["distances"], confirmation, architecture),
+            RATIOS: ratios_text(numbers, None if later else confirmation, architecture),
             PREDICTIONS: protocols_text(numbers),
             ENERGIES: sweep_text(numbers.get("sweep", {})),
         }
         figures = figure_texts(FIGURES, shown, captions_of(shown), IMAGES)
         parts += sections_text(SECTIONS, rounds, figures, more)
-        later = confirmation["claims"] if confirmation else ()
-        parts += ["## All numbers\n", claims_table(results["claims"], later)]
+        fresh = confirmation["claims"] if confirmation else ()
+        parts += ["## All numbers\n", claims_table(results["claims"], fresh)]
         parts.append(training_text(numbers.get("training", [])))
         parts.append(full_scores_text(numbers.get("full_scores", {})))
     words = network_words(shown)
@@ -114,11 +118,22 @@ def page_text(
     return "\n".join(part for part in parts if part)
 
 
+def with_comparisons(shown: Results, pilot: Results) -> Results:
+    """Return results with the comparisons of settings, which the pilot alone has."""
+    numbers = {name: pilot["numbers"].get(name, {}) for name in COMPARISONS}
+    sizes = {name: pilot["measure"][name] for name in COMPARED}
+    return {
+        **shown,
+        "numbers": {**shown["numbers"], **numbers},
+        "measure": {**shown["measure"], **sizes},
+    }
+
+
 def captions_of(results: Results) -> dict[str, str]:
     """Return the captions of the figures, in the words of the round that they show."""
     added = OF_CONFIRMATION if results.get("round") == CONFIRMATION else OF_PILOT
     found = {name: words + added.get(name, "") for name, words in CAPTIONS.items()}
-    return found | {"samples": samples_caption(results)}
+    return found | {"samples": samples_caption(results) + added.get("samples", "")}
 
 
 def samples_caption(results: Results) -> str:
@@ -164,7 +179,7 @@ def rounds_text(results: Results, confirmation: Results | None) -> str:
     if confirmation is None:
         return PILOT_ONLY
     some = seeds_text(confirmation["networks"])
-    if is_whole(confirmation):
+    if is_shown(confirmation, results):
         words = BOTH_ROUNDS.format(pilot=pilot_versions_text(results))
         return "\n\n".join(part for part in (words, some) if part)
     measured = [
@@ -217,11 +232,11 @@ def times_text(results: Results) -> str:
 
 
 def ratios_text(
-    distances: Mapping[str, Any], confirmation: Results | None, architecture: Results | None
+    numbers: Mapping[str, Any], confirmation: Results | None, architecture: Results | None
 ) -> str:
-    """Return the ratios of distances of raw and of centred networks."""
-    text = RATIO_TABLE.format(table=ratio_table(distances))
-    if confirmation is not None and not is_whole(confirmation):
+    """Return the ratios of raw and of centred networks: those that are shown, then all others."""
+    text = RATIO_TABLE.format(table=ratio_table(numbers["distances"]))
+    if confirmation is not None:
         table = ratio_table(confirmation["numbers"]["distances"])
         text += f"\n{FRESH_RATIOS.format(table=table, versions=versions_text(confirmation))}"
     if architecture is not None:
@@ -402,8 +417,9 @@ def stored_page(results_folder: Path) -> str:
 
 def write_vae_page(results_folder: Path, docs: Path) -> list[Path]:
     """Write the page and, unless the results are of the tiny scale, its figures."""
-    results, arrays = read_shown(results_folder)
+    shown, arrays = read_shown(results_folder)
     text = stored_page(results_folder)
+    results = with_comparisons(shown, read_results(results_folder)[0])
     return write_page(docs / PAGE, text, FIGURES, results, arrays, docs / IMAGES)
 
 

@@ -90,8 +90,9 @@ below are those of the confirmation, unless they say otherwise."""
 
 PART_OF_CONFIRMATION = """Claims were worded with the first round, the pilot (seeds 0 to 9), at
 hand. The confirmation has fresh seeds, and its verdict is the one that counts. A group of its
-networks is measured once all of its seeds are finished. So far these are: {groups}. Figures and
-tables are those of the pilot, unless they say otherwise."""
+networks is measured once all of its seeds are finished, or all that were chosen. So far these are:
+{groups}. Figures and tables are those of the pilot, which has more seeds, unless they say
+otherwise."""
 
 RATIO_TABLE = """*Centred* networks have a mean of zero over all images; the paper does not centre.
 
@@ -211,6 +212,7 @@ OF_PILOT = {
 OF_CONFIRMATION = {
     "fig4": " Untrained networks are compared in disjoint pairs.",
     "supp9": " Untrained networks are compared in disjoint pairs.",
+    "samples": " These are networks of the pilot.",
 }
 PAIRED = ", compared in disjoint pairs"
 
