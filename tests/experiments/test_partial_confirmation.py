@@ -32,7 +32,7 @@ def patch() -> tuple[dict[str, Any], dict[str, Any]]:
     return pilot, later
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def vaes() -> tuple[dict[str, Any], dict[str, Any]]:
     """The pilot of the autoencoders, and a confirmation with 5 of 10 seeds of the sprites."""
     pilot = read_results(vae_page.RESULTS_FOLDER)[0]
@@ -76,6 +76,7 @@ def test_the_page_of_the_autoencoders_says_how_many_seeds_it_has(
 ) -> None:
     pilot, later = vaes
     cost = json.loads((vae_page.RESULTS_FOLDER / "cost.json").read_text())
+    pilot["networks"][SPRITES.name]["seeds"] = 5  # no more than the confirmation, which is shown
     text = vae_page.page_text(pilot, cost, later)
     assert "5 of 10 planned seeds of dsprites, trained, kaiming." in text
     assert "170 trained networks are compared here" in text
@@ -89,6 +90,24 @@ def test_the_page_of_the_autoencoders_says_how_many_seeds_it_has(
     assert not any("MNIST" in one or "CIFAR" in one for one in sprites)
     assert "beta = 16 failed to train" not in text
     assert "beta = 16 failed to train" in vae_page.page_text(pilot, cost)
+
+
+def test_figures_show_the_round_with_more_seeds(
+    vaes: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    pilot, later = vaes
+    cost = json.loads((vae_page.RESULTS_FOLDER / "cost.json").read_text())
+    text = vae_page.page_text(pilot, cost, later)
+    assert "260 trained networks are compared here" in text
+    assert "those of the pilot, which has more seeds" in text.replace("\n", " ")
+    assert "| energy, 8 samples |" in text
+    pilot["networks"][SPRITES.name]["seeds"] = 5
+    text = vae_page.page_text(pilot, cost, later)
+    assert "below are those of the confirmation" in text
+    # What only the pilot compares is still there.
+    assert "| energy, 8 samples |" in text
+    assert "These are networks of the pilot." in text
+    assert "## Scores at the paper's sizes" in text
 
 
 def test_the_table_of_verdicts_says_which_have_fewer_seeds(

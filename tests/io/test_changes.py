@@ -369,3 +369,12 @@ def test_a_network_that_is_removed_and_added_while_it_is_read_is_not_mistaken_fo
     before(monkeypatch, network_arrays, "_read_network", act)
     with pytest.raises(StorageError, match=r"a disappeared while it was read.*Open the cohort"):
         cohort["a"]
+
+
+def test_a_network_that_has_gone_before_it_is_read_is_not_called_damaged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cohort, other = Cohort.open(path), Cohort.open(path)
+    before(monkeypatch, network_arrays, "_state", lambda: other.replace("a", network(4.0)))
+    with pytest.raises(StorageError, match=r"a disappeared while it was read.*Open the cohort"):
+        cohort["a"]

@@ -124,7 +124,7 @@ def load_network(folder: Path, record: Record) -> Network:
         with readable(folder):
             network = _read_network(folder, record)
     except StorageError as error:
-        if _state(folder) != before:
+        if before is None or _state(folder) != before:
             raise _disappeared(folder) from error
         raise
     if _state(folder) != before:  # what was read may be of another network
