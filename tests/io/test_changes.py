@@ -378,3 +378,14 @@ def test_a_network_that_has_gone_before_it_is_read_is_not_called_damaged(
     before(monkeypatch, network_arrays, "_state", lambda: other.replace("a", network(4.0)))
     with pytest.raises(StorageError, match=r"a disappeared while it was read.*Open the cohort"):
         cohort["a"]
+
+
+@pytest.mark.parametrize("means", [False, True])
+def test_a_network_that_was_removed_and_added_before_it_is_read_is_not_called_damaged(
+    path: Path, means: bool
+) -> None:
+    cohort, other = Cohort.open(path), Cohort.open(path)
+    other.remove("a")
+    other.add("a", network(4.0)[:, 0] if means else network(4.0))
+    with pytest.raises(StorageError, match=r"a disappeared while it was read.*Open the cohort"):
+        cohort["a"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -19,7 +19,7 @@ from repshape._arrays import frozen
 from repshape.errors import InputError, StorageError
 from repshape.io.changes import joining
 from repshape.io.links import list_folder
-from repshape.io.records import Network, Record, discard_earlier
+from repshape.io.records import Network, Record, discard_earlier, read_record
 from repshape.io.swaps import taking_the_place_of
 from repshape.io.writing import atomic_folder, writable
 from repshape.io.zarr import add_array, create_group, read_array, readable
@@ -95,6 +95,15 @@ def _state(folder: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
+def _is_replaced(folder: Path, record: Record, before: tuple[int, int] | None) -> bool:
+    """Return whether a folder has gone, or has another network than the one of a record."""
+    if before is None or _state(folder) != before:
+        return True
+    with suppress(StorageError):  # a damaged record says nothing
+        return read_record(folder).fingerprint != record.fingerprint
+    return False
+
+
 def _disappeared(folder: Path) -> StorageError:
     """Return the error that the folder of a network was there, and is no longer."""
     return StorageError(
@@ -124,12 +133,14 @@ def load_network(folder: Path, record: Record) -> Network:
         with readable(folder):
             network = _read_network(folder, record)
     except StorageError as error:
-        if before is None or _state(folder) != before:
+        if _is_replaced(folder, record, before):
             raise _disappeared(folder) from error
         raise
     if _state(folder) != before:  # what was read may be of another network
         raise _disappeared(folder)
     if not whole and network.fingerprint != record.fingerprint:
+        if _is_replaced(folder, record, before):
+            raise _disappeared(folder)
         raise StorageError(
             f"The responses of network {record.name!r} in {folder.parent} are not those that "
             "were added: their files have changed since."
