@@ -72,7 +72,7 @@ def test_a_label_that_occurs_once_is_warned_of_when_its_noise_is_estimated() -> 
     trials = rs.Trials.from_labels(np.random.default_rng(0).normal(size=(5, 2)), list("aabcc"))
     with pytest.warns(OneTrialWarning, match=r"1 of 3 conditions .* condition 1 \('b'\)"):
         rs.estimate_moments(trials)
-    with pytest.warns(OneTrialWarning, match="as if they were without noise"):
+    with pytest.warns(OneTrialWarning, match="They are treated as noiseless"):
         METRIC.distance(trials, trials.select(["a", "b", "c"]))
     rs.GaussianShapeMetric(2.0).distance(trials, trials)  # sees means only
     rs.estimate_moments(trials.select(["a", "c"]))

@@ -76,7 +76,7 @@ def test_matched_sizes_are_refused_with_a_store_and_where_there_are_no_trials(
     tmp_path: Path,
 ) -> None:
     for function in (rs.pairwise, rs.inference.matrix):
-        with pytest.raises(InputError, match="a store keeps nothing"):
+        with pytest.raises(InputError, match="which a store does not keep"):
             function(networks(), METRIC, match="neurons", store=tmp_path / "d.zarr")
     with pytest.raises(InputError, match="'match' parameter must be"):
         rs.pairwise(networks(), METRIC, match="cells")
