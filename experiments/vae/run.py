@@ -133,7 +133,9 @@ class Study:
     ) -> Study:
         """Return a study with the settings of a scale, for the pilot or the confirmation."""
         settings = settings_of_round(ROUNDS, part, scale)
-        measure = replace(MEASURE_SCALES[scale], untrained_pairs=part == CONFIRMATION)
+        measure = MEASURE_SCALES[scale]
+        if part == CONFIRMATION:  # the pilot has compared numbers of samples, which decide no claim
+            measure = replace(measure, untrained_pairs=True, sweep_seeds=0)
         sizes = settings, SCORE_SCALES[scale], measure
         archives = [
             path

@@ -196,7 +196,7 @@ class MeasureSettings:
     sweep_trials : tuple of int
         Numbers of samples an image at which energy distances are compared.
     sweep_images, sweep_seeds : int
-        Images, and seeds, of that comparison.
+        Images, and seeds, of that comparison; no seeds: none is made.
     permutations : int
         Of the tests.
     untrained_pairs : bool

@@ -59,7 +59,9 @@ def stored_sample(study: Study) -> PairSample:
 
 def test_only_the_confirmation_has_pairs(tmp_path: Path) -> None:
     for part, paired in ((PILOT, False), (CONFIRMATION, True)):
-        assert Study.of_scale("small", tmp_path, part=part).measure.untrained_pairs is paired
+        measure = Study.of_scale("small", tmp_path, part=part).measure
+        assert measure.untrained_pairs is paired
+        assert (measure.sweep_seeds == 0) is paired
     confirmed = ROUNDS[CONFIRMATION]
     assert {one.untrained_seeds for one in confirmed["small"].values()} == {200}
     assert {one.untrained_seeds for one in confirmed["paper"].values()} == {50}
