@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "common/order.h"
+
 namespace repshape {
 
 Samples::Samples(const double* rows, const std::int64_t* counts, int conditions_, int neurons_, int space_)
@@ -89,6 +91,9 @@ Samples Samples::with_silent_neurons(int count) const {
 bool Samples::operator<(const Samples& other) const {
   if (neurons != other.neurons) return neurons > other.neurons;
   if (trials != other.trials) return trials < other.trials;
+  const double place = generic_sum(values.data(), values.size(), true);
+  const double others = generic_sum(other.values.data(), other.values.size(), true);
+  if (place != others) return place < others;
   return std::memcmp(values.data(), other.values.data(), values.size() * sizeof(double)) < 0;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/order.h"
 #include "problems/gaussian/path_constants.h"
 
 namespace repshape {
@@ -225,12 +226,20 @@ bool Network::operator<(const Network& other) const {
   if (neurons != other.neurons) return neurons > other.neurons;
   if (rank != other.rank) return rank < other.rank;
   if (diagonal != other.diagonal) return diagonal < other.diagonal;
-  if (scale != other.scale) return scale < other.scale;
-  if (mean_scale != other.mean_scale) return mean_scale < other.mean_scale;
+  if (place() != other.place()) return place() < other.place();
   int order = std::memcmp(means.data(), other.means.data(), means.size() * sizeof(double));
   if (!order && factors.size())
     order = std::memcmp(factors.data(), other.factors.data(), factors.size() * sizeof(double));
   return order < 0;
+}
+
+double Network::place() const {
+  std::call_once(lazy_->placed, [&] {
+    const double noise = generic_sum(spectrum.data(), spectrum.size(), false) +
+                         generic_sum(factors.data(), factors.size(), false);
+    lazy_->place = mean_scale * generic_sum(means.data(), means.size(), true) + scale * noise;
+  });
+  return lazy_->place;
 }
 
 }  // namespace repshape

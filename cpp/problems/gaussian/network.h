@@ -92,12 +92,15 @@ struct Network {
 
  private:
   struct Lazy {
-    std::once_flag rooted, cut;
+    std::once_flag rooted, cut, placed;
     Roots roots;
+    double place = 0;
     std::unique_ptr<Network> truncated;
   };
   std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
 
+  // What orders networks of one shape.
+  double place() const;
   // With the first columns of other factors of the same covariances.
   std::unique_ptr<Network> cut_to(int columns, const std::vector<Matrix>& leading) const;
   void summarise_spectrum();

@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import digest, extreme_unit, name_condition
+from repshape._arrays import extreme_unit, name_condition
 from repshape._native import Solution
 from repshape.errors import InputError, Rule, check_choice
 from repshape.groups import GROUPS, Oracle, Transform, nearest_orthogonal
 from repshape.metrics.base import ShapeMetric
 from repshape.metrics.capabilities import BoundFeatures, weighted_features
 from repshape.metrics.parameters import ALPHA_RULE, NAMED_GROUP_RULES, SearchParameters
-from repshape.metrics.prepared import OrderedPair, Prepared
+from repshape.metrics.prepared import OrderedPair, Prepared, place_of
 from repshape.moments import CovarianceEstimator, check_covariance, estimate_moments
 from repshape.preprocess import FittedPreprocess
 from repshape.reference.gaussian import mean_gap, mean_term, symmetric_root
@@ -157,9 +157,8 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
         else:
             self._check_definite(S, network)
             matrices = symmetric_log(S)
-        key = digest("covariances", network.means, S)
         whose = phi, network.n_conditions, network.n_neurons, network.conditions
-        return PreparedCovariances(*whose, network.means, S, matrices, key=key)
+        return PreparedCovariances(*whose, network.means, S, matrices, place=place_of(network.means, S))
 
     def _check_definite(self, S: FloatArray, network: Gaussians) -> None:
         values = np.linalg.eigvalsh(S)

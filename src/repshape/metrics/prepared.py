@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,8 @@ from repshape.groups import Group, Oracle, nearest_orthogonal, oracle
 from repshape.preprocess import FittedPreprocess
 
 FloatArray = npt.NDArray[np.float64]
+
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,9 @@ class Prepared:
         are solved. None if the coordinates are the neurons.
     padded : bool
         Whether the group acts on a space of more neurons than the network has.
-    key : str
-        A digest of the content. It orders networks of one size, so that both orders of a pair
-        solve the same problem.
+    place : float
+        What orders networks of one size, so that both orders of a pair solve the same problem; see
+        `place_of`.
     """
 
     phi: FittedPreprocess | None
@@ -43,11 +46,25 @@ class Prepared:
     conditions: tuple[str, ...] | None
     basis: FloatArray | None = field(default=None, kw_only=True)
     padded: bool = field(default=False, kw_only=True)
-    key: str = field(default="", kw_only=True)
+    place: float = field(default=0.0, kw_only=True)
 
     def precedes(self, other: Any) -> bool:
         """Return whether the network comes first in its pairs: larger networks, then by content."""
-        return bool((self.n_neurons, self.key) > (other.n_neurons, other.key))
+        return (self.n_neurons, self.place) > (other.n_neurons, other.place)
+
+
+def place_of(*arrays: FloatArray) -> float:
+    """Return a sum of all numbers with generic weights.
+
+    Rounding, which differs between processors, hardly changes it, and so not the order of a pair
+    either. Searches that begin with the other network may end elsewhere.
+    """
+    total = 0.0
+    for array in arrays:
+        values = array.ravel()
+        weights = np.modf(GOLDEN * np.arange(1, values.size + 1))[0]
+        total += float(weights @ (np.abs(values) + values / 2))
+    return total
 
 
 P = TypeVar("P", bound=Prepared)

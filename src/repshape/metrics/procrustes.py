@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from repshape._arrays import digest, extreme_unit
+from repshape._arrays import extreme_unit
 from repshape._native import Solution
 from repshape.errors import InputError, Rule, check_boolean, check_choice, check_real
 from repshape.groups import (
@@ -24,7 +24,7 @@ from repshape.metrics.alternating import check_sizes
 from repshape.metrics.base import ShapeMetric, prepared_transform
 from repshape.metrics.capabilities import BoundFeatures
 from repshape.metrics.parameters import PADDING_RULE, SOFT_RULE
-from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle
+from repshape.metrics.prepared import OrderedPair, Prepared, pair_oracle, place_of
 from repshape.metrics.soft import on_pairs
 from repshape.preprocess import FittedPreprocess, Preprocess, check_preprocess
 from repshape.responses import Gaussians, Trials
@@ -237,13 +237,14 @@ class ProcrustesShapeMetric(ShapeMetric[PreparedMeans]):
 
     def _prepare(self, network: Trials | Gaussians, phi: FittedPreprocess | None) -> PreparedMeans:
         rows, basis = self._weighted(network.means), None
+        place = place_of(rows)
         if self._distance == "angular":
             _check_angle(rows)
         if self.group in FREE_COORDINATES:
             rows, basis = _few_coordinates(rows)
-        key, padded = digest("means", rows), self._is_padded(network.n_neurons)
+        padded = self._is_padded(network.n_neurons)
         whose = phi, network.n_conditions, network.n_neurons, network.conditions
-        return PreparedMeans(*whose, rows, key=key, basis=basis, padded=padded)
+        return PreparedMeans(*whose, rows, place=place, basis=basis, padded=padded)
 
     def _solve_pair(self, x: PreparedMeans, y: PreparedMeans) -> Solution:
         pair = OrderedPair(x, y)  # the residual is in the space of the larger network
