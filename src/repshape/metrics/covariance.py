@@ -158,7 +158,9 @@ class CovarianceShapeMetric(SearchParameters, ShapeMetric[PreparedCovariances]):
             self._check_definite(S, network)
             matrices = symmetric_log(S)
         whose = phi, network.n_conditions, network.n_neurons, network.conditions
-        return PreparedCovariances(*whose, network.means, S, matrices, place=place_of(network.means, S))
+        return PreparedCovariances(
+            *whose, network.means, S, matrices, place=place_of(network.means, S)
+        )
 
     def _check_definite(self, S: FloatArray, network: Gaussians) -> None:
         values = np.linalg.eigvalsh(S)
