@@ -32,7 +32,6 @@ from benchmarks.inference_tables import load, replace_table, save
 
 FloatArray = npt.NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "confounds.json"
-FIRST = RESULTS.with_name("confounds_first.json")  # before `groups` named gain and components
 PAGE = Path(__file__).parents[1] / "docs" / "confounds.md"
 SAVE_SECONDS = 20.0
 CONDITIONS, LATENTS = 12, 5
@@ -46,7 +45,7 @@ FACTORS = ("neurons", "trials", "gain", "components")
 # matrix alone, and `confounds` name.
 FIELDS = ("p", "matched", "angles", "without components")
 FIELDS += (*(f"groups: {one}" for one in FACTORS), *FACTORS)
-# Part of the seed. The first round had other seeds, and an earlier search.
+# Part of the seed, which differs from that of earlier simulations.
 ROUND = 2
 
 
@@ -214,25 +213,6 @@ def tables(results: dict[str, list[list[float]]]) -> str:
     for name in (one for one in EQUALITY_CELLS if one in results):
         p = np.array(results[name])[:, 0]
         lines.append(f"| {name} | {len(p)} | {int((p <= LEVEL).sum())} |")
-    return "\n".join(lines)
-
-
-def first_table(results: dict[str, list[list[float]]]) -> str:
-    """Return the table of the first round, whose rows begin as those of `FIELDS`.
-
-    p, matched, angles, and whether `groups` named neurons and trials.
-    """
-    lines = [
-        "| recordings | studies | groups differ | neurons named | trials named | same sizes | "
-        "angles |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name in (one for one in CELLS if one in results):
-        p, matched, angles, *said = np.array(results[name]).T[:5]
-        table = {"matched": matched, "angles": angles}
-        row = [name, len(p), int((p <= LEVEL).sum()), *(int(one.sum()) for one in said)]
-        row += [repeated(table, one) for one in table]
-        lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
 
 

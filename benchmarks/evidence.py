@@ -95,17 +95,24 @@ EVIDENCE = (
     Evidence("floors", ("floors",), ("evidence/inference.md",), ("search", "inference")),
     Evidence("heavy_tails", ("heavy_tails",), ("evidence/inference.md",), ("search", "inference")),
     Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
-    Evidence("confounds_first", (), ("confounds.md",), ("search", "matrices", "inference")),
     Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
-    # The commands of these three are in benchmarks/hostile.py.
     Evidence(
         "fuzz_cases",
-        (),
+        ("tests.fuzz --cases 200000 --seed 12 --tally build/fuzz.json --save",),
         ("trust.md",),
         ("search", "matrices", "analysis", "inference", "baselines"),
     ),
-    Evidence("fuzz_planted", (), ("trust.md",)),
-    Evidence("two_writers", (), ("trust.md",), ("search", "matrices", "files")),
+    Evidence(
+        "fuzz_planted",
+        ("tests.fuzz.planted --cases 20000 --seed 2026 --rows build/planted.jsonl --save",),
+        ("trust.md",),
+    ),
+    Evidence(
+        "two_writers",
+        ("tests.stateful --shared 2000 --seed 8000 --tally build/two-writers.json --save",),
+        ("trust.md",),
+        ("search", "matrices", "files"),
+    ),
     Evidence("nwb", ("nwb",), (), ("files",)),
     Evidence("models_final", ("models",), ("evidence/models.md",), ("search", "inference")),
     Evidence("layers", ("layers",), (), ("search", "matrices")),
@@ -145,10 +152,7 @@ def _inference() -> dict[str, str]:
 def _confounds() -> dict[str, str]:
     from benchmarks import confounds
 
-    return {
-        "confounds": confounds.tables(load("confounds")),
-        "first confounds": confounds.first_table(load("confounds_first")),
-    }
+    return {"confounds": confounds.tables(load("confounds"))}
 
 
 def _macaque_models() -> dict[str, str]:
@@ -293,7 +297,16 @@ def described(build: Stamp | None, subjects: tuple[str, ...]) -> str:
 
 def commands(one: Evidence) -> str:
     """Return the commands of a result, in Markdown."""
-    return "<br>".join(f"`python -m benchmarks.{command}`" for command in one.commands)
+    return "<br>".join(f"`python -m {with_package(command)}`" for command in one.commands)
+
+
+def with_package(command: str) -> str:
+    """Return a command with the package of its module, which is that of benchmarks if none is named.
+
+    >>> with_package("solver"), with_package("tests.fuzz --seed 1")
+    ('benchmarks.solver', 'tests.fuzz --seed 1')
+    """
+    return command if command.startswith("tests.") else f"benchmarks.{command}"
 
 
 def saved(one: Evidence) -> str:
@@ -336,9 +349,9 @@ def run(one: Evidence) -> None:
         ASIDE.mkdir(parents=True, exist_ok=True)
         one.path.rename(kept)
     for command in one.commands:
-        print(f"python -m benchmarks.{command}", file=sys.stderr, flush=True)
-        arguments = f"benchmarks.{command}".split()
-        subprocess.run([sys.executable, "-m", *arguments], check=True, cwd=ROOT)
+        module = with_package(command)
+        print(f"python -m {module}", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", *module.split()], check=True, cwd=ROOT)
     kept.unlink(missing_ok=True)
 
 
