@@ -301,7 +301,7 @@ def commands(one: Evidence) -> str:
 
 
 def with_package(command: str) -> str:
-    """Return a command with the package of its module, which is that of benchmarks if none is named.
+    """Return a command with the package of its module: that of benchmarks if none is named.
 
     >>> with_package("solver"), with_package("tests.fuzz --seed 1")
     ('benchmarks.solver', 'tests.fuzz --seed 1')
