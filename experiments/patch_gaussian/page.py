@@ -26,7 +26,7 @@ from experiments.common.pages import (
     versions_text,
     write_page,
 )
-from experiments.common.results import TINY, read_results, read_round, read_shown
+from experiments.common.results import TINY, is_shown, read_results, read_round, read_shown
 from experiments.common.rounds import CONFIRMATION
 from experiments.common.sections import claims_of, sections_text
 from experiments.common.verdicts import Verdict
@@ -75,7 +75,7 @@ def page_text(
     ``confirmation`` are the results of fresh seeds, if they are stored.
     """
     tiny = results["scale"] == TINY
-    shown = results if confirmation is None else confirmation
+    shown = confirmation if confirmation and is_shown(confirmation, results) else results
     numbers = shown["numbers"]
     reading = READING.format(rounds=rounds_text(results, confirmation))
     parts = [INTRODUCTION]
