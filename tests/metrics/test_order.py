@@ -30,6 +30,18 @@ def test_rounding_does_not_decide_the_order(metric):
     assert len(orders) == 1
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=repr)
+def test_near_copies_whose_sums_are_equal_have_one_distance(metric):
+    """One number differs by its last bit, which is lost in a sum with large numbers."""
+    rng = np.random.default_rng(0)
+    for exponent in 3 * [*range(9)]:
+        x = rng.normal(size=(6, 12, 4))
+        x[0] += 10.0**exponent
+        y = x.copy()
+        y[3, 2, 1] = np.nextafter(y[3, 2, 1], 9.0)
+        assert metric.distance(x, y) == metric.distance(y, x)
+
+
 PROGRAM = """
 import numpy as np, repshape as rs
 rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from repshape._arrays import digest
 from repshape.groups import Group, Oracle, nearest_orthogonal, oracle
 from repshape.preprocess import FittedPreprocess
 
@@ -35,7 +36,7 @@ class Prepared:
         are solved. None if the coordinates are the neurons.
     padded : bool
         Whether the group acts on a space of more neurons than the network has.
-    place : float
+    place : tuple of float and str
         What orders networks of one size, so that both orders of a pair solve the same problem; see
         `place_of`.
     """
@@ -46,25 +47,26 @@ class Prepared:
     conditions: tuple[str, ...] | None
     basis: FloatArray | None = field(default=None, kw_only=True)
     padded: bool = field(default=False, kw_only=True)
-    place: float = field(default=0.0, kw_only=True)
+    place: tuple[float, str] = field(default=(0.0, ""), kw_only=True)
 
     def precedes(self, other: Any) -> bool:
         """Return whether the network comes first in its pairs: larger networks, then by content."""
         return (self.n_neurons, self.place) > (other.n_neurons, other.place)
 
 
-def place_of(*arrays: FloatArray) -> float:
-    """Return a sum of all numbers with generic weights.
+def place_of(*arrays: FloatArray) -> tuple[float, str]:
+    """Return a sum of all numbers with generic weights, and a digest of them.
 
-    Rounding, which differs between processors, hardly changes it, and so not the order of a pair
-    either. Searches that begin with the other network may end elsewhere.
+    Rounding, which differs between processors, hardly changes the sum, and so not the order of a
+    pair either. Searches that begin with the other network may end elsewhere. The digest decides
+    between copies so close that their sums are equal.
     """
     total = 0.0
     for array in arrays:
         values = array.ravel()
         weights = np.modf(GOLDEN * np.arange(1, values.size + 1))[0]
         total += float(weights @ (np.abs(values) + values / 2))
-    return total
+    return total, digest("network", *arrays)
 
 
 P = TypeVar("P", bound=Prepared)
