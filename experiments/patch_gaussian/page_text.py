@@ -101,10 +101,9 @@ SECTIONS = (
     Section(
         "Does the position of a network show how it was trained?",
         """We predict W and sigma from the three nearest networks with other seeds; the number is
-accuracy above chance. We also regress the ranks of W and sigma on the plane of an embedding; the number is
-R^2.
-If covariances reveal more than means, predictions are better for alpha < 2 than for alpha = 2; the
-number is the difference in accuracy.""",
+accuracy above chance. We also regress the ranks of W and sigma on the plane of an embedding; the
+number is R^2. If covariances reveal more than means, predictions are better for alpha < 2 than for
+alpha = 2; the number is the difference in accuracy.""",
         ("position", "grid", "prediction"),
         ("fig5b", "neighbors"),
     ),
