@@ -64,12 +64,16 @@ def decided(claim: Mapping[str, Any]) -> Decided:
 def _counted(some: int, every: int, noun: str) -> str:
     """Return how many of all criteria are meant.
 
-    >>> [_counted(*counts, "interval") for counts in ((1, 1), (1, 6), (6, 6))]
-    ['the interval', '1 of 6 intervals', 'all 6 intervals']
+    >>> [_counted(some, 2, "interval") for some in (1, 2)]
+    ['1 of 2 intervals', 'both intervals']
+    >>> _counted(1, 1, "interval"), _counted(6, 6, "interval")
+    ('the interval', 'all 6 intervals')
     """
     if every == 1:
         return f"the {noun}"
-    return f"all {every} {noun}s" if some == every else f"{some} of {every} {noun}s"
+    if some < every:
+        return f"{some} of {every} {noun}s"
+    return f"both {noun}s" if every == 2 else f"all {every} {noun}s"
 
 
 def _room(row: Mapping[str, Any]) -> float:
@@ -97,7 +101,7 @@ def _interval(row: Mapping[str, Any]) -> str:
 
 def _open_words(rows: Sequence[Mapping[str, Any]], every: int) -> str:
     """Return why criteria are inconclusive; those with the same reason are listed together."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         *reason, numbers = _why_open(row)
         found.setdefault(tuple(reason), []).append(f"{row['name']} ({numbers})")

@@ -33,7 +33,7 @@ def claim(verdict: str, *rows: dict[str, Any], note: str = "") -> dict[str, Any]
 
 def test_a_claim_that_holds_names_its_weakest_number() -> None:
     rows = row("far", "holds", (1.0, 2.0)), row("near", "holds", (0.1, 2.0))
-    words = "all 2 intervals are above their thresholds; closest: near (1.05 [0.1, 2], above 0)"
+    words = "both intervals are above their thresholds; closest: near (1.05 [0.1, 2], above 0)"
     assert decided(claim("holds", *rows)) == (words, "-")
 
 
