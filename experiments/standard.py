@@ -39,25 +39,27 @@ NEXT = "\nShared definitions\n"
 INTRODUCTION = """# How claims are decided
 
 Every statement of the paper that a study tests is a *claim* with one or more *criteria*: statistics
-with thresholds. Claims and criteria are data in the code of the study, and the pages print them.
-This page is made from them by `python -m experiments.standard`.
+with thresholds. Claims and criteria are data in the code of each study, and the pages print them.
+`python -m experiments.standard` writes this page from them.
 
 """
 VERDICTS_TEXT = """# All claims and their verdicts
 
-One row for each claim of the paper that the studies test. Claims of the two network studies were
-worded with the first round, the **pilot**, at hand; the **confirmation** has networks of fresh
-seeds, and its verdict is the one that counts ([how claims are decided](standard.md)). The study of
-visual cortex has one round for each cohort. The cohort is simulated, so that the truth is known;
-the macaque recordings are of four monkeys only. Nothing here is about the paper's own networks and
-mice.
+The table has one row for each claim of the paper that the studies test. The claims of the two
+network studies were worded with the results of the first round, the **pilot**, at hand. The
+**confirmation** has networks with fresh seeds, and its verdict is the one that counts ([how claims
+are decided](standard.md)). The study of visual cortex has one round for each of two cohorts: one is
+simulated, so that the truth is known; the other has recordings of only four macaques. Nothing here
+is about the paper's own networks and mice.
 
-*What decided it* is about the last round that was measured. *Units needed*: how many seeds, pairs,
-animals or draws would decide a claim that is inconclusive, if estimate and spread stayed as they
-are; "not known" where more units would not help, or the number or its interval is not known. Where
-a confirmation has fewer seeds than planned, their number stands beside the verdict.
+*What decided it* is about the last round that was measured. Brackets are intervals. A claim is
+refuted by an interval entirely below the threshold, or below the smallest effect that matters.
+*Units needed* is how many seeds, pairs, animals or draws would decide an inconclusive claim if
+estimate and spread stayed the same; it is "not known" where more units would not help, or where
+the number or its interval is not known. If a confirmation has fewer seeds than planned, their
+number is given beside the verdict.
 
-The table is made from stored results by `python -m experiments.standard`.
+`python -m experiments.standard` writes this page from stored results.
 
 """
 TOY = """The figures of the toy networks have no sampling error: their claims are checked by exact
@@ -160,7 +162,7 @@ def verdicts_text(docs: Path, results: Path | None = None) -> str:
     last = {title: rounds[1].after(rounds[0]) for title, (_, rounds) in stored.items()}
     headings = ["study", "claim", "pilot", "confirmation", "what decided it", "units needed"]
     kinds = ["study", "claims", "hold", "do not hold", "inconclusive", "share inconclusive"]
-    summary = f"Of the last round that was measured:\n\n{table_text(kinds, counts(last))}"
+    summary = f"In the last round that was measured:\n\n{table_text(kinds, counts(last))}"
     every = table_text(headings, rows)
     return f"{VERDICTS_TEXT}## In numbers\n\n{summary}\n\n## All claims\n\n{every}\n"
 

@@ -124,17 +124,18 @@ def _finding(results: Mapping[str, Any]) -> str:
     return (
         f"Among the sessions of the multiverse, with {main} components and corrected distances, "
         "d_0 / d_2 is smaller for natural than for artificial stimuli in "
-        f"{part} pairs. The difference of log R between the classes is "
-        f"{_interval(gap['over animals'])} with the interval over animals, and "
-        f"{_interval(gap['over sessions'])} over sessions. Claim (c) of section 3.2: {verdict}.\n"
+        f"{part} pairs. The difference in log R between the classes is "
+        f"{_interval(gap['over animals'])} with an interval over animals, and "
+        f"{_interval(gap['over sessions'])} with one over sessions (both 90 %). Verdict on claim "
+        f"(c) of section 3.2: {verdict}.\n"
     )
 
 
 def _minutes(found: Mapping[str, float]) -> str:
     cpu, wall = (found[name] / 60 for name in ("cpu_seconds", "seconds"))
     return (
-        f"{cpu:.0f} minutes of processor time, and {wall:.0f} minutes on the clock of a machine "
-        "with two cores that had other work to do"
+        f"{cpu:.0f} minutes of processor time, and {wall:.0f} minutes of wall time on two cores "
+        "that were shared with other jobs"
     )
 
 
@@ -162,10 +163,11 @@ def _classes(found: Mapping[str, Any]) -> str:
             cells += [f"{numbers['estimate']:.2f}", f"{numbers['above 0']} of {numbers['pairs']}"]
             rows.append([*cells, _interval(one["log_ratio"]) if first else ""])
     words = (
-        "Distances are medians over pairs, in spikes. *Plug-in* is without shrinkage, *floor* what "
-        "noise alone would give; *above 0* counts pairs whose interval is above 0. *Explained* is "
-        "the share of variance that the components keep, and *overlap* how well two halves of the "
-        "trials agree about them (1 is identical), for the session where they agree least.\n"
+        "Distances are medians over pairs, in spikes. *Plug-in* is without shrinkage, and *floor* "
+        "is what noise alone would give; *above 0* counts pairs whose interval is above 0. "
+        "*Explained* is the share of variance that the components keep. *Overlap* is how well two "
+        "halves of the trials agree on the components (1 is identical), for the session where they "
+        "agree least.\n"
     )
     return f"{_table(headings, rows)}\n{words}"
 
@@ -180,10 +182,13 @@ def _interval(one: Mapping[str, Any], digits: int = 2) -> str:
 
 def _reading(restated: str) -> str:
     """Say how to read the verdicts."""
-    standard = STANDARD.format(units="animals; draws for Supplementary Figure 6; n is their number")
+    standard = STANDARD.format(
+        units="animals (draws for Supplementary Figure 6), and n is their number"
+    )
     words = (
         f"{standard}\n\n"
-        'Where a claim says that something is small, the statistic is its negative ("from above").'
+        "Where a claim says that something is small, the number is minus that quantity. *From "
+        "below* and *from above* are the two sides of an equivalence test."
     )
     return f"{words}\n\n{restated}\n" if restated else f"{words}\n"
 
@@ -215,9 +220,9 @@ def _tests(found: Sequence[Mapping[str, Any]]) -> str:
         rows.append([*cells, f"{one['smallest_p_value']:.2g}", one["animals"]])
     headings = ["log ratio of", "distances", "pairs below 0", "mean over pairs [90 %]", "p"]
     words = (
-        "Sign-flip tests of `rs.inference.paired`, with animals as the unit. They use means of "
-        "logarithms over pairs, not log R; comparisons with a corrected square that is not "
-        "positive are left out. With few animals even the smallest possible p-value is large."
+        "Sign-flip tests of `rs.inference.paired`, with animals as the units. They use means of "
+        "logarithms over pairs, not log R. Comparisons are left out if a corrected squared "
+        "distance is not positive. With few animals, even the smallest possible p-value is large."
     )
     table = _table([*headings, "smallest possible p", "animals"], rows)
     return f"{words}\n\n{table}"
@@ -229,7 +234,7 @@ def _multiverse(found: Mapping[str, Any]) -> str:
         [claim, *(f"{held} of {total}" for held, total in kinds.values())]
         for claim, kinds in found["shares"].items()
     ]
-    words = "Combinations of choices whose estimate is on the side that a claim says:"
+    words = "Number of combinations of choices whose estimate is on the side that a claim states:"
     table = _table(["claim", "plug-in", "corrected"], rows)
     return f"{words}\n\n{table}\n{_by_components(found['corrected'])}"
 
@@ -247,10 +252,10 @@ def _by_components(found: Sequence[Mapping[str, Any]]) -> str:
     headings = ["components", "sessions (animals)", "log R, artificial", "log R, natural"]
     headings += ["difference, over animals", "difference, over sessions", "smaller for natural"]
     return (
-        "Claim (c) with corrected distances, by the number of components; sessions need as many "
-        "units. Intervals (90 %) leave out one animal, or one session. Pairs with a corrected "
-        "square that is not positive are not counted in the last column, the pairs whose ratio is "
-        f"smaller for natural stimuli.\n\n{_table(headings, rows)}"
+        "Claim (c) with corrected distances, by the number of components. Only sessions with at "
+        "least as many units are used. Intervals (90 %) leave out one animal, or one session. The "
+        "last column counts the pairs whose ratio is smaller for natural stimuli, without pairs "
+        f"whose corrected squared distance is not positive.\n\n{_table(headings, rows)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The part of a page that compares a simulated cohort with what is true of it."""
+"""The part of a page that compares a simulated cohort with the truth."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _scored(found: Sequence[Mapping[str, Any]]) -> str:
     known = [one for one in inside if one is not None]
     decided = [claim["right"] for claim in found if claim["right"] is not None]
     words = (
-        f"Of {len(found)} claims, {len(decided)} were decided, {sum(decided)} of these rightly. Of "
-        f"{len(known)} intervals, {sum(known)} contain the true value. The true value of a "
+        f"Of {len(found)} claims, {len(decided)} were decided, {sum(decided)} of them correctly. "
+        f"Of {len(known)} intervals, {sum(known)} contain the true value. The true value of a "
         "statistic is its mean over other simulated cohorts of the same size, from exact moments; "
-        "those of Supplementary Figure 6 are from the exact moments of the same pair of animals. "
-        "The protocol's plug-in distances are biased, so that intervals of statistics about them "
+        "for Supplementary Figure 6, it is from the exact moments of the same pair of animals. The "
+        "plug-in distances of the protocol are biased, so intervals of statistics that use them "
         "need not contain the truth."
     )
-    headings = ["claim", "true values", "it is", "verdict", "right"]
+    headings = ["claim", "true values", "claim is", "verdict", "correct"]
     return f"{words}\n\n{table_text(headings, rows)}\n"
 
 
@@ -64,7 +64,7 @@ def _truth(found: Mapping[str, Any]) -> str:
     headings = ["class", "distance", "pairs", *ESTIMATES, "corrected / plug-in", "coverage"]
     return (
         "Relative error of squared distances (median over pairs), and share of the 90 % intervals "
-        f"that contain the truth:\n\n{table_text(headings, rows)}\n\n{_gammas(found)}"
+        f"that contain the truth (coverage):\n\n{table_text(headings, rows)}\n\n{_gammas(found)}"
     )
 
 
@@ -72,8 +72,9 @@ def _gammas(found: Mapping[str, Any]) -> str:
     names = list(next(iter(found.values()))["gamma"])
     rows = [[key, *(f"{one['gamma'][name]:.2f}" for name in names)] for key, one in found.items()]
     words = (
-        "Shrinkage gamma, means over sessions. Split-half cross-validation finds what is best for "
-        "half of the trials (*best, half*), which is more than is best for all of them (*best*)."
+        "Shrinkage gamma, means over sessions. Split-half cross-validation finds the gamma that is "
+        "best for half of the trials (*best, half*), which is larger than the gamma that is best "
+        "for all of them (*best*)."
     )
     return f"{words}\n\n{table_text(['class', *names], rows)}\n\n"
 
@@ -93,9 +94,9 @@ def _coverage(found: Mapping[str, Any] | None) -> str:
     headings = ["class", "estimate", "intervals", "coverage ± s.e.", "plug-in", "corrected"]
     headings += [f"coverage in {COVERED[0]:.2f}-{COVERED[1]:.2f}", "bias below a third"]
     return (
-        f"Over {found['cohorts']} other simulated cohorts of four animals "
+        f"Coverage and bias over {found['cohorts']} other simulated cohorts of four animals "
         "(`python -m experiments.brain.coverage`), with the standard error over cohorts and the "
-        f"median relative error of squares:\n\n{table_text(headings, rows)}\n\n"
+        f"median relative error of squared distances:\n\n{table_text(headings, rows)}\n\n"
         + _gammas(found["classes"])
     )
 

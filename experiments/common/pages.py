@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from experiments.common.verdicts import FAMILY_LEVEL, Claim, Verdict
 from repshape.io.writing import open_output
 
 # How every study decides, in the words of its page; `common.verdicts` is what decides.
-STANDARD = f"""How to read the verdicts: every number has an interval from leaving out one
-independent unit at a time ({{units}}). The intervals of one claim cover all of its numbers together
-with {FAMILY_LEVEL:.0%}; those of shares and correlations stay within their limits. A claim
-*{Verdict.HOLDS}* if all of its numbers are above their thresholds with their whole interval, and
-pass their permutation tests; it *{Verdict.FAILS}* if one is below its threshold, or too small to
-matter, with its whole interval; otherwise it is *{Verdict.OPEN}*. [How claims are
+STANDARD = f"""How to read the verdicts: each number has a jackknife confidence interval, from
+leaving out one independent unit at a time. Units are {{units}}.
+Each claim rests on one or more numbers, and their intervals have a joint level of
+{FAMILY_LEVEL:.0%}; those of shares and correlations stay within their limits. A claim
+*{Verdict.HOLDS}* if every interval lies entirely above its threshold and all permutation tests are
+passed. It *{Verdict.FAILS}* if any interval lies entirely below its threshold, or entirely below
+the smallest effect that matters. Otherwise it is *{Verdict.OPEN}*. [How claims are
 decided](standard.md) lists all thresholds and margins with their reasons, and what was known when
 they were written."""
 
@@ -48,21 +49,23 @@ def pilot_versions_text(results: Mapping[str, Any]) -> str:
 
 
 SOME_SEEDS = """!!! note "Some seeds only"
-    {groups}. The command was told to compare only these; all of their networks are finished. The
-    other seeds are not part of any number of the confirmation."""
+    The confirmation has {groups}. Only these were selected, and all of their networks are finished.
+    No number of the confirmation includes the other seeds."""
 
 
-def seeds_text(networks: Mapping[str, Mapping[str, Any]]) -> str:
+def seeds_text(networks: Mapping[str, Mapping[str, Any]], words: Callable[[str], str] = str) -> str:
     """Say which groups of networks have fewer seeds than planned; empty if none has.
+
+    ``words`` returns what a group is called in a sentence.
 
     >>> seeds_text({"": {"seeds": 6, "seeds_planned": 6}, "cifar10": {"seeds": 0}})
     ''
-    >>> seeds_text({"": {"seeds": 5, "seeds_planned": 6}}).splitlines()[1][:25]
-    '    5 of 6 planned seeds.'
+    >>> seeds_text({"": {"seeds": 5, "seeds_planned": 6}}).splitlines()[1][:46]
+    '    The confirmation has 5 of 6 planned seeds.'
     """
     fewer = [
         f"{one['seeds']} of {one['seeds_planned']} planned seeds"
-        + (f" of {group.replace('-', ', ')}" if group else "")
+        + (f" of {words(group)}" if group else "")
         for group, one in networks.items()
         if 0 < one["seeds"] < one.get("seeds_planned", 0)
     ]
@@ -85,7 +88,7 @@ def count_verdicts(claims: Iterable[Mapping[str, Any]]) -> str:
     """Say how many claims hold.
 
     >>> count_verdicts([{"verdict": "holds"}, {"verdict": "inconclusive"}])
-    '**Of 2 claims, 1 holds, none does not hold and 1 is inconclusive.**'
+    '**Of 2 claims, 1 holds, 0 do not hold and 1 is inconclusive.**'
     """
     verdicts = [claim["verdict"] for claim in claims]
     holds, fails, unknown = (_count_words(verdicts.count(one.value), one) for one in Verdict)
@@ -96,10 +99,9 @@ PLURAL = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.OPEN: "ar
 
 
 def _count_words(count: int, verdict: Verdict) -> str:
-    if count > 1:
+    if count != 1:
         return f"{count} {PLURAL[verdict]}"
-    words = "is inconclusive" if verdict is Verdict.OPEN else verdict.value
-    return f"{count or 'none'} {words}"
+    return "1 is inconclusive" if verdict is Verdict.OPEN else f"1 {verdict.value}"
 
 
 def claims_table(
@@ -128,15 +130,15 @@ def _round_cells(claim: Mapping[str, Any]) -> list[str]:
 
 def criteria_table(claims: Iterable[Claim]) -> str:
     """Return the claims with what will decide them."""
-    lines = ["| claim | it holds if all of these are above, and does not hold if one is below |"]
-    lines.append("|---|---|")
+    rule = "it holds if all of these are above the first number, and does not hold if one is below "
+    lines = [f"| claim | {rule}the second |", "|---|---|"]
     for claim in claims:
         first = claim.criteria[0]
         others = len(claim.criteria) - 1
         more = f"<br>*and {others} more of this kind*" if others else ""
         words = f"{first.statistic}: {first.above:g} and {first.refuted_below:g}"
         if first.largest_p is not None:
-            words += f", and p at most {first.largest_p:g}"
+            words += f"; p must be at most {first.largest_p:g}"
         known = {"name": claim.name, "sentence": claim.sentence, "source": claim.source}
         lines.append(f"| {claim_words(known)} | {words}{more} |")
     return "\n".join([*lines, ""])
@@ -165,7 +167,7 @@ def criterion_words(criterion: Mapping[str, Any]) -> str:
     if verdict == Verdict.HOLDS:
         return words
     needed = criterion.get("units_needed")
-    more = f" (with this spread, {needed} units would decide)" if needed else ""
+    more = f" (at this spread, {needed} units would decide)" if needed else ""
     return f"{words}: {verdict}{more}"
 
 
@@ -188,7 +190,7 @@ def differences_text(differences: Mapping[str, tuple[str, str]], chosen: Mapping
     """Return what differs from the paper, and what was chosen where it is silent."""
     lines = ["## What differs from the paper", "", "| | the paper | here |", "|---|---|---|"]
     lines += [f"| {name} | {theirs} | {ours} |" for name, (theirs, ours) in differences.items()]
-    lines += ["", "Where the papers are silent, or both scales differ:", "", "| | chosen here |"]
+    lines += ["", "Where the papers do not say, or our two scales differ:", "", "| | our choice |"]
     lines += ["|---|---|", *(f"| {name} | {words} |" for name, words in chosen.items()), ""]
     return "\n".join(lines)
 

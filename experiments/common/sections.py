@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.common.summary import GroupsOf, Round, decided
-from experiments.common.verdicts import Verdict
 
 ROUNDS = ("pilot", "confirmation")
 
@@ -63,39 +62,43 @@ def sections_text(
 
 
 def finding(name: str, rounds: Sequence[Round]) -> str:
-    """Return one claim with its verdict, and what decided it; empty if it was not measured.
+    """Return one claim after its verdict, and what decided it; empty if it was not measured.
 
     >>> row = {"name": "d_2", "value": 0.5, "low": 0.25, "high": 1, "n_units": 8, "above": 0}
     >>> row |= {"verdict": "holds"}
-    >>> claim = {"name": "D", "sentence": "It is larger.", "verdict": "holds", "criteria": [row]}
-    >>> finding("D", [Round({"D": claim})])
-    '- It is larger. **It holds**: d_2: 0.5 [0.25, 1], above 0.'
+    >>> claim = {"name": "D", "sentence": "It grows.", "verdict": "holds", "criteria": [row]}
+    >>> print(finding("D", [Round({"D": claim})]))
+    - **Holds.** *It grows.* The interval is above its threshold: d_2 (0.5 [0.25, 1], above 0).
     """
     known = [k for k, one in enumerate(rounds) if name in one.claims]
     if not known:
         return ""
     claim = rounds[known[-1]].claims[name]
-    why = decided(claim)
-    words = f"{verdict_words(claim['verdict'])}"
+    verdict = str(claim["verdict"]).capitalize()
     if len(known) > 1:
         before = rounds[known[0]].claims[name]["verdict"]
         seeds = rounds[known[-1]].seeds.get(name)
         with_seeds = f", with {seeds}" if seeds else ""
-        words += f" in the {ROUNDS[known[-1]]}{with_seeds} ({ROUNDS[known[0]]}: {before})"
-    source = f" *({claim['source']})*" if claim.get("source") else ""
-    count, _, rest = why.units.partition(" ")
-    which = " decide these numbers in part" if rest else " decide"
-    units = f". With this spread, {count} units would{which}" if count.isdigit() else ""
-    return f"- {claim['sentence']}{source} **{words}**: {why.words}{units}."
+        verdict += f" in the {ROUNDS[known[-1]]}{with_seeds} ({ROUNDS[known[0]]}: {before})"
+    source = f" ({claim['source']})" if claim.get("source") else ""
+    why = decided(claim)
+    words = f"{why.words[:1].upper()}{why.words[1:]}."
+    return f"- **{verdict}.** *{claim['sentence']}*{source} {words}{units_words(why.units)}"
 
 
-def verdict_words(verdict: str) -> str:
-    """Return a verdict as a clause.
+def units_words(units: str) -> str:
+    """Return how many units would decide a claim, as a sentence; empty if that is not known.
 
-    >>> verdict_words("holds"), verdict_words("inconclusive")
-    ('It holds', 'This is inconclusive')
+    >>> units_words("14"), units_words("not known")
+    (' At this spread, 14 units would decide it.', '')
+    >>> units_words("14 for some")
+    ' At this spread, 14 units would settle some of these numbers.'
     """
-    return f"This is {verdict}" if verdict == Verdict.OPEN else f"It {verdict}"
+    count, _, some = units.partition(" ")
+    if not count.isdigit():
+        return ""
+    decide = "settle some of these numbers" if some else "decide it"
+    return f" At this spread, {count} units would {decide}."
 
 
 def claims_of(

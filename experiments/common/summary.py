@@ -37,19 +37,43 @@ def normalised(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decided(claim: Mapping[str, Any]) -> Decided:
-    """Return what decided a claim: the criterion that refutes it, or that is hardest to meet."""
+    """Return what decided a claim: the criterion that refutes it, or that is hardest to meet.
+
+    >>> row = {"name": "d_2", "value": 0.5, "low": 0.25, "high": 1, "n_units": 8, "above": 0}
+    >>> row |= {"verdict": "holds"}
+    >>> decided({"verdict": "holds", "criteria": [row]}).words
+    'the interval is above its threshold: d_2 (0.5 [0.25, 1], above 0)'
+    """
     rows = [normalised(row) for row in claim["criteria"]]
     if claim.get("note"):
         return Decided(claim["note"], "-")
     chosen = [row for row in rows if row["verdict"] == claim["verdict"]]
     if claim["verdict"] == Verdict.OPEN:
-        needed = [_units(row) for row in chosen]
-        return Decided("; ".join(map(_why_open, chosen)), _most(needed))
-    closest = min(chosen, key=_room)
-    words = _numbers(closest)
-    if claim["verdict"] == Verdict.HOLDS and len(rows) > 1:
-        words = f"each of {len(rows)} numbers; closest to its threshold: {words}"
-    return Decided(words, "-")
+        return Decided(_open_words(chosen, len(rows)), _most([_units(row) for row in chosen]))
+    closest = _numbers(min(chosen, key=_room))
+    several = len(chosen) > 1
+    if claim["verdict"] == Verdict.HOLDS:
+        verb = "are above their thresholds" if several else "is above its threshold"
+        how = "; closest: " if several else ": "
+    else:
+        verb = "refute it" if several else "refutes it"
+        how = ", most clearly " if several else ": "
+    return Decided(f"{_counted(len(chosen), len(rows), 'interval')} {verb}{how}{closest}", "-")
+
+
+def _counted(some: int, every: int, noun: str) -> str:
+    """Return how many of all criteria are meant.
+
+    >>> [_counted(some, 2, "interval") for some in (1, 2)]
+    ['1 of 2 intervals', 'both intervals']
+    >>> _counted(1, 1, "interval"), _counted(6, 6, "interval")
+    ('the interval', 'all 6 intervals')
+    """
+    if every == 1:
+        return f"the {noun}"
+    if some < every:
+        return f"{some} of {every} {noun}s"
+    return f"both {noun}s" if every == 2 else f"all {every} {noun}s"
 
 
 def _room(row: Mapping[str, Any]) -> float:
@@ -61,23 +85,46 @@ def _room(row: Mapping[str, Any]) -> float:
 
 
 def _numbers(row: Mapping[str, Any]) -> str:
+    """Return a criterion that was decided, with its threshold."""
+    side = f"above {row['above']:.3g}"
+    if row["verdict"] != Verdict.HOLDS:
+        matters = ", the smallest effect that matters"
+        side = f"below {row['refuted_below']:.3g}"
+        side += matters if row["refuted_below"] > row["above"] else ""
+    return f"{row['name']} ({_interval(row)}, {side})"
+
+
+def _interval(row: Mapping[str, Any]) -> str:
     ends = f" [{row['lower']:.3g}, {row['upper']:.3g}]" if row["lower"] is not None else ""
-    threshold = row["above"] if row["verdict"] == Verdict.HOLDS else row["refuted_below"]
-    side = "above" if row["verdict"] == Verdict.HOLDS else "below"
-    return f"{row['name']}: {row['estimate']:.3g}{ends}, {side} {threshold:.3g}"
+    return f"{row['estimate']:.3g}{ends}"
 
 
-def _why_open(row: Mapping[str, Any]) -> str:
-    """Return why a criterion is inconclusive."""
+def _open_words(rows: Sequence[Mapping[str, Any]], every: int) -> str:
+    """Return why criteria are inconclusive; those with the same reason are listed together."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        *reason, numbers = _why_open(row)
+        found.setdefault(tuple(reason), []).append(f"{row['name']} ({numbers})")
+    return "; ".join(
+        f"{_counted(len(names), every, noun)} {one if len(names) == 1 else many}: "
+        f"{', '.join(names)}"
+        for (noun, one, many), names in found.items()
+    )
+
+
+def _why_open(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return why a criterion is inconclusive: a noun, its verb for one and for many, numbers."""
     if row["estimate"] is None:
         known = "not a number" if row["units"] else "not measured"
-        return f"{row['name']}: {row.get('why') or known}"
+        return "number", "is not known", "are not known", str(row.get("why") or known)
     if row["lower"] is None:
-        return f"{row['name']}: {row['estimate']:.3g}, no interval"
-    words = f"{row['name']}: {row['estimate']:.3g} [{row['lower']:.3g}, {row['upper']:.3g}]"
+        return "number", "has no interval", "have no interval", _interval(row)
     if row.get("p_value") is not None and row["lower"] > row["above"]:
-        return f"{words}, p = {row['p_value']:.2g} above {row['largest_p']:g}"
-    return f"{words} around {row['above']:.3g}"
+        largest = f"{row['largest_p']:g}"
+        numbers = f"{_interval(row)}, p = {row['p_value']:.2g}"
+        return "p-value", f"exceeds {largest}", f"exceed {largest}", numbers
+    threshold = f"the threshold {row['above']:.3g}"
+    return "interval", f"includes {threshold}", f"include {threshold}", _interval(row)
 
 
 def _units(row: Mapping[str, Any]) -> int | None:

@@ -27,7 +27,9 @@ FIGURES = Pictures(
             "Predictions from neighbours", new_figures.draw_neighbors, "neighbors"
         ),
         "mantel": Picture("Correlations between alphas", new_figures.draw_mantel, "mantel"),
-        "to_none": Picture("Distances to none", new_figures.draw_to_none, "to_none"),
+        "to_none": Picture(
+            "Distances to networks without patches", new_figures.draw_to_none, "to_none"
+        ),
     }
 )
 

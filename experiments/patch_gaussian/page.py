@@ -127,7 +127,7 @@ def measured_text(results: Mapping[str, Any]) -> str:
     networks = results["networks"]
     core_hours = networks["training_core_seconds"] / 3600
     lines = [
-        f"{networks['measured']} networks are compared here, of which {networks['failed']} failed "
+        f"{networks['measured']} networks are compared here; {networks['failed'] or 'none'} failed "
         f"to train. Training took {core_hours:.1f} core hours and measuring "
         f"{sum(results['seconds'].values()) / 3600:.1f} hours. {versions_text(results)} "
         f"{count_verdicts(results['claims'])}",

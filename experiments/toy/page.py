@@ -22,26 +22,24 @@ IMAGES = Path("images") / "toy"
 INTRODUCTION = """# The toy results
 
 This page reproduces the figures of Duong et al. (2023) that need neither recordings nor trained
-networks: Figure 1, Figure 2, and Supplementary Figures 1 to 4. It uses the public interface of
-`repshape` only. Each statement of the paper about a figure is a claim, with numbers that decide
+networks: Figure 1, Figure 2, and Supplementary Figures 1 to 4. It uses only the public interface of
+`repshape`. Each statement of the paper about a figure is a claim, and the numbers beside it decide
 whether it holds here.
 
-How to read the verdicts: no threshold was changed after a run, but not all of them were chosen
-blindly. Earlier results for the toy networks (recovery of the grid; violations, repair and
-correlation of the energy distance) were known when their thresholds were chosen. Where the paper is
-qualitative ("minor"), the threshold is ours. The last table lists what was changed after results
-were known.
+How to read the verdicts: no threshold was changed after a run, but not all were chosen blindly.
+Earlier results for the toy networks (recovery of the grid; violations, repair and correlation of
+the energy distance) were known when their thresholds were chosen. Where the paper is qualitative
+("minor"), the threshold is ours. The last table lists what was changed after results were known.
 
 ```sh
 python -m experiments.toy all --scale paper --out toy-output
 ```
 
 makes all figures in about {minutes} of processor time. The step `measure` stores the results, and
-`figures` draws them from what is stored; `all` does both. `--only fig2` selects one figure, and
-`--scale small` is a smaller grid. `python -m experiments.toy.page toy-output` wrote this page from
-such a run
-(seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials per condition
-where trials are drawn. {versions} **{held} of {count} claims hold.**
+`figures` draws the figures from them; `all` does both. `--only fig2` selects one figure, and
+`--scale small` uses a smaller grid. `python -m experiments.toy.page toy-output` wrote this page
+from such a run (seed {seed}): {networks} toy networks, {conditions} conditions, and {trials} trials
+per condition where trials are drawn. {versions} **{held} of {count} claims hold.**
 """
 
 

@@ -22,9 +22,7 @@ FIGURES = Pictures(
         "supp7": Picture("Supplementary Figure 7", supplements.draw_energy, "neighbors"),
         "supp8": Picture("Supplementary Figure 8", supplements.draw_distortion, "neighbors"),
         "supp9": Picture("Supplementary Figure 9", supplements.draw_others, "other_distances"),
-        "training": Picture(
-            "Along the training", supplements.draw_along_training, "along_training"
-        ),
+        "training": Picture("During training", supplements.draw_along_training, "along_training"),
         "samples": Picture("Samples of energy distances", supplements.draw_sweep, "sweep"),
     }
 )

@@ -40,6 +40,7 @@ from experiments.vae.page_text import (
     BOTH_ROUNDS,
     CAPTIONS,
     COST_TEXT,
+    DATASETS,
     DIFFERENCES,
     ENERGIES,
     FRESH_RATIOS,
@@ -51,6 +52,7 @@ from experiments.vae.page_text import (
     OF_CONFIRMATION,
     OF_PILOT,
     PAIRED,
+    PAIRED_RATIOS,
     PART_OF_CONFIRMATION,
     PARTIAL,
     PILOT_ONLY,
@@ -60,8 +62,13 @@ from experiments.vae.page_text import (
     RATIOS,
     READING,
     RUNNING,
+    SAMPLES,
     SECTIONS,
     TIMES,
+    TRAINING,
+    counts_words,
+    group_label,
+    group_words,
 )
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN, UNTRAINED
@@ -101,7 +108,7 @@ def page_text(
     else:
         numbers = shown["numbers"]
         more = {
-            RATIOS: ratios_text(numbers, None if later else confirmation, architecture),
+            RATIOS: ratios_text(shown, None if later else confirmation, architecture),
             PREDICTIONS: protocols_text(numbers),
             ENERGIES: sweep_text(numbers.get("sweep", {})),
         }
@@ -178,16 +185,12 @@ def rounds_text(results: Results, confirmation: Results | None) -> str:
     """Say what of the confirmation has been measured."""
     if confirmation is None:
         return PILOT_ONLY
-    some = seeds_text(confirmation["networks"])
+    some = seeds_text(confirmation["networks"], group_words)
     if is_shown(confirmation, results):
         words = BOTH_ROUNDS.format(pilot=pilot_versions_text(results))
         return "\n\n".join(part for part in (words, some) if part)
-    measured = [
-        f"{group.replace('-', ', ')} ({one['measured']})"
-        for group, one in confirmation["networks"].items()
-        if one["measured"]
-    ]
-    words = PART_OF_CONFIRMATION.format(groups="; ".join(measured))
+    counts = {group: one["measured"] for group, one in confirmation["networks"].items()}
+    words = PART_OF_CONFIRMATION.format(groups=counts_words(counts))
     return "\n\n".join(part for part in (words, some) if part)
 
 
@@ -197,15 +200,15 @@ def measured_text(results: Results, rounds: Sequence[Round]) -> str:
     networks = results["networks"]
     measured = sum(one["measured"] for one in networks.values())
     untrained = sum(one["measured"] for name, one in networks.items() if UNTRAINED in name)
-    others = f", and {untrained} that were not trained" if untrained else ""
+    others = f" and {untrained} untrained" if untrained else ""
     planned = sum(one["planned"] for one in networks.values())
     failed = sum(one["failed"] for one in networks.values())
-    groups = [f"{one['failed']} of {name}" for name, one in networks.items() if one["failed"]]
-    which = f" ({', '.join(groups)})" if groups else ""
+    groups = [f"{one['failed']} {group_words(n)}" for n, one in networks.items() if one["failed"]]
+    which = f": {' and '.join(groups)}" if groups else ""
     lines = [
-        f"{measured - untrained} trained networks are compared here, of which {failed} failed to "
-        f"train{which}{others}. "
-        f"{versions_text(results)} {count_verdicts(claims)}",
+        f"{measured - untrained} trained{others} networks are compared here; "
+        f"{failed or 'none'} failed to train{which}. {versions_text(results)} "
+        f"{count_verdicts(claims)}",
         "",
     ]
     if measured < planned:
@@ -232,13 +235,16 @@ def times_text(results: Results) -> str:
 
 
 def ratios_text(
-    numbers: Mapping[str, Any], confirmation: Results | None, architecture: Results | None
+    results: Results, confirmation: Results | None, architecture: Results | None
 ) -> str:
     """Return the ratios of raw and of centred networks: those that are shown, then all others."""
-    text = RATIO_TABLE.format(table=ratio_table(numbers["distances"]))
+    paired = PAIRED_RATIOS if results["measure"].get("untrained_pairs") else ""
+    table = ratio_table(results["numbers"]["distances"])
+    text = RATIO_TABLE.format(paired=paired, table=table)
     if confirmation is not None:
         table = ratio_table(confirmation["numbers"]["distances"])
-        text += f"\n{FRESH_RATIOS.format(table=table, versions=versions_text(confirmation))}"
+        versions = versions_text(confirmation)
+        text += f"\n{FRESH_RATIOS.format(table=table, versions=versions, paired=PAIRED_RATIOS)}"
     if architecture is not None:
         table = ratio_table(architecture["numbers"]["distances"])
         text += f"\n{ARCHITECTURE.format(table=table)}"
@@ -249,7 +255,7 @@ def ratio_table(distances: Mapping[str, Any]) -> str:
     """Return a row for each group of networks."""
     rows = [
         [
-            group.replace("-", ", "),
+            group_label(group),
             *(f"{row[name]:.3g}" for name in ("alpha-0", "alpha-2", "centred-alpha-2")),
             *(interval_words(row[name]) for name in ("log_ratio", "centred_log_ratio")),
             f"{row['units']} {row['unit']}",
@@ -301,15 +307,7 @@ def training_text(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [
         "## Training",
         "",
-        "Means over seeds, on held-out images. *Explained* is the share of the gap between the "
-        "mean image's loss and the lowest possible loss. Networks of the pilot were looked at by "
-        "eye. On sprites (seed 6), "
-        "reconstructions have the position and size of a sprite and mostly the orientation of an "
-        "ellipse; squares and hearts come out round. On MNIST (seed 0), digits can be read up to "
-        "beta = 4 and most of them at 8; at 16 all look like the mean image. On CIFAR-10 (seed 0), "
-        "reconstructions show where an image is light and dark, hardly any colour, and less the "
-        "higher beta is.",
-        "",
+        TRAINING,
         "| objective and strength | networks | failed | explained | reconstruction | KL | active |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -326,13 +324,14 @@ def sweep_text(found: Mapping[str, Any]) -> str:
     if not found:
         return ""
     names = {
-        "relative difference to most": "mean difference to most samples, relative",
+        "relative difference to most": "relative difference from most samples, mean",
         "rank correlation with most": "rank correlation with most samples",
         "negative": "negative distances",
         "objective and every strength": "accuracy, objective and strength",
         "mean of A to O": "mean R^2 of scores A to O",
     }
-    lines = [f"| distances | {' | '.join(names.values())} |", f"|{'---|' * (len(names) + 1)}"]
+    lines = [SAMPLES, f"| distances | {' | '.join(names.values())} |"]
+    lines.append(f"|{'---|' * (len(names) + 1)}")
     for matrix, row in found.items():
         cells = [f"{row[one]:.3g}" if row.get(one) is not None else "-" for one in names]
         lines.append(f"| {matrix_words(matrix)} | {' | '.join(cells)} |")
@@ -358,10 +357,10 @@ def full_scores_text(found: Mapping[str, Any]) -> str:
     lines = [
         "## Scores at the paper's sizes",
         "",
-        f"{found['networks']} networks were scored a second time with all positions, the paper's "
-        "numbers of images and exact trees (`python -m experiments.vae score --full 12`), which "
-        f"took {found['minutes']:.0f} minutes in all, one network after the other, instead of "
-        f"{found['own_minutes']:.1f}.",
+        f"We scored {found['networks']} networks of the pilot a second time, with all positions, "
+        "the paper's numbers of images and exact trees (`python -m experiments.vae score --full "
+        f"12`). One network after the other, this took {found['minutes']:.0f} minutes in all "
+        f"instead of {found['own_minutes']:.1f}.",
         "",
         "| score | mean, paper's sizes | mean difference, ours | mean absolute difference |",
         "|---|---|---|---|",
@@ -392,7 +391,7 @@ def job_text(job: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     rows = [
         [
-            name,
+            DATASETS.get(name, name),
             one["networks"],
             f"{one['seconds_per_step']:.3g}",
             one["training_core_hours"],
@@ -401,7 +400,7 @@ def job_text(job: Mapping[str, Mapping[str, Any]]) -> str:
         ]
         for name, one in job.items()
     ]
-    headings = ["data set", "networks", "s a step", "training, core hours"]
+    headings = ["data set", "networks", "s per step", "training, core hours"]
     headings += ["encoding, core hours", "latents, MB"]
     return JOB.format(table=table_text(headings, rows))
 

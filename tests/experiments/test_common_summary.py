@@ -33,7 +33,7 @@ def claim(verdict: str, *rows: dict[str, Any], note: str = "") -> dict[str, Any]
 
 def test_a_claim_that_holds_names_its_weakest_number() -> None:
     rows = row("far", "holds", (1.0, 2.0)), row("near", "holds", (0.1, 2.0))
-    words = "each of 2 numbers; closest to its threshold: near: 1.05 [0.1, 2], above 0"
+    words = "both intervals are above their thresholds; closest: near (1.05 [0.1, 2], above 0)"
     assert decided(claim("holds", *rows)) == (words, "-")
 
 
@@ -43,26 +43,46 @@ def test_a_refuted_claim_names_the_clearest_refutation() -> None:
         row("small", "does not hold", (-0.01, 0.01)),
         row("gone", "does not hold", (-2.0, -1.0)),
     )
-    assert decided(claim("does not hold", *rows)).words == "gone: -1.5 [-2, -1], below 0.02"
-    assert decided(claim("does not hold", *rows[:2])).words == "small: 0 [-0.01, 0.01], below 0.02"
+    matters = "below 0.02, the smallest effect that matters"
+    words = f"2 of 3 intervals refute it, most clearly gone (-1.5 [-2, -1], {matters})"
+    assert decided(claim("does not hold", *rows)).words == words
+    words = f"1 of 2 intervals refutes it: small (0 [-0.01, 0.01], {matters})"
+    assert decided(claim("does not hold", *rows[:2])).words == words
+    margin = row("gone", "does not hold", (-2.0, -1.0), refuted_below=0.0)
+    words = "the interval refutes it: gone (-1.5 [-2, -1], below 0)"
+    assert decided(claim("does not hold", margin)).words == words
 
 
 def test_an_open_claim_says_why_and_how_many_units_decide() -> None:
     open_one = row("wide", "inconclusive", (-0.01, 0.11))
     found = decided(claim("inconclusive", open_one, row("fine", "holds", (1.0, 2.0))))
-    assert found == ("wide: 0.05 [-0.01, 0.11] around 0", "14")
+    assert found == ("1 of 2 intervals includes the threshold 0: wide (0.05 [-0.01, 0.11])", "14")
     tested = row("tested", "inconclusive", (0.1, 0.2), p_value=0.04)
     assert decided(claim("inconclusive", tested)) == (
-        "tested: 0.15 [0.1, 0.2], p = 0.04 above 0.01",
+        "the p-value exceeds 0.01: tested (0.15 [0.1, 0.2], p = 0.04)",
         "not known",
     )
     missing = row("none", "inconclusive", None, units=0)
     assert decided(claim("inconclusive", open_one, missing)).units == "14 for some"
-    assert decided(claim("inconclusive", missing)).words == "none: not measured"
+    words = "the number is not known: none (not measured)"
+    assert decided(claim("inconclusive", missing)).words == words
     unknown = row("none", "inconclusive", None)
-    assert decided(claim("inconclusive", unknown)).words == "none: not a number"
+    words = "the number is not known: none (not a number)"
+    assert decided(claim("inconclusive", unknown)).words == words
+    single = row("one seed", "inconclusive", None, estimate=0.5)
+    words = "the number has no interval: one seed (0.5)"
+    assert decided(claim("inconclusive", single)).words == words
     assert decided(claim("inconclusive", open_one, note="too many failed")).words == (
         "too many failed"
+    )
+
+
+def test_criteria_that_are_open_for_the_same_reason_are_listed_together() -> None:
+    first, second = (row(name, "inconclusive", (-0.01, 0.11)) for name in "ab")
+    tested = row("c", "inconclusive", (0.1, 0.2), p_value=0.04)
+    assert decided(claim("inconclusive", first, tested, second)).words == (
+        "2 of 3 intervals include the threshold 0: a (0.05 [-0.01, 0.11]), b (0.05 [-0.01, 0.11]); "
+        "1 of 3 p-values exceeds 0.01: c (0.15 [0.1, 0.2], p = 0.04)"
     )
 
 
@@ -79,7 +99,7 @@ def test_the_last_round_decides() -> None:
     later = Round.of({"claims": [claim("inconclusive", row("a", "inconclusive", (-1.0, 2.0)))]})
     (found,) = study_rows("study", ["gain"], [pilot, later])
     assert found[:4] == ["study", "gain", "holds", "inconclusive"]
-    assert found[4].startswith("a: 0.5 [-1, 2] around 0")
+    assert found[4] == "the interval includes the threshold 0: a (0.5 [-1, 2])"
     (found,) = study_rows("study", ["gain"], [pilot, Round.of(None)])
     assert found[2:4] == ["holds", "-"]
     (found,) = study_rows("study", ["other"], [pilot, later])
@@ -109,10 +129,13 @@ def test_findings_say_what_was_decided_when() -> None:
     wide |= {"sentence": "It grows.", "source": "Figure 1"}
     rounds = [Round.of({"claims": [sure]}), Round.of({"claims": [wide]})]
     assert finding("gain", rounds) == (
-        "- It grows. *(Figure 1)* **This is inconclusive in the confirmation (pilot: holds)**: "
-        "a: 0.05 [-0.01, 0.11] around 0. With this spread, 14 units would decide."
+        "- **Inconclusive in the confirmation (pilot: holds).** *It grows.* (Figure 1) "
+        "The interval includes the threshold 0: a (0.05 [-0.01, 0.11]). "
+        "At this spread, 14 units would decide it."
     )
-    assert finding("gain", rounds[:1]) == "- It grows. **It holds**: a: 1.5 [1, 2], above 0."
+    assert finding("gain", rounds[:1]) == (
+        "- **Holds.** *It grows.* The interval is above its threshold: a (1.5 [1, 2], above 0)."
+    )
     assert finding("other", rounds) == ""
 
 
@@ -158,7 +181,7 @@ def test_a_verdict_from_some_of_the_seeds_says_so() -> None:
     later = Round.of({"claims": [sure], "networks": networks})
     (found,) = study_rows("study", ["gain"], [pilot, later])
     assert found[2:4] == ["holds", "holds (4 of 6 seeds)"]
-    assert "**It holds in the confirmation, with 4 of 6 seeds (pilot: holds)**" in finding(
+    assert "**Holds in the confirmation, with 4 of 6 seeds (pilot: holds).**" in finding(
         "gain", [pilot, later]
     )
     both = {"claims": [sure], "networks": {"some": networks, "all": {"seeds": 2}}}

@@ -78,9 +78,9 @@ def test_the_page_of_the_autoencoders_says_how_many_seeds_it_has(
     cost = json.loads((vae_page.RESULTS_FOLDER / "cost.json").read_text())
     pilot["networks"][SPRITES.name]["seeds"] = 5  # no more than the confirmation, which is shown
     text = vae_page.page_text(pilot, cost, later)
-    assert "5 of 10 planned seeds of dsprites, trained, kaiming." in text
-    assert "170 trained networks are compared here" in text
-    assert "and 60 that were not trained" in text
+    assert "5 of 10 planned seeds of trained networks on dSprites (Kaiming initialisation)." in text
+    assert "170 trained and 60 untrained networks are compared here" in text
+    assert "Each untrained network is compared with only one other" in text.replace("\n", " ")
     own = table_row(text, "networks on sprites |")[2]
     assert own == "90, trained by us: 3 of 6 strengths, 5 of 50 seeds"
     assert table_row(text, "untrained networks |")[2].endswith("compared in disjoint pairs")
@@ -98,7 +98,7 @@ def test_figures_show_the_round_with_more_seeds(
     pilot, later = vaes
     cost = json.loads((vae_page.RESULTS_FOLDER / "cost.json").read_text())
     text = vae_page.page_text(pilot, cost, later)
-    assert "260 trained networks are compared here" in text
+    assert "260 trained and 60 untrained networks are compared here" in text
     assert "those of the pilot, which has more seeds" in text.replace("\n", " ")
     assert "| energy, 8 samples |" in text
     pilot["networks"][SPRITES.name]["seeds"] = 5
@@ -108,6 +108,7 @@ def test_figures_show_the_round_with_more_seeds(
     assert "| energy, 8 samples |" in text
     assert "These are networks of the pilot." in text
     assert "## Scores at the paper's sizes" in text
+    assert "12 networks of the pilot a second time" in text
 
 
 def test_the_table_of_verdicts_says_which_have_fewer_seeds(

@@ -317,7 +317,7 @@ def test_page_and_figures_come_from_stored_results_alone(
     text = files[0].read_text()
     assert {file.stem for file in files[1:]} == set(FIGURES.known)
     assert text.index("do not show the effect") < text.index("## Does Patch-Gaussian work here?")
-    assert "| images of a distance | 2000 | 4 |" in text
+    assert "| images per distance | 2000 | 4 |" in text
     assert "<br>*too many networks failed to train*" in text
     assert "{" not in text.replace("{.", "")
 

@@ -99,9 +99,9 @@ def test_incomplete_studies_are_called_incomplete(
     counts = {"planned": 200, "measured": 180, "failed": 1, "seeds": 9, "scored": 0}
     networks = {"one": counts | {"seconds": 7200.0, "score_seconds": 0.0}}
     text = page_text(results | {"scale": "small", "networks": networks}, cost)
-    assert "Training took 2.0 hours of a core" in text
+    assert "Training took 2.0 core hours" in text
     assert "20 networks are not finished yet" in text
-    assert "180 trained networks are compared here, of which 1 failed" in text
+    assert "180 trained networks are compared here; 1 failed to train: 1 one." in text
 
 
 def test_criteria_without_numbers_say_so() -> None:
@@ -134,9 +134,9 @@ def test_the_page_shows_centred_ratios_and_both_protocols(
     row = results["numbers"]["distances"]["dsprites-untrained-pytorch"]
     shown = f"{row['centred_log_ratio']['estimate']:.2f} ["
     line = next(
-        one for one in text.splitlines() if one.startswith("| dsprites, untrained, pytorch")
+        one for one in text.splitlines() if one.startswith("| dSprites, untrained, PyTorch")
     )
     assert shown in line
     theirs = results["numbers"]["random_test_sets"]["objective and every strength"]["alpha-0"]
     assert f"| {theirs['estimate']:.2f} ± {theirs['spread']:.2f} |" in text
-    assert f"| dsprites | 1800 | {cost['job']['dsprites']['seconds_per_step']:.3g} |" in text
+    assert f"| dSprites | 1800 | {cost['job']['dsprites']['seconds_per_step']:.3g} |" in text

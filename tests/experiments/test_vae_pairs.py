@@ -87,7 +87,9 @@ def test_the_confirmation_is_measured_group_by_group_when_all_seeds_are_there(
     assert not is_whole(found)
     assert list(Round.of(found).claims) == ["ratio"]
     text = page_text(read_results(RESULTS_FOLDER)[0], COST, found)
-    assert "So far these are: dsprites, untrained, kaiming (4)." in text.replace("\n", " ")
+    assert "by initialisation: untrained networks on dSprites (4 Kaiming)." in text.replace(
+        "\n", " "
+    )
     assert "| not measured yet | - |" in text
     assert "in the confirmation (pilot: inconclusive)" in text
     some = replace(started, seeds=range(10, 12))
@@ -101,7 +103,7 @@ def test_a_page_says_that_seeds_were_left_out() -> None:
     found = deepcopy(read_results(RESULTS_FOLDER)[0])
     found["networks"]["dsprites-trained-kaiming"] |= {"seeds": 8, "seeds_planned": 10}
     text = rounds_text(found, found)
-    assert "8 of 10 planned seeds of dsprites, trained, kaiming." in text
+    assert "8 of 10 planned seeds of trained networks on dSprites (Kaiming initialisation)." in text
     found["networks"]["dsprites-trained-kaiming"]["seeds"] = 10
     assert "planned seeds" not in rounds_text(found, found)
 
