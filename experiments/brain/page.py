@@ -84,6 +84,7 @@ def page_text(results: Mapping[str, Any], figures: Sequence[str]) -> str:
             minutes=_minutes(results["time"]),
             n_sessions=results["n_sessions"],
             scale=_scale(results["settings"]),
+            starts=_starts(results["settings"]["resampling_starts"]),
         ),
         f"{versions_text(results)} {count_verdicts(results['claims'])}\n",
         _reading(results.get("restated", "")),
@@ -129,6 +130,10 @@ def _finding(results: Mapping[str, Any]) -> str:
         f"{_interval(gap['over sessions'])} with one over sessions (both 90 %). Verdict on claim "
         f"(c) of section 3.2: {verdict}.\n"
     )
+
+
+def _starts(count: int) -> str:
+    return "one random start" if count == 1 else f"{count} random starts"
 
 
 def _minutes(found: Mapping[str, float]) -> str:

@@ -34,8 +34,8 @@ python -m experiments.brain --source simulated --scale {scale} --out brain-outpu
 ```
 
 The run behind this page took {minutes}, once the files had been written. Corrected distances use
-{n_groups} groups of trials and, for each alignment, {resampling_starts} random start(s) besides the
-start from the whole sample. The multiverse has at most {multiverse_sessions} sessions.
+{n_groups} groups of trials and, for each alignment, {starts} besides the start from the
+whole sample. The multiverse has at most {multiverse_sessions} sessions.
 """
     + _COMMON,
     "allen": """

@@ -40,7 +40,7 @@ from experiments.brain.study import (
 )
 from experiments.brain.vaes import deciding_ratios, latest_ratios
 from experiments.common.files import write_json
-from experiments.common.results import COMMIT
+from experiments.common.results import COMMIT, VERSION
 from repshape.errors import InputError
 
 RESULTS = "results.json"
@@ -286,8 +286,10 @@ def _optional(study: Study, name: str) -> dict[str, Any] | None:
 
 
 def _versions(study: Study) -> dict[str, str]:
-    """Return the versions that decide the results, and the commits that measured the distances."""
-    found = {"repshape": rs.__version__, "python": platform.python_version()}
-    commits = {study.read(name).get(COMMIT, "") for name in study.measured} - {""}
-    found |= {COMMIT: ", ".join(sorted(commits))} if commits else {}
+    """Return the versions that decide the results, and what measured the distances."""
+    found = {VERSION: rs.__version__, "python": platform.python_version()}
+    pieces = [study.read(name) for name in study.measured]
+    for key in (VERSION, COMMIT):
+        if values := {piece.get(key, "") for piece in pieces} - {""}:
+            found[key] = ", ".join(sorted(values))
     return found | {name: version(name) for name in PACKAGES}

@@ -35,7 +35,7 @@ from experiments.brain.sources import (
 )
 from experiments.brain.statistics import pairs
 from experiments.common import files
-from experiments.common.results import COMMIT, source_commit
+from experiments.common.results import COMMIT, VERSION, source_commit
 from repshape.errors import InputError
 
 MEASURED = "measured"
@@ -189,7 +189,7 @@ def measure(
             found = function(workers)
         found["seconds"] = round(time.perf_counter() - start[0], 2)
         found["cpu_seconds"] = round(time.process_time() - start[1], 2)
-        found[COMMIT] = source_commit()
+        found |= {COMMIT: source_commit(), VERSION: rs.__version__}
         files.write_json(study.piece(name), without_nan(found))
         yield {"name": name}
 

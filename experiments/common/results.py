@@ -22,14 +22,14 @@ Arrays = dict[str, npt.NDArray[Any]]
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RESULTS = "results.json"
 ARRAYS = "arrays.npz"
-COMMIT = "commit"  # among the versions
+COMMIT, VERSION = "commit", "repshape"  # among the versions
 TINY = "tiny"
 TINY_NOTE = "A test of the programs with networks that are hardly trained. It decides no claim."
 
 
 def analysis_versions() -> dict[str, str]:
     """Return the versions that decide the results, and the commit if this is a checkout."""
-    found = {"repshape": rs.__version__, "python": platform.python_version()}
+    found = {VERSION: rs.__version__, "python": platform.python_version()}
     commit = source_commit()
     found |= {COMMIT: commit} if commit else {}
     return found | {name: version(name) for name in PACKAGES}
