@@ -12,8 +12,8 @@ INITIALISATIONS = {"kaiming": "Kaiming", "pytorch": "PyTorch", "glorot": "Glorot
 INTRODUCTION = """# Variational autoencoders: a small replication
 
 Duong et al. (2023) compare 1800 variational autoencoders (VAEs) that Locatello et al. (2019)
-trained on dSprites, and 350 more on MNIST and CIFAR-10 (section 3.3, Figure 4, Supplementary
-Figures 7 to 9). They ask what the distance between two networks reveals about how they were
+trained on dSprites, and, as we read it, 350 more on each of MNIST and CIFAR-10 (section 3.3, Figure
+4, Supplementary Figures 7 to 9). They ask what the distance between two networks reveals about how they were
 trained, and whether covariances reveal more than means. This page is a small replication in two
 rounds. We train networks on sprites that we render ourselves (32 x 32 pixels), with the same six
 objectives at three strengths and up to ten seeds in each round, and up to 40 networks each on MNIST
@@ -269,7 +269,7 @@ DIFFERENCES = {
         "{untrained} for each of {ways} initialisations{paired}",
     ),
     "networks on MNIST and CIFAR-10": (
-        "350 each, up to 1000 epochs",
+        "350 each, as we read it, up to 1000 epochs",
         "{mnist} and {cifar10}, 2000 steps, smaller networks",
     ),
     "images per distance": ("2048 (3500 for MNIST and CIFAR-10)", "256, never trained on"),
@@ -290,7 +290,7 @@ DIFFERENCES = {
 }
 
 JOB = """Training takes longest. Extrapolated from a few steps on random images, with the plain
-objective and without scores:
+objective and without scores, and with both initialisations on MNIST and CIFAR-10:
 
 {table}
 
