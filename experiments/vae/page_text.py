@@ -13,11 +13,12 @@ INTRODUCTION = """# Variational autoencoders: a small replication
 
 Duong et al. (2023) compare 1800 variational autoencoders (VAEs) that Locatello et al. (2019)
 trained on dSprites, and, as we read it, 350 more on each of MNIST and CIFAR-10 (section 3.3, Figure
-4, Supplementary Figures 7 to 9). They ask what the distance between two networks reveals about how they were
-trained, and whether covariances reveal more than means. This page is a small replication in two
-rounds. We train networks on sprites that we render ourselves (32 x 32 pixels), with the same six
-objectives at three strengths and up to ten seeds in each round, and up to 40 networks each on MNIST
-and CIFAR-10. We do not have the networks of the paper, and nothing on this page is about them.
+4, Supplementary Figures 7 to 9). They ask what the distance between two networks reveals about how
+they were trained, and whether covariances reveal more than means. This page is a small replication
+in two rounds. We train networks on sprites that we render ourselves (32 x 32 pixels), with the same
+six objectives at three strengths and up to ten seeds in each round, and up to 40 networks each on
+MNIST and CIFAR-10. We do not have the networks of the paper, and nothing on this page is about
+them.
 """
 
 RUNNING = """## Running it
