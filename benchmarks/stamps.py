@@ -61,13 +61,22 @@ Stamps = dict[str, list[Stamp | None]]
 
 
 def without_comments(text: str, suffix: str) -> str:
-    """Return source code without comments, docstrings and empty lines, which change no number."""
+    """Return source code without comments, docstrings and empty lines, which change no number.
+
+    Nor do line breaks in C++, apart from those of the preprocessor.
+    """
     if suffix == ".py":
         text = _plain_python(text)
     elif suffix in (".cpp", ".h"):
-        text = COMMENT.sub("", text)
+        text = _unbroken(COMMENT.sub("", text))
     lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def _unbroken(text: str) -> str:
+    """Return C++ without the line breaks that a formatter chooses."""
+    parts = re.split(r"^(#(?:.*\\\n)*.*)$", text, flags=re.MULTILINE)
+    return "\n".join(part if part.startswith("#") else " ".join(part.split()) for part in parts)
 
 
 def _plain_python(text: str) -> str:

@@ -1,6 +1,7 @@
 // The two networks of a pair are always solved in the same order, so that both orders in which they are given have the
 // same result. It must not depend on rounding, which differs between processors: where a search ends differs between
-// the orders. So networks are ordered by a sum of all their numbers with generic weights, which rounding hardly changes.
+// the orders. So networks are ordered by a sum of all their numbers with generic weights, which rounding hardly
+// changes.
 #pragma once
 #include <cmath>
 

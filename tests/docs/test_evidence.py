@@ -170,7 +170,12 @@ def test_comments_change_no_hash() -> None:
     plain = 'X = 1\ndef f():\n    return "# no comment"'
     assert stamps.without_comments(python, ".py") == plain
     cpp = "int x;  // why\n/* more\n words */\nint y;\n"
-    assert stamps.without_comments(cpp, ".cpp") == "int x;\nint y;"
+    assert stamps.without_comments(cpp, ".cpp") == "int x; int y;"
+
+
+def test_line_breaks_of_cpp_change_no_hash() -> None:
+    one = "#define N \\\n  2\nint a =\n    N;\n\nint b;\n#endif\n"
+    assert stamps.without_comments(one, ".h") == "#define N \\\n  2\nint a = N; int b;\n#endif"
 
 
 def test_an_interrupted_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch: Any) -> None:

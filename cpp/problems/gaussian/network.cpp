@@ -235,8 +235,8 @@ bool Network::operator<(const Network& other) const {
 
 double Network::place() const {
   std::call_once(lazy_->placed, [&] {
-    const double noise = generic_sum(spectrum.data(), spectrum.size(), false) +
-                         generic_sum(factors.data(), factors.size(), false);
+    const double noise =
+        generic_sum(spectrum.data(), spectrum.size(), false) + generic_sum(factors.data(), factors.size(), false);
     lazy_->place = mean_scale * generic_sum(means.data(), means.size(), true) + scale * noise;
   });
   return lazy_->place;
