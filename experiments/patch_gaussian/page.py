@@ -27,7 +27,7 @@ from experiments.common.pages import (
     write_page,
 )
 from experiments.common.results import TINY, is_shown, read_results, read_round, read_shown
-from experiments.common.rounds import CONFIRMATION
+from experiments.common.rounds import CONFIRMATION, PILOT
 from experiments.common.sections import claims_of, sections_text
 from experiments.common.verdicts import Verdict
 from experiments.patch_gaussian.claims import CLAIMS, LOW_TAUS
@@ -118,7 +118,11 @@ def rounds_text(results: Mapping[str, Any], confirmation: Mapping[str, Any] | No
     if confirmation is None:
         return PILOT_ONLY
     networks = confirmation["networks"]
-    words = BOTH_ROUNDS.format(seeds=networks["seeds"], pilot=pilot_versions_text(results))
+    words = BOTH_ROUNDS.format(
+        seeds=networks["seeds"],
+        pilot=pilot_versions_text(results),
+        shown=CONFIRMATION if is_shown(confirmation, results) else PILOT,
+    )
     return "\n\n".join(part for part in (words, seeds_text({"": networks})) if part)
 
 

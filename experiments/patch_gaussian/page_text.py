@@ -75,7 +75,7 @@ BOTH_ROUNDS = """The claims were worded with the results of the first round, the
 2), at hand. The confirmation has {seeds} fresh seeds, and its verdict is the one that counts. It
 was measured only at the taus and alphas that the claims need: all taus at alpha 0, 1 and 2, halves
 of the passes at three taus, and no centred networks. {pilot} Figures and tables below are those of
-the confirmation, unless they say otherwise."""
+the {shown}, unless they say otherwise."""
 
 MANIPULATION = """Before we compare distances, the networks must show the effect of the
 augmentation: higher accuracy under noise, at a small cost on clean images. A *cell* is one

@@ -190,9 +190,11 @@ def test_the_confirmation_is_measured_when_its_chosen_seeds_are_finished(
     counts = count_networks(some.study, some)
     assert counts["planned"] == counts["measured"] == len(study.plans()) // 2
     assert (counts["seeds"], counts["seeds_planned"]) == (1, 2)
-    text = rounds_text({"versions": {"repshape": "0.2.0"}}, {"networks": counts})
+    pilot = {"versions": {"repshape": "0.2.0"}, "networks": counts | {"seeds": 2}}
+    text = rounds_text(pilot, {"networks": counts})
     assert "confirmation has 1 fresh seeds" in text
     assert "1 of 2 planned seeds." in text
+    assert "those of\nthe pilot" in text  # figures show the round with more seeds
 
 
 def test_weights_that_the_record_does_not_describe_are_refused(
