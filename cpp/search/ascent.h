@@ -46,7 +46,8 @@ class Ascent {
     ascend(f, limit);
   }
 
-  // The same, until stop(value, expected) says so every `stride` gradients. Returns whether it did.
+  // The same, until stop(value, expected) says so every `stride` gradients, and no reversal leads on from there.
+  // Returns whether it did.
   template <class Stop>
   bool run_until(const Function& f, int limit, Stop stop, int stride = ascent::kStride) {
     begin(f);
@@ -55,7 +56,9 @@ class Ascent {
       const int from = iterations_;
       if (ascend(f, std::min(from + stride, limit)) || iterations_ < from + stride) return false;
       const double expected = forecast.after(value_);
-      if (std::isfinite(expected) && stop(value_, expected)) return true;
+      if (!std::isfinite(expected) || !stop(value_, expected)) continue;
+      if (iterations_ >= limit || !reverse(f, !f.single)) return true;
+      forecast = Forecast();
     }
   }
 
@@ -76,6 +79,19 @@ class Ascent {
       return false;
     }
     accept(std::move(t), std::move(g), std::move(r), value);
+    return true;
+  }
+
+  // Steps along a curve keep the determinant, so that an ascent may end at a maximum among the transforms of one
+  // determinant only. Alternation leaves such a point. Returns whether it did. `precise`: gradients are precise enough
+  // to tell small gains from rounding.
+  bool reverse(const Function& f, bool precise) {
+    update_model();
+    const double least = (precise ? ascent::kDoubleReversal : ascent::kSingleReversal) * settings_.scale;
+    if (gain_of_reversal() <= least || !alternation_rises(f)) return false;
+    inverse_.clear();
+    stuck_ = false;
+    lowest_ = INFINITY, idle_ = 0;
     return true;
   }
 
@@ -101,11 +117,27 @@ class Ascent {
 
   // Returns whether the end was reached, rather than the limit.
   bool ascend(const Function& f, int limit) {
-    while (!finished(f.single)) {
-      if (iterations_ >= limit) return false;
-      step(f, limit);
-    }
+    do {
+      while (!finished(f.single)) {
+        if (iterations_ >= limit) return false;
+        step(f, limit);
+      }
+    } while (iterations_ < limit && reverse(f, !f.single));
     return true;
+  }
+
+  // What alternation's model promises where R vanishes: it reverses the directions in which P is negative, an even
+  // number of them among rotations.
+  double gain_of_reversal() const {
+    double gain = 0, least = INFINITY;
+    bool odd = false;
+    for (int i = 0; i < k_; ++i) {
+      least = std::min(least, std::abs(eigenvalues_[i]));
+      if (!(eigenvalues_[i] < 0)) continue;
+      gain -= 2 * eigenvalues_[i];
+      odd = !odd;
+    }
+    return settings_.special && odd ? gain - 2 * least : gain;
   }
 
   // Single precision has reached its limit once it cannot resolve the gradient, or the gradient stops decreasing
@@ -282,17 +314,20 @@ class Ascent {
 
   // One step of alternation: never decreases the objective, so that it is the fallback when the line search fails.
   void alternate(const Function& f) {
+    if (alternation_rises(f)) return;
+    if (!alternating_) stuck_ = true;  // neither step increases the objective: rounding has been reached
+    alternating_ = false;
+  }
+
+  bool alternation_rises(const Function& f) {
     memory_.clear();
     Matrix t = nearest_orthogonal(gradient_, settings_.special), g;
     const double value = f(t, g);
     ++iterations_;
-    if (!(value > value_)) {
-      if (!alternating_) stuck_ = true;  // neither step increases the objective: rounding has been reached
-      alternating_ = false;
-      return;
-    }
+    if (!(value > value_)) return false;
     Matrix r = riemannian(t, g);
     accept(std::move(t), std::move(g), std::move(r), value);
+    return true;
   }
 
   AscentSettings settings_;

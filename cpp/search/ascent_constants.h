@@ -27,6 +27,10 @@ constexpr double kSingleSlack = 3e-7, kDoubleSlack = 1e-14;  // of the objective
 constexpr int kIdleSteps = 15;     // without progress, after which single precision has nothing more to give
 constexpr double kProgress = 0.9;  // a gradient this many times as long as the shortest so far is progress
 
+// Of the objective: what reversing directions at the end of an ascent must promise, which is more than rounding in
+// either precision.
+constexpr double kSingleReversal = 1e-6, kDoubleReversal = 1e-12;
+
 // Refinement by single precision.
 constexpr double kProbe = 1e-2;            // length of the displacement at which changes of the gradient are measured
 constexpr double kLinearRange = 1e-2;      // share of a gradient that is left where its linear model ends

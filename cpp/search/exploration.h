@@ -102,7 +102,7 @@ class Exploration {
       }
       return false;
     };
-    run.run_until(subset, s_.max_iterations, known);
+    if (!run.run_until(subset, s_.max_iterations, known)) same = nullptr;
     if (!same) known(run.value(), run.value());
     if (same && same->best) agreement_.add_hit();
     if (same) return false;
@@ -118,7 +118,8 @@ class Exploration {
     run.use_curvature(curvature_);
     bool low = false;
     double forecast = 0;
-    run.run_until(*of_.f, s_.max_iterations, [&](double value, double expected) {
+    const bool stopped = run.run_until(*of_.f, s_.max_iterations, [&](double value, double expected) {
+      low = false;
       if (of_.approximate && precise(value, expected)) return true;
       if (agreement_.empty()) return false;
       const double best = agreement_.best(), margin = agreement_.margin();
@@ -126,6 +127,7 @@ class Exploration {
       forecast = value + (expected - value) / ascent::kSafety;
       return low || (expected < best + margin && value > best - margin);
     });
+    low = low && stopped;
     keep(low ? forecast : run.value(), run.transform());
     if (!low) {
       rank(run, subset != nullptr);

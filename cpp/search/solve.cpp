@@ -221,7 +221,9 @@ class PairSearch {
     run = Ascent(ascent_, oracle_.completed(found.transform));
     run.add_iterations(found.iterations - 1);  // the last gradient is evaluated again
     run.evaluate(whole_);
-    if (found.settled && 2 * kLayerTolerance * (p_.total - run.value()) > kSinglePrecision * p_.scale)
+    const bool reversed = found.settled && run.reverse(whole_, false);
+    const double resolved = 2 * kLayerTolerance * (p_.total - run.value());
+    if (found.settled && !reversed && resolved > kSinglePrecision * p_.scale)
       run.mark_converged();
     else if (found.settled)
       run.run(whole_, s_.max_iterations);
