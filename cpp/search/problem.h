@@ -81,7 +81,7 @@ class Problem {
 
   // What follows is optional.
   virtual bool linear() const { return false; }  // the first start is the best
-  // Of one neuron, only the linear part depends on the sign: this is its gain (n x k), or null.
+  // If only a linear part of the function differs between T and -T: its gain (n x k), else null.
   virtual const Matrix* linear_gain() const { return nullptr; }
   virtual bool solves_planes() const { return false; }
   virtual AscentResult search_plane(const std::vector<Matrix>& /*starts*/, bool /*explore*/, bool /*special*/,

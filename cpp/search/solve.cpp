@@ -36,6 +36,8 @@ class PairSearch {
       search_plane();
     else
       search_rotations();
+    if (s_.group == Group::rotation && p_.same_space && !special() && negative_determinant(out_.transform))
+      for (double& e : out_.transform) e = -e;
     const Measurement found = p_.measure(out_.transform, oracle_);
     out_.distance = found.distance, out_.lower_bound = found.lower_bound;
     out_.mean_distance = found.mean, out_.covariance_distance = found.covariance;
@@ -44,9 +46,17 @@ class PairSearch {
   }
 
  private:
-  // A dimension that one network does not use can be reversed at no cost, so that every alignment is part of a rotation
-  // then.
-  static bool is_special(const Problem& p, Group group) { return group == Group::rotation && p.same_space; }
+  // Whether determinants matter. A dimension that one network does not use can be reversed at no cost, so that every
+  // alignment is part of a rotation then. If the objective is the same at T and -T, and the number of dimensions is
+  // odd, one of the two is a rotation.
+  static bool is_special(const Problem& p, Group group) {
+    return group == Group::rotation && p.same_space && !(p.whole().n() % 2 == 1 && is_even(p));
+  }
+
+  static bool is_even(const Problem& p) {
+    const Matrix* gain = p.linear_gain();
+    return gain && std::all_of(gain->begin(), gain->end(), [](double e) { return e == 0; });
+  }
 
   int n() const { return oracle_.n; }
   int k() const { return oracle_.k; }
@@ -99,7 +109,7 @@ class PairSearch {
 
   void search_rotations() {
     layered_ = p_.layered();
-    wide_ = layered_ || (!special() && p_.wide());
+    wide_ = layered_ || p_.wide();
     const bool explored = s_.explore && given_.empty() && !p_.linear();
     std::vector<Ascent> runs;
     if (explored && !wide_)

@@ -3,6 +3,7 @@
 #include "common/orthogonal.h"
 #include "problems/gaussian/layer_ascent.h"
 #include "problems/gaussian/problem.h"
+#include "problems/gaussian/wide_ascent.h"
 #include "search/lbfgs.h"
 #include "tests.h"
 #include "twins.h"
@@ -128,6 +129,30 @@ void ascents_end_no_lower_than_alternation(Random& random, int nx, int ny, bool 
   CHECK(f.at(annealed.transform(), g) > begin);
 }
 
+// Where ten conditions span all dimensions, the transform is a rotation. No step of alternation gains more than
+// rounding.
+void wide_ascents_end_among_rotations(Random& random, int conditions, double alpha) {
+  constexpr int n = 15;
+  const Dense x = thin_dense(random, conditions, n, 2), y = thin_dense(random, conditions, n, 2);
+  const Network a = as_network(x), c = as_network(y);
+  Ground ground;
+  ground.weights.assign(conditions, 1.0 / conditions), ground.alpha = alpha;
+  const GaussianProblem problem(a, c, ground);
+  const AscentSettings settings{problem.scale, 1e-9, 10, true};
+  const Function& f = problem.whole();
+  const Matrix start = nearest_orthogonal(as_matrix(random_transform(random, n, n), n, n), true);
+  WideAscent<double> ascent(problem.pair(), settings, start);
+  CHECK(ascent.run(2000));
+  const Matrix found = ascent.transform();
+  if (conditions == 10) {
+    CHECK(near(values_of(product(transpose(found), found)), values_of(identity(n)), 1e-9));
+    CHECK(!negative_determinant(found));
+  }
+  Matrix g;
+  const double end = f.at(nearest_orthogonal(found, true), g);
+  CHECK(f.at(nearest_orthogonal(g, true), g) < end + 1e-6 * problem.scale);
+}
+
 }  // namespace
 
 void test_layers() {
@@ -139,6 +164,8 @@ void test_layers() {
   compact_memory_equals_the_recursion(random);
   for (bool special : {false, true}) ascents_end_no_lower_than_alternation(random, 14, 14, special);
   ascents_end_no_lower_than_alternation(random, 16, 11, false);
+  for (double alpha : {0.0, 0.5, 1.5})
+    for (int pair = 0; pair < 8; ++pair) wide_ascents_end_among_rotations(random, pair % 2 ? 3 : 10, alpha);
 }
 
 }  // namespace repshape::tests

@@ -337,6 +337,16 @@ def test_supplementary_figure_2_rotations():
         np.testing.assert_allclose(covariances * covariances[0, 0], np.eye(2), atol=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 3, 5, 9])
+def test_rotations_of_an_odd_dimension_are_orthogonal_where_means_do_not_matter(n: int) -> None:
+    """Covariances are the same at T and -T, and one of the two is a rotation if n is odd."""
+    rng = np.random.default_rng(n)
+    x, y = make_network(rng, 6, n, n), make_network(rng, 6, n)
+    found = GaussianShapeMetric(0, group="rotation").align(x, y)
+    assert found.distance == pytest.approx(GaussianShapeMetric(0).distance(x, y), rel=1e-6)
+    assert np.linalg.det(found.transform) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("shape", [(6, 3, 16), (4, 6, 24), (8, 4, 32)], ids=str)
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_near_copies_with_few_trials_are_found(shape: tuple[int, int, int], alpha: float) -> None:

@@ -3,7 +3,8 @@
 // There the transform has far more degrees of freedom than the problem: rotating the noise of a condition within its
 // own subspace changes little, and an ascent over transforms is slow. With |X|_* = max over orthogonal P of <P, X>,
 //   max_T <mean, T> + sum w <P_m, A_m' T C_m>  =  |G|_*,   G = mean + sum w A_m P_m C_m',
-// so the same optimum is that of |G|_* over one small P_m for each condition, each T being the polar factor of G.
+// so the same optimum is that of |G|_* over one small P_m for each condition, each T being the polar factor of G; over
+// rotations T, the smallest singular value of G counts with the sign of its determinant.
 // As in ascent.h, near P every point is P cay(W): R_m = skew(P_m' X_m), X_m = w A_m' T C_m, and the model's step is
 // S_m W_m + W_m S_m = 2 R_m with S_m = sym(P_m' X_m).
 //
@@ -90,6 +91,7 @@ class WideAscent {
     gemm(right_, transpose(lifted), g, 1, 1);
     back_ = g;
     blas_polar(back_, 0, back_.rows());
+    if (settings_.special) make_rotation(g);
     value_ = dot(g, back_);
     x_ = cross();
     slope_.reset(blocks_ * r_, r_), basis_.reset(blocks_ * r_, r_), curvature_.reset(blocks_, r_);
@@ -106,6 +108,14 @@ class WideAscent {
       block(basis_, m).copy_from(of.vectors.view());
       std::copy(of.values.begin(), of.values.end(), curvature_.row(m));
     }
+  }
+
+  // The best rotation for g, transposed, given its polar factor: the weakest direction is reversed if need be.
+  void make_rotation(const MatrixOf<T>& g) {
+    if (!negative_determinant(Matrix(back_))) return;
+    const Matrix axes = symmetric_eigen(Matrix(product(transpose(back_), g))).vectors;  // the weakest first
+    const MatrixOf<T> weakest(Matrix(axes.column_block(0, 1)));
+    gemm(product(back_, weakest), transpose(weakest), back_, -2, 1);
   }
 
   // Stationary, and at a maximum: alternation would gain twice any negative eigenvalue of S_m.
