@@ -29,7 +29,8 @@ from experiments.common.rounds import CONFIRMATION
 from experiments.common.sections import claims_of, sections_text
 from experiments.common.summary import Round
 from experiments.vae.analysis import MATRICES
-from experiments.vae.claims import CLAIMS, ENERGY
+from experiments.vae.captions import captions_of
+from experiments.vae.claims import CLAIMS
 from experiments.vae.cohorts import SPRITES
 from experiments.vae.cost import COST
 from experiments.vae.data import ORIGINAL
@@ -38,7 +39,6 @@ from experiments.vae.draw import FIGURES
 from experiments.vae.page_text import (
     ARCHITECTURE,
     BOTH_ROUNDS,
-    CAPTIONS,
     COST_TEXT,
     DATASETS,
     DIFFERENCES,
@@ -49,8 +49,6 @@ from experiments.vae.page_text import (
     NO_OTHERS,
     NO_SCORES,
     NOT_YET,
-    OF_CONFIRMATION,
-    OF_PILOT,
     PAIRED,
     PAIRED_RATIOS,
     PART_OF_CONFIRMATION,
@@ -69,6 +67,7 @@ from experiments.vae.page_text import (
     counts_words,
     group_label,
     group_words,
+    matrix_words,
 )
 from experiments.vae.scores import NAMES
 from experiments.vae.settings import CHOSEN, UNTRAINED
@@ -134,32 +133,6 @@ def with_comparisons(shown: Results, pilot: Results) -> Results:
         "numbers": {**shown["numbers"], **numbers},
         "measure": {**shown["measure"], **sizes},
     }
-
-
-def captions_of(results: Results) -> dict[str, str]:
-    """Return the captions of the figures, in the words of the round that they show."""
-    added = OF_CONFIRMATION if results.get("round") == CONFIRMATION else OF_PILOT
-    found = {name: words + added.get(name, "") for name, words in CAPTIONS.items()}
-    return found | {"samples": samples_caption(results) + added.get("samples", "")}
-
-
-def samples_caption(results: Results) -> str:
-    """Return the caption of the figure about numbers of samples; empty if there is none."""
-    sweep, size = results["numbers"].get("sweep"), results["measure"]
-    if not sweep:
-        return ""
-    count = len(results["numbers"]["training"]) * size["sweep_seeds"]
-    used = sweep.get(f"{ENERGY}-{size['n_trials']}", {})
-    difference = used.get("relative difference to most")
-    return CAPTIONS["samples"].format(
-        networks=count,
-        seeds=size["sweep_seeds"],
-        images=size["sweep_images"],
-        used=size["n_trials"],
-        most=max(size["sweep_trials"]),
-        difference="not known" if difference is None else f"{difference:.1%}",
-        one=1 / count,
-    )
 
 
 def network_words(results: Results) -> dict[str, Any]:
@@ -336,18 +309,6 @@ def sweep_text(found: Mapping[str, Any]) -> str:
         cells = [f"{row[one]:.3g}" if row.get(one) is not None else "-" for one in names]
         lines.append(f"| {matrix_words(matrix)} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
-
-
-def matrix_words(name: str) -> str:
-    """Return the name of a matrix as it is printed.
-
-    >>> matrix_words("alpha-0.5"), matrix_words("energy"), matrix_words("energy-16")
-    ('alpha = 0.5', 'energy', 'energy, 16 samples')
-    """
-    kind, _, number = name.partition("-")
-    if not number:
-        return kind
-    return f"{kind} = {number}" if kind == "alpha" else f"{kind}, {number} samples"
 
 
 def full_scores_text(found: Mapping[str, Any]) -> str:

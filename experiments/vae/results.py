@@ -15,6 +15,7 @@ from experiments.common.archives import read_records
 from experiments.common.results import ARRAYS, RESULTS, TINY, TINY_NOTE, analysis_versions
 from experiments.common.samples import PairSample, Sample
 from experiments.vae import analysis
+from experiments.vae.captions import count_doubts
 from experiments.vae.claims import ENERGY
 from experiments.vae.cohorts import SPRITES, Group, groups_of, metadata_of
 from experiments.vae.decide import decide_all
@@ -81,6 +82,7 @@ def write_results(study: Study, measurement: Measurement, matrices: Matrices) ->
         "versions": analysis_versions(),
         "claims": decide_all(samples, size.permutations),
         "numbers": numbers,
+        "doubts": count_doubts(matrices),
         "seconds": measurement.seconds,
         "taken": list(measurement.taken),
     }

@@ -15,6 +15,7 @@ from experiments.common.archives import open_archive
 from experiments.common.results import ARRAYS, RESULTS, read_results
 from experiments.vae import cohort
 from experiments.vae import measure as measure_module
+from experiments.vae.captions import count_doubts, doubts_text
 from experiments.vae.cohorts import (
     SPRITES,
     Group,
@@ -135,6 +136,30 @@ def test_results_count_networks_and_seconds(measured: dict[str, Any]) -> None:
     assert measured["seconds"]["dsprites-trained-kaiming-24/alpha-1"] > 0
     assert set(measured["numbers"]["sweep"]) == {"alpha-1", "alpha-2", "energy-2", "energy-4"}
     assert measured["numbers"]["sweep"]["energy-4"]["relative difference to most"] == 0
+
+
+def test_results_count_doubtful_distances(study: Study, measured: dict[str, Any]) -> None:
+    doubts = measured["doubts"]
+    matrices = dict(Measurement(study, 1).tasks())
+    assert set(matrices) <= set(doubts)
+    for name in (f"{SPRITES.name}/alpha-0", f"{SPRITES.name}/alpha-2"):
+        D = matrices[name]()
+        assert doubts[name]["doubtful"] == D.n_doubtful
+        assert doubts[name]["pairs"] == 24 * 23 // 2
+    assert doubts[f"{SPRITES.name}/alpha-2"]["doubtful"] == 0  # it has a formula
+
+
+def test_captions_say_which_distances_are_doubtful() -> None:
+    """The second of two pairs ended in the best optimum once of eight starts."""
+    counts = {"n_starts": np.full((3, 3), 8), "n_agreeing": np.full((3, 3), 8)}
+    counts["n_agreeing"][0, 2] = counts["n_agreeing"][2, 0] = 1
+    gaps = np.where(counts["n_agreeing"] == 1, 0.02, 0.0)
+    D = rs.DistanceMatrix(1 - np.eye(3), gaps=gaps, **counts)
+    doubts = count_doubts({f"{SPRITES.name}/alpha-0": D})
+    text = doubts_text(doubts, [SPRITES.name])
+    assert "of 3 distances between trained networks on dSprites" in text
+    assert text.endswith("1 at alpha = 0 (by up to 10 %).")
+    assert doubts_text(doubts, ["mnist-trained-kaiming"]) == ""
 
 
 def test_differences_of_full_scores(study: Study, tmp_path: Path) -> None:
