@@ -15,10 +15,11 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.evidence_tables import NEIGHBORS, SCALE, SPEED, TABLES
 from benchmarks.markers import markdown, replaced
 from benchmarks.opening_pages import OPENINGS
 from benchmarks.stamps import (
@@ -28,7 +29,6 @@ from benchmarks.stamps import (
     Stamp,
     builds,
     commit,
-    load,
     same_build,
     stamp,
 )
@@ -36,17 +36,22 @@ from benchmarks.stamps import (
 DOCS = ROOT / "docs"
 ASIDE = ROOT / "build" / "evidence"
 MARK = "<!-- builds -->"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A saved result: what it measures, the commands that measure it, and who shows it."""
+    """A saved result: what it measures, the commands that measure it, and who shows it.
+
+    One with times (``timed``) is measured while nothing else runs, the others one on each core.
+    """
 
     result: str
     commands: tuple[str, ...]
     pages: tuple[str, ...]
     subjects: tuple[str, ...] = ("search",)
     needs: tuple[str, ...] = ()  # environment variables
+    timed: bool = True
 
     def __post_init__(self) -> None:
         if unknown := set(self.subjects) - set(SUBJECTS):
@@ -57,17 +62,16 @@ class Evidence:
         return RESULTS / f"{self.result}.json"
 
 
-SPEED, SCALE, NEIGHBORS = "evidence/benchmarks.md", "evidence/scale.md", "evidence/neighbors.md"
 EVIDENCE = (
     Evidence("solver", ("solver",), (SPEED,), needs=("NETREP_PATH",)),
     Evidence("optimum", ("optimum --seed 7 --pairs 12 --large 2",), (SPEED,)),
-    Evidence("planted_final", ("planted --set final",), (SPEED,)),
-    Evidence("known_optima", ("known_optima --share 0.2",), (SPEED,)),
+    Evidence("planted_final", ("planted --set final",), (SPEED,), timed=False),
+    Evidence("known_optima", ("known_optima --share 0.2",), (SPEED,), timed=False),
     Evidence("wide", ("wide --seed 2",), (SPEED,)),
     Evidence("resources", ("resources",), (SPEED,)),
-    Evidence("doubt", ("doubt --pairs 30 --seed 11",), (SPEED,)),
+    Evidence("doubt", ("doubt --pairs 30 --seed 11",), (SPEED,), timed=False),
     Evidence("energy", ("energy",), ()),
-    Evidence("families", ("families",), ("evidence/families.md",)),
+    Evidence("families", ("families",), ("evidence/families.md",), timed=False),
     Evidence("process", ("process",), ("evidence/processes.md",), needs=("NETREP_PATH",)),
     Evidence("netrep", ("netrep",), ("evidence/netrep.md",), needs=("NETREP_PATH",)),
     Evidence("repair", ("repair --osqp",), ("evidence/repair.md",), ("matrices",)),
@@ -84,7 +88,11 @@ EVIDENCE = (
         ("search", "analysis"),
     ),
     Evidence(
-        "neighbors_members", ("neighbors_scale --compare",), (NEIGHBORS,), ("search", "analysis")
+        "neighbors_members",
+        ("neighbors_scale --compare",),
+        (NEIGHBORS,),
+        ("search", "analysis"),
+        timed=False,
     ),
     Evidence(
         "inference",
@@ -92,29 +100,50 @@ EVIDENCE = (
         ("evidence/inference.md", "evidence/how.md", "inference.md"),
         ("search", "inference"),
     ),
-    Evidence("floors", ("floors",), ("evidence/inference.md",), ("search", "inference")),
-    Evidence("heavy_tails", ("heavy_tails",), ("evidence/inference.md",), ("search", "inference")),
-    Evidence("confounds", ("confounds",), ("confounds.md",), ("search", "matrices", "inference")),
-    Evidence("calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",)),
+    Evidence(
+        "floors", ("floors",), ("evidence/inference.md",), ("search", "inference"), timed=False
+    ),
+    Evidence(
+        "heavy_tails",
+        ("heavy_tails",),
+        ("evidence/inference.md",),
+        ("search", "inference"),
+        timed=False,
+    ),
+    Evidence(
+        "confounds",
+        ("confounds",),
+        ("confounds.md",),
+        ("search", "matrices", "inference"),
+        timed=False,
+    ),
+    Evidence(
+        "calibrated", ("calibrated",), ("evidence/baselines.md",), ("baselines",), timed=False
+    ),
     Evidence(
         "fuzz_cases",
         ("tests.fuzz --cases 200000 --seed 12 --tally build/fuzz.json --save",),
         ("trust.md",),
         ("search", "matrices", "analysis", "inference", "baselines"),
+        timed=False,
     ),
     Evidence(
         "fuzz_planted",
         ("tests.fuzz.planted --cases 20000 --seed 2026 --rows build/planted.jsonl --save",),
         ("trust.md",),
+        timed=False,
     ),
     Evidence(
         "two_writers",
         ("tests.stateful --shared 2000 --seed 8000 --tally build/two-writers.json --save",),
         ("trust.md",),
         ("search", "matrices", "files"),
+        timed=False,
     ),
     Evidence("nwb", ("nwb",), (), ("files",)),
-    Evidence("models_final", ("models",), ("evidence/models.md",), ("search", "inference")),
+    Evidence(
+        "models_final", ("models",), ("evidence/models.md",), ("search", "inference"), timed=False
+    ),
     Evidence("layers", ("layers",), (), ("search", "matrices")),
     Evidence(
         "macaque_models",
@@ -122,116 +151,9 @@ EVIDENCE = (
         ("evidence/macaque-models.md",),
         ("search", "inference"),
         needs=("REPSHAPE_DATA",),
+        timed=False,
     ),
 )
-
-
-def _scale() -> dict[str, str]:
-    from benchmarks import cohort_pairs, cohorts, price, scale_tables
-
-    made = scale_tables.tables() | {
-        "price": price.table(load("price")["rows"]),
-        "cohort pairs": cohort_pairs.table(load("cohort_pairs")["rows"]),
-        "cohorts": cohorts.table(load("cohorts")["rows"]),
-    }
-    return joined(made)
-
-
-def _inference() -> dict[str, str]:
-    from benchmarks import floors, heavy_tails, inference_speed, inference_tables
-
-    results = load("inference")
-    more = {
-        "speed": inference_speed.speed_table(results),
-        "floors": floors.table(load("floors")),
-        "heavy tails": heavy_tails.table(load("heavy_tails")),
-    }
-    return inference_tables.tables(results) | more
-
-
-def _confounds() -> dict[str, str]:
-    from benchmarks import confounds
-
-    return {"confounds": confounds.tables(load("confounds"))}
-
-
-def _macaque_models() -> dict[str, str]:
-    from benchmarks import macaque_models
-
-    return joined(macaque_models.tables(load("macaque_models")))
-
-
-def _models() -> dict[str, str]:
-    from benchmarks import models
-
-    return joined(models.tables(load("models_final")))
-
-
-def _neighbors() -> dict[str, str]:
-    from benchmarks import neighbors
-
-    return joined(neighbors.tables())
-
-
-def _speed() -> dict[str, str]:
-    from benchmarks import tables
-
-    return tables.tables()
-
-
-def _baselines() -> dict[str, str]:
-    from benchmarks import calibrated
-
-    return calibrated.tables(load("calibrated"))
-
-
-def _repair() -> dict[str, str]:
-    from benchmarks import repair
-
-    return repair.tables(load("repair"))
-
-
-def _netrep() -> dict[str, str]:
-    from benchmarks import netrep
-
-    return joined(netrep.tables(load("netrep")))
-
-
-def _processes() -> dict[str, str]:
-    from benchmarks import process
-
-    return joined(process.tables(load("process")))
-
-
-def _trust() -> dict[str, str]:
-    from benchmarks import hostile
-
-    return joined(hostile.tables())
-
-
-def joined(tables: dict[str, list[str]]) -> dict[str, str]:
-    """Return tables as text."""
-    return {name: "\n".join(lines) for name, lines in tables.items()}
-
-
-# Tables between markers of pages, made from what is saved.
-TABLES: dict[str, Callable[[], dict[str, str]]] = {
-    "confounds.md": _confounds,
-    "trust.md": _trust,
-    "inference.md": _inference,
-    SPEED: _speed,
-    "evidence/baselines.md": _baselines,
-    "evidence/repair.md": _repair,
-    "evidence/families.md": lambda: joined(load("families")),
-    "evidence/inference.md": _inference,
-    "evidence/macaque-models.md": _macaque_models,
-    "evidence/models.md": _models,
-    "evidence/how.md": _inference,
-    NEIGHBORS: _neighbors,
-    "evidence/netrep.md": _netrep,
-    "evidence/processes.md": _processes,
-    SCALE: _scale,
-}
 
 
 def expected(page: str) -> str:
@@ -251,6 +173,12 @@ def write(page: str) -> None:
     (DOCS / page).write_text(expected(page), encoding="utf-8")
     if page in OPENINGS and not OPENINGS[page].is_drawn():
         OPENINGS[page].write_picture()
+
+
+def write_all() -> None:
+    """Write the tables and pictures of all pages."""
+    for page in pages():
+        write(page)
 
 
 def pages() -> list[str]:
@@ -351,24 +279,32 @@ def run(one: Evidence) -> None:
     for command in one.commands:
         module = with_package(command)
         print(f"python -m {module}", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, "-m", *module.split()], check=True, cwd=ROOT)
+        environment = os.environ | ({} if one.timed else dict.fromkeys(THREADS, "1"))
+        subprocess.run(
+            [sys.executable, "-m", *module.split()], check=True, cwd=ROOT, env=environment
+        )
     kept.unlink(missing_ok=True)
 
 
 def run_older() -> None:
     """Measure all results that are older than the code; one that fails does not stop the others."""
-    left = []
-    for one in EVIDENCE:
-        if state(one) == "current":
-            continue
-        try:
-            run(one)
-        except subprocess.CalledProcessError as error:
-            left.append(f"{one.result} failed with exit code {error.returncode}.")
-        except SystemExit as reason:  # without its data, or without a command
-            left.append(str(reason))
-    if left:
-        raise SystemExit("\n".join(["Not measured:", *left]))
+    older = [one for one in EVIDENCE if state(one) != "current"]
+    left = [failure(one) for one in older if one.timed]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        left += pool.map(failure, [one for one in older if not one.timed])
+    if found := [words for words in left if words]:
+        raise SystemExit("\n".join(["Not measured:", *found]))
+
+
+def failure(one: Evidence) -> str:
+    """Measure a result again; return why that failed, or nothing."""
+    try:
+        run(one)
+    except subprocess.CalledProcessError as error:
+        return f"{one.result} failed with exit code {error.returncode}."
+    except SystemExit as reason:  # without its data, or without a command
+        return str(reason)
+    return ""
 
 
 def main() -> None:
@@ -380,12 +316,14 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.run == "older":
-        run_older()
+        try:
+            run_older()
+        finally:  # results that were saved at the same time may have written the same page
+            write_all()
     elif options.run:
         run(next(one for one in EVIDENCE if one.result == options.run))
     elif options.write:
-        for page in pages():
-            write(page)
+        write_all()
     elif options.check:
         found = [fault for page in pages() for fault in faults(page)]
         sys.exit("\n".join(found) if found else 0)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -232,6 +233,35 @@ def test_a_failure_does_not_stop_the_other_results(tmp_path: Path, monkeypatch: 
         "foreign needs UNKNOWN_DATA.",
         "by_hand has no command of its own.",
     ]
+
+
+def test_only_results_without_times_are_measured_side_by_side(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Two of them wait for each other, and nothing runs beside a result with times."""
+    monkeypatch.setattr(evidence, "RESULTS", tmp_path)
+    monkeypatch.setattr(evidence, "ASIDE", tmp_path / "aside")
+    monkeypatch.setattr(evidence.os, "cpu_count", lambda: 2)
+    entries = (
+        Evidence("a", ("a",), (), timed=False),
+        Evidence("b", ("b",), ()),
+        Evidence("c", ("c",), (), timed=False),
+    )
+    monkeypatch.setattr(evidence, "EVIDENCE", entries)
+    both, ended = Barrier(2, timeout=60), []
+
+    def measure(command: list[str], env: dict[str, str], **_: Any) -> None:
+        name = command[-1].removeprefix("benchmarks.")
+        if name != "b":
+            assert ended[:1] == ["b"]
+            assert env["OPENBLAS_NUM_THREADS"] == "1"
+            both.wait()
+        ended.append(name)
+        stamps.write(tmp_path / f"{name}.json", {"rows": [1]})
+
+    monkeypatch.setattr(evidence.subprocess, "run", measure)
+    evidence.run_older()
+    assert sorted(ended) == ["a", "b", "c"]
 
 
 def test_a_missing_table_is_named() -> None:
