@@ -55,9 +55,10 @@ is about the paper's own networks and mice.
 *What decided it* is about the last round that was measured. Brackets are intervals. A claim is
 refuted by an interval entirely below the threshold, or below the smallest effect that matters.
 *Units needed* is how many seeds, pairs, animals or draws would decide an inconclusive claim if
-estimate and spread stayed the same; it is "not known" where more units would not help, or where
-the number or its interval is not known. If a confirmation has fewer seeds than planned, their
-number is given beside the verdict.
+estimate and spread stayed the same. Where only a permutation test is open, we assume that the
+effect, in standard deviations of chance, grows with the square root of their number. "Not known"
+means that more units would not help, or that the number or its interval is not known. If a
+confirmation has fewer seeds than planned, their number is given beside the verdict.
 
 `python -m experiments.standard` writes this page from stored results.
 

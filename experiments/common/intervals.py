@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from experiments.common.verdicts import NO_LIMITS, Criterion, Limits
@@ -122,6 +123,20 @@ def units_needed(
     )
     counts = [_count(gap, half, n_units, level) for gap, half in ways if 0 < gap <= half]
     return min((one for one in counts if one is not None), default=None)
+
+
+def units_for_test(p_value: float, largest: float, n_units: int) -> int | None:
+    """Return how many units would make a p-value small enough if the effect stayed.
+
+    The effect, in standard deviations of chance, is taken to grow with the square root of the
+    number of units. None if chance alone does better than the effect in half of the cases.
+
+    >>> units_for_test(0.03, 0.01, 10), units_for_test(0.6, 0.01, 10)
+    (16, None)
+    """
+    if p_value >= 0.5:
+        return None
+    return ceil(n_units * float(normal.isf(largest) / normal.isf(p_value)) ** 2)
 
 
 def _count(gap: float, half: float, n_units: int, level: float) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.common.intervals import Interval, units_needed
+from experiments.common.intervals import Interval, units_for_test, units_needed
 from experiments.common.verdicts import Criterion, Verdict
 
 # Of the two ways in which studies name an estimate and its interval.
@@ -119,7 +119,7 @@ def _why_open(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
         return "number", "is not known", "are not known", str(row.get("why") or known)
     if row["lower"] is None:
         return "number", "has no interval", "have no interval", _interval(row)
-    if row.get("p_value") is not None and row["lower"] > row["above"]:
+    if _waits_for_test(row):
         largest = f"{row['largest_p']:g}"
         numbers = f"{_interval(row)}, p = {row['p_value']:.2g}"
         return "p-value", f"exceeds {largest}", f"exceed {largest}", numbers
@@ -127,12 +127,19 @@ def _why_open(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return "interval", f"includes {threshold}", f"include {threshold}", _interval(row)
 
 
+def _waits_for_test(row: Mapping[str, Any]) -> bool:
+    """Return whether the interval of an open criterion decides it, and its test does not."""
+    return row.get("p_value") is not None and bool(row["lower"] > row["above"])
+
+
 def _units(row: Mapping[str, Any]) -> int | None:
     if row["estimate"] is None or row["lower"] is None or not row["units"]:
         return None
     criterion = Criterion(row["name"], "", row["above"], row["refuted_below"])
     interval = Interval(row["estimate"], row["lower"], row["upper"])
-    return units_needed(criterion, interval, row["units"], row["level"])
+    if not _waits_for_test(row):
+        return units_needed(criterion, interval, row["units"], row["level"])
+    return units_for_test(row["p_value"], row["largest_p"], row["units"])
 
 
 def _most(needed: Sequence[int | None]) -> str:

@@ -60,7 +60,7 @@ def test_an_open_claim_says_why_and_how_many_units_decide() -> None:
     tested = row("tested", "inconclusive", (0.1, 0.2), p_value=0.04)
     assert decided(claim("inconclusive", tested)) == (
         "the p-value exceeds 0.01: tested (0.15 [0.1, 0.2], p = 0.04)",
-        "not known",
+        "18",  # 10 times the square of 2.326 / 1.751, the normal quantiles of both p-values
     )
     missing = row("none", "inconclusive", None, units=0)
     assert decided(claim("inconclusive", open_one, missing)).units == "14 for some"
