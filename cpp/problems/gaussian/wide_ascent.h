@@ -57,7 +57,12 @@ class WideAscent {
   }
 
   int iterations() const { return iterations_; }
-  Matrix transform() const { return transposed_as<double>(back_.view()); }  // n_x x n_y
+  // n_x x n_y. Where the conditions leave directions free, the polar factor is not orthogonal, and one of these
+  // directions makes it a rotation.
+  Matrix transform() const {
+    if (settings_.special) return nearest_orthogonal(transposed_as<double>(gain_.view()), true);
+    return transposed_as<double>(back_.view());
+  }
 
  private:
   template <class M>
@@ -85,14 +90,15 @@ class WideAscent {
   void evaluate() {
     ++iterations_;
     const MatrixOf<T> p(p_);
-    MatrixOf<T> lifted(left_.rows(), left_.columns()), g = mean_;
+    MatrixOf<T> lifted(left_.rows(), left_.columns());
+    gain_ = mean_;
     for (int m = 0; m < blocks_; ++m)
       gemm(left_.column_block(m * r_, r_), block(p, m), lifted.column_block(m * r_, r_));
-    gemm(right_, transpose(lifted), g, 1, 1);
-    back_ = g;
+    gemm(right_, transpose(lifted), gain_, 1, 1);
+    back_ = gain_;
     blas_polar(back_, 0, back_.rows());
-    if (settings_.special) make_rotation(g);
-    value_ = dot(g, back_);
+    if (settings_.special) make_rotation();
+    value_ = dot(gain_, back_);
     x_ = cross();
     slope_.reset(blocks_ * r_, r_), basis_.reset(blocks_ * r_, r_), curvature_.reset(blocks_, r_);
     for (int m = 0; m < blocks_; ++m) {
@@ -110,10 +116,10 @@ class WideAscent {
     }
   }
 
-  // The best rotation for g, transposed, given its polar factor: the weakest direction is reversed if need be.
-  void make_rotation(const MatrixOf<T>& g) {
+  // Reverses the weakest direction of the polar factor if it is no rotation.
+  void make_rotation() {
     if (!negative_determinant(Matrix(back_))) return;
-    const Matrix axes = symmetric_eigen(Matrix(product(transpose(back_), g))).vectors;  // the weakest first
+    const Matrix axes = symmetric_eigen(Matrix(product(transpose(back_), gain_))).vectors;  // the weakest first
     const MatrixOf<T> weakest(Matrix(axes.column_block(0, 1)));
     gemm(product(back_, weakest), transpose(weakest), back_, -2, 1);
   }
@@ -171,8 +177,8 @@ class WideAscent {
   AscentSettings settings_;
   int blocks_, r_, iterations_ = 0;
   double value_ = 0;
-  MatrixOf<T> left_, right_;  // w A and C of all conditions, side by side
-  MatrixOf<T> mean_, back_;   // the mean term and the transform, transposed (n_y x n_x)
+  MatrixOf<T> left_, right_;        // w A and C of all conditions, side by side
+  MatrixOf<T> mean_, gain_, back_;  // the mean term, G and the transform, transposed (n_y x n_x)
   Matrix p_, x_, slope_, basis_, curvature_;
   LbfgsMemory memory_;
 };
