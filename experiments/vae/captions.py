@@ -77,7 +77,7 @@ def doubts_text(doubts: Mapping[str, Mapping[str, Any]], groups: Iterable[str]) 
 
     >>> found = {"doubtful": 3, "pairs": 190, "excess": 0.151}
     >>> doubts_text({"sprites/alpha-0": found}, ["sprites"]).partition(": ")[2]
-    'of 190 distances between sprites, 3 at alpha = 0 (by up to 15 %).'
+    'of 190 distances between sprites, 3 at alpha = 0 (by up to about 15 %).'
     """
     parts = []
     for group in groups:
@@ -100,5 +100,5 @@ def doubts_text(doubts: Mapping[str, Mapping[str, Any]], groups: Iterable[str]) 
 
 
 def _count(name: str, one: Mapping[str, Any]) -> str:
-    excess = f" (by up to {100 * one['excess']:.2g} %)" if one["excess"] else ""
+    excess = f" (by up to about {100 * one['excess']:.2g} %)" if one["excess"] else ""
     return f"{one['doubtful']} at {matrix_words(name)}{excess}"

@@ -158,7 +158,7 @@ def test_captions_say_which_distances_are_doubtful() -> None:
     doubts = count_doubts({f"{SPRITES.name}/alpha-0": D})
     text = doubts_text(doubts, [SPRITES.name])
     assert "of 3 distances between trained networks on dSprites" in text
-    assert text.endswith("1 at alpha = 0 (by up to 10 %).")
+    assert text.endswith("1 at alpha = 0 (by up to about 10 %).")
     assert doubts_text(doubts, ["mnist-trained-kaiming"]) == ""
 
 
