@@ -129,7 +129,7 @@ EVIDENCE = (
     ),
     Evidence(
         "fuzz_planted",
-        ("tests.fuzz.planted --cases 20000 --seed 2026 --rows build/planted.jsonl --save",),
+        ("tests.fuzz.planted --cases 20000 --seed 2027 --rows build/planted.jsonl --save",),
         ("trust.md",),
         timed=False,
     ),

@@ -1,7 +1,7 @@
 """Tables of the page on hostile inputs and broken disks, from what its three commands have saved.
 
 python -m tests.fuzz --cases 200000 --seed 12 --tally build/fuzz.json --save
-python -m tests.fuzz.planted --cases 20000 --seed 2026 --rows build/planted.jsonl --save
+python -m tests.fuzz.planted --cases 20000 --seed 2027 --rows build/planted.jsonl --save
 python -m tests.stateful --shared 2000 --seed 5000 --tally build/two-writers.json --save
 """
 
