@@ -182,7 +182,7 @@ WIDE_TEXT = """## Twice the width
 We trained and measured {count} networks of width 32 instead of 16 in the same way (`--scale wide`):
 two seeds for each corner of the grid, and two without patches. The table compares them with
 the same networks of width 16. There are too few for intervals: the question is only whether a
-conclusion flips.
+conclusion flips. Both widths were measured with the pilot (repshape 0.2.0).
 
 {table}
 
@@ -229,8 +229,8 @@ kept on disk. Use a graphics card for both steps (`--device cuda`).
 COST_TEXT = """## The paper's 339 networks
 
 339 networks have 57 291 pairs, which makes {pairs} for each alpha at six taus. The table has the
-processor time of one pair of our networks with covariances of full rank ({passes} passes), on one
-core of a machine that was shared with other jobs:
+processor time of one pair of our networks with covariances of full rank ({passes} passes), with
+repshape 0.2.0 on one core of a machine that was shared with other jobs:
 
 {table}
 

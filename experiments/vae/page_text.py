@@ -295,8 +295,8 @@ COST_TEXT = """## The paper's 1800 networks
 1800 networks have {pairs} pairs, which take {{{{ vae_hours }}}} for each alpha below 2 ([What large
 jobs cost](../evidence/scale.md#the-papers-two-largest-jobs)). An energy distance between trained
 networks, with {images} images and {trials} samples per image, took {energy_seconds:.2g} s of
-processor time (`python -m experiments.vae.cost vae-output`, six pairs), which makes
-{energy_hours:.0f} core hours for all pairs.
+processor time with repshape 0.2.0 (`python -m experiments.vae.cost vae-output`, six pairs), which
+makes {energy_hours:.0f} core hours for all pairs.
 
 {job}Trained networks are several times slower than random Gaussians of the same size
 ([What large jobs cost](../evidence/scale.md)): they have unused and nearly equal latents, so the
