@@ -202,6 +202,7 @@ def test_an_interrupted_run_keeps_the_earlier_result(tmp_path: Path, monkeypatch
 
 def test_a_failure_does_not_stop_the_other_results(tmp_path: Path, monkeypatch: Any) -> None:
     """Repeating the command measures only what is left."""
+    stamps.stamp()  # asks Git, before commands are replaced
     monkeypatch.setattr(evidence, "RESULTS", tmp_path)
     monkeypatch.setattr(evidence, "ASIDE", tmp_path / "aside")
     monkeypatch.delenv("UNKNOWN_DATA", raising=False)
@@ -239,6 +240,7 @@ def test_only_results_without_times_are_measured_side_by_side(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
     """Two of them wait for each other, and nothing runs beside a result with times."""
+    stamps.stamp()  # asks Git, before commands are replaced
     monkeypatch.setattr(evidence, "RESULTS", tmp_path)
     monkeypatch.setattr(evidence, "ASIDE", tmp_path / "aside")
     monkeypatch.setattr(evidence.os, "cpu_count", lambda: 2)
