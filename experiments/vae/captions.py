@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 import repshape as rs
 from experiments.common.rounds import CONFIRMATION
 from experiments.vae.claims import ENERGY
 from experiments.vae.cohorts import SPRITES
 from experiments.vae.page_text import CAPTIONS, OF_CONFIRMATION, OF_PILOT, group_words, matrix_words
+from repshape.matrix.summary import largest_excess
 
 Results = Mapping[str, Any]
 # The groups of trained networks in each figure whose distances may be too long.
@@ -64,11 +63,8 @@ def count_doubts(matrices: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for name, D in matrices.items():
         if not isinstance(D, rs.DistanceMatrix):
             continue
-        shares = D.possible_excess
-        known = shares is not None and np.isfinite(shares).any()
-        excess = float(np.nanmax(shares)) if shares is not None and known else None
         pairs = len(D) * (len(D) - 1) // 2
-        found[name] = {"doubtful": D.n_doubtful, "pairs": pairs, "excess": excess}
+        found[name] = {"doubtful": D.n_doubtful, "pairs": pairs, "excess": largest_excess(D)}
     return found
 
 

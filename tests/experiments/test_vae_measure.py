@@ -150,7 +150,7 @@ def test_results_count_doubtful_distances(study: Study, measured: dict[str, Any]
 
 
 def test_captions_say_which_distances_are_doubtful() -> None:
-    """The second of two pairs ended in the best optimum once of eight starts."""
+    """For one of three pairs, only one of eight starts found the best optimum."""
     counts = {"n_starts": np.full((3, 3), 8), "n_agreeing": np.full((3, 3), 8)}
     counts["n_agreeing"][0, 2] = counts["n_agreeing"][2, 0] = 1
     gaps = np.where(counts["n_agreeing"] == 1, 0.02, 0.0)
